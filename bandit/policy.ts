@@ -1,0 +1,143 @@
+import type { Random } from './random.ts';
+import type { SparseVector } from './sparse-vector.ts';
+
+/**
+ * What every policy is: a way to score candidates, and a way to learn from what became of them. Numbers in,
+ * numbers out. Tools are known here by their **slot**, the row of the tool in `ToolVectors`; names live outside.
+ *
+ * Choosing never mutates anything that is canonical; only the learning half does, and only the fold calls it.
+ */
+export interface Policy extends Ranker, Learner {}
+
+/** The query, in the two forms in which it is compared with anything. */
+export interface QueryFeatures {
+  /** Unit vector of D dimensions, or null when there is no embedder. */
+  readonly embedding: Float32Array | null;
+  /** Unit tf–idf vector of the query's tokens. */
+  readonly terms: SparseVector;
+}
+
+/** The n candidates of one request, column by column; every array has length n unless said. */
+export interface Candidates {
+  readonly slots: Int32Array;
+  /** h: BM25 over its maximum in the catalog, 0…1. */
+  readonly lexical: Float64Array;
+  /** c: cosine, min–max over the catalog, 0…1. */
+  readonly dense: Float64Array;
+  /** g: the retrieval score, 0…1. */
+  readonly base: Float64Array;
+  /** e(q)·φ: the cosine itself, −1…1 (0 without an embedder). */
+  readonly similarity: Float64Array;
+}
+
+/** What outcome memory has to say about a query; empty for policies without one. */
+export interface Recall {
+  /** Slots with any remembered outcome near this query, and their statistics, column by column. */
+  readonly slots: Int32Array;
+  readonly positives: Float64Array;
+  readonly trials: Float64Array;
+  /** mx: similarity of the nearest case in which the tool did well. */
+  readonly nearest: Float64Array;
+  /** vote = positives / (trials + 1): what nominates a tool that retrieval did not find. */
+  readonly votes: Float64Array;
+  /** The nearest cases, best first: index into the memory and similarity. */
+  readonly cases: readonly RecalledCase[];
+}
+
+export interface RecalledCase {
+  readonly caseId: number;
+  readonly similarity: number;
+}
+
+/** Scores of the n candidates, column by column. */
+export interface Ranking {
+  /** u: what is drawn from, before any exploration noise. */
+  readonly score: Float64Array;
+  /** θᵀx: the expected reward, without any bonus. Greedy choice uses this alone. */
+  readonly mean: Float64Array;
+  /** θ₀ᵀx: what retrieval and memory alone would say (the score before anything was learned). */
+  readonly base: Float64Array;
+  /** (θ − θ₀)ᵀx: the learned part, Δ. */
+  readonly gain: Float64Array;
+  /** √(xᵀA⁻¹x). */
+  readonly uncertainty: Float64Array;
+  /** What was added for exploration, α·uncertainty included. */
+  readonly bonus: Float64Array;
+  /** The extra features beyond [q; φ; sim; 1], row-major n × extras.length, as they have to be logged. */
+  readonly features: Float32Array;
+}
+
+export interface RankingRequest {
+  readonly query: QueryFeatures;
+  readonly candidates: Candidates;
+  readonly recall: Recall;
+  /** Draws keyed by the decision id; Thompson sampling uses them, the others do not. */
+  readonly random: Random;
+}
+
+/** The reading half. */
+export interface Ranker {
+  readonly name: string;
+  /** Names of the extra features, in the order of `Ranking.features`. */
+  readonly extras: readonly string[];
+  recall(query: QueryFeatures): Recall;
+  rank(request: RankingRequest): Ranking;
+}
+
+/** One tool of one decision as the learner sees it: x = [embedding; φ(slot); similarity; 1; extras]. */
+export interface Example {
+  readonly embedding: Float32Array | null;
+  readonly slot: number;
+  readonly similarity: number;
+  readonly extras: Float32Array;
+}
+
+/** What became of one shown tool, as outcome memory keeps it. */
+export interface CaseOutcome {
+  readonly slot: number;
+  /** 0…1. */
+  readonly reward: number;
+}
+
+/** The writing half. All methods are deterministic: same calls in the same order, same bits. */
+export interface Learner {
+  /** A += w·x·xᵀ, b += w·r·x; θ and A⁻¹ follow. r in 0…1, w > 0. @throws RangeError on NaN or ±∞. */
+  learn(example: Example, reward: number, weight: number): void;
+  /** b += w·(to − from)·x: a reward that was learned before turns out to be another one. */
+  correct(example: Example, from: number, to: number, weight: number): void;
+  /** A call had this outcome: calls += 1, successes += reward. */
+  countCall(slot: number, reward: number): void;
+  /** The outcome of a counted call changed by this much. */
+  recountCall(slot: number, delta: number): void;
+  /** Writes a closed decision into memory and answers the case it went to (−1 without a memory). */
+  remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number;
+  /** Takes earlier counts of one tool in one case back, or adds to them; never below zero. */
+  amend(caseId: number, slot: number, positives: number, negatives: number): void;
+
+  /** A tool took this slot: it starts with no calls, and the vectors at this slot are new. */
+  addTool(slot: number): void;
+  /** The vector at this slot changed; `similarity` is the cosine between the old and the new one. */
+  changeTool(slot: number, similarity: number): void;
+  /** Forgets everything about the tool at this slot (its tombstone expired). */
+  forgetTool(slot: number): void;
+  /** Forgets every case in which this unit (a hash) took part; answers how many. */
+  forgetUnit(unit: number): number;
+
+  /** The canonical state, and only that, as named arrays; derived values are rebuilt by the reader. */
+  save(): LearnerState;
+  sizeInBytes(): LearnerSize;
+}
+
+export interface LearnerState {
+  readonly policy: string;
+  readonly numbers: Readonly<Record<string, number>>;
+  readonly arrays: Readonly<Record<string, Float64Array | Float32Array | Int32Array | Uint32Array>>;
+}
+
+export interface LearnerSize {
+  readonly matrices: number;
+  readonly perTool: number;
+  readonly memory: number;
+  readonly cases: number;
+  readonly updates: number;
+}

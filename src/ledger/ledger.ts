@@ -1,0 +1,56 @@
+import type { Entry, Position } from './entry.ts';
+
+export interface PositionedEntry {
+  readonly position: Position;
+  readonly entry: Entry;
+}
+
+/**
+ * The totally ordered log of one catalog. Appends may be repeated by their callers; readers ignore a key that
+ * they have applied already. Contract: tests/contracts/ledger.contract.ts.
+ */
+export interface Ledger {
+  /**
+   * Appends in the given order, all or nothing, and resolves once the entries are durable.
+   * @returns the position of the last one.
+   * @throws LedgerUnavailableError when the store is full or away; nothing was accepted then.
+   */
+  append(entries: readonly Entry[]): Promise<Position>;
+  /**
+   * Entries after `after`, oldest first, at most `limit`; empty when there are none yet.
+   * @throws LedgerTrimmedError when the entry after `after` has been trimmed: load a snapshot first.
+   */
+  read(after: Position, limit: number): Promise<PositionedEntry[]>;
+  /** Resolves as soon as there is an entry after `after`, or when `signal` aborts. */
+  wait(after: Position, signal: AbortSignal): Promise<void>;
+  /** Position of the newest durable entry, 0 when there is none. */
+  head(): Promise<Position>;
+  /** Entries up to and including `upTo` are not needed any more; implementations may keep some of them. */
+  trim(upTo: Position): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The ledgers of one deployment, one per catalog. */
+export interface Ledgers {
+  /** Names of the catalogs that have a ledger, sorted. */
+  list(): Promise<string[]>;
+  /** Opens the ledger of a catalog, creating an empty one if there is none. */
+  open(catalog: string): Promise<Ledger>;
+  /** Deletes a ledger for good. It must not be open. */
+  remove(catalog: string): Promise<void>;
+}
+
+/** Store full or away: retry later. `retryAfterSeconds` is what the HTTP layer passes on. */
+export class LedgerUnavailableError extends Error {
+  override readonly name = 'LedgerUnavailableError';
+  readonly retryAfterSeconds = 1;
+}
+
+export class LedgerTrimmedError extends Error {
+  override readonly name = 'LedgerTrimmedError';
+}
+
+/** The log is damaged in its middle: the store refuses to open rather than to guess. */
+export class LedgerCorruptError extends Error {
+  override readonly name = 'LedgerCorruptError';
+}

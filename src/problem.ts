@@ -1,0 +1,50 @@
+/** Every way in which a request can fail, by name. `http/problem-json.ts` gives each its status. */
+export type ProblemCode =
+  | 'malformed-request'
+  | 'validation-failed'
+  | 'catalog-not-found'
+  | 'tool-not-found'
+  | 'decision-not-found'
+  | 'reward-not-found'
+  | 'endpoint-not-found'
+  | 'method-not-allowed'
+  | 'revision-mismatch'
+  | 'idempotency-conflict'
+  | 'catalog-exists'
+  | 'body-too-large'
+  | 'too-many-tools'
+  | 'unsupported-media-type'
+  | 'unknown-policy'
+  | 'reward-late'
+  | 'too-many-requests'
+  | 'unavailable'
+  | 'shutting-down'
+  | 'internal';
+
+/** One thing that is wrong with the input, with the path to it (`tools[3].name`). */
+export interface Violation {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A failure that the caller can understand and mend. Anything else that is thrown is a fault of ours. */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly suggestedFix: string;
+  readonly violations: readonly Violation[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(
+    code: ProblemCode,
+    message: string,
+    suggestedFix: string,
+    more: { violations?: readonly Violation[]; retryAfterSeconds?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: more.cause });
+    this.code = code;
+    this.suggestedFix = suggestedFix;
+    this.violations = more.violations ?? [];
+    this.retryAfterSeconds = more.retryAfterSeconds;
+  }
+}

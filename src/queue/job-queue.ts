@@ -1,0 +1,49 @@
+/** One unit of background work. `payload` is JSON. */
+export interface Job {
+  /** Which handler takes it. */
+  readonly name: string;
+  /** While a job with this id waits or runs, adding it again does nothing. */
+  readonly id: string;
+  readonly payload: unknown;
+  /** Not before this time, ms since the epoch; at once if absent. */
+  readonly runAt?: number;
+}
+
+export interface DeadJob {
+  readonly job: Job;
+  readonly failedAt: number;
+  readonly attempts: number;
+  readonly error: string;
+}
+
+/** Throw this from a handler to bury the job at once, without further tries. */
+export class UnrecoverableJobError extends Error {
+  override readonly name = 'UnrecoverableJobError';
+}
+
+/** The queue is full or its store is away: retry later. */
+export class QueueUnavailableError extends Error {
+  override readonly name = 'QueueUnavailableError';
+  readonly retryAfterSeconds = 1;
+}
+
+/**
+ * Work that may wait, fail and be tried again. At least once: a handler can see a job twice and must be
+ * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. Contract: tests/contracts/job-queue.contract.ts.
+ */
+export interface JobQueue {
+  /** Durable when it resolves. @throws QueueUnavailableError when over the length limit or out of disk. */
+  add(jobs: readonly Job[]): Promise<void>;
+  /** Starts taking jobs of this name. One call per name. */
+  process(name: string, handler: (job: Job) => Promise<void>, options: { concurrency: number }): void;
+  /** Jobs that wait or run now, delayed ones not counted. */
+  pending(): Promise<number>;
+  /** Jobs whose time has not come. */
+  delayed(): Promise<number>;
+  /** Buried jobs, newest first. */
+  deadJobs(limit: number): Promise<DeadJob[]>;
+  /** Puts buried jobs back into the queue; all of them if no ids are given. Answers how many. */
+  redrive(ids?: readonly string[]): Promise<number>;
+  /** Stops taking jobs, waits for the running ones (at most `graceMs`), closes the store. */
+  close(graceMs: number): Promise<void>;
+}

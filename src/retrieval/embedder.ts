@@ -1,0 +1,15 @@
+/** Turns texts into unit vectors. Implementations own their threads and connections. */
+export interface Embedder {
+  readonly dimensions: number;
+  /** Changes whenever the same text could give another vector: model, tokenizer, prefix, normalisation. */
+  readonly fingerprint: string;
+  /** One vector per text, each of length `dimensions`, unit length, or all zero for a text without known tokens. */
+  embedQueries(texts: readonly string[]): Promise<Float32Array[]>;
+  embedDocuments(texts: readonly string[]): Promise<Float32Array[]>;
+  close(): Promise<void>;
+}
+
+/** No vector can be had now; the router goes on with BM25 alone. */
+export class EmbedderUnavailableError extends Error {
+  override readonly name = 'EmbedderUnavailableError';
+}

@@ -1,0 +1,21 @@
+import type { Decision } from './decision.ts';
+
+/**
+ * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
+ */
+export interface DecisionLog {
+  /** Durable when it resolves. @throws DecisionLogUnavailableError when the store is full or away. */
+  append(decision: Decision): Promise<void>;
+  /** Null when unknown or expired. */
+  get(id: string): Promise<Decision | null>;
+  /** Marks a decision as shown; answers false when it is unknown. Later calls keep the first time. */
+  activate(id: string, at: number): Promise<boolean>;
+  /** Unexpired decisions, oldest first. */
+  read(): AsyncIterable<Decision>;
+  close(): Promise<void>;
+}
+
+export class DecisionLogUnavailableError extends Error {
+  override readonly name = 'DecisionLogUnavailableError';
+  readonly retryAfterSeconds = 1;
+}

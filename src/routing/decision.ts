@@ -1,0 +1,57 @@
+import type { QueryFeatures } from '../../bandit/policy.ts';
+import type { Position } from '../ledger/entry.ts';
+
+/** Everything about one decision that explaining, learning and off-policy evaluation need later. */
+export interface Decision {
+  readonly id: string;
+  readonly catalog: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  readonly deadline: number;
+  readonly revision: string;
+  /** Ledger position of the state that decided. */
+  readonly position: Position;
+  readonly policy: { readonly name: string; readonly version: string };
+  readonly fingerprint: string | null;
+  readonly query: QueryFeatures;
+  /** The query's text, only if the catalog keeps texts. */
+  readonly text?: string;
+  readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
+  readonly temperature: number;
+  readonly k: number;
+  /** False: its outcomes teach nothing. */
+  readonly learn: boolean;
+  readonly fallback: Fallback | null;
+  /** Natural log of the probability of exactly this ordered slate, pins left out. */
+  readonly logProbability: number;
+  readonly unitId?: string;
+  readonly sessionId?: string;
+  readonly userId?: string;
+  /** Candidate tools by name, in order of their retrieval score. */
+  readonly candidates: readonly string[];
+  /** Indices into `candidates`, in slate order. */
+  readonly slate: readonly number[];
+  readonly pinned: readonly string[];
+  /** One value per candidate in every column. */
+  readonly columns: DecisionColumns;
+  /** Names of the policy's extra features. */
+  readonly extras: readonly string[];
+  /** Extra features per policy version that may learn from this decision, row-major candidates × extras. */
+  readonly features: Readonly<Record<string, Float32Array>>;
+  /** When the slate was really shown; null: `activate` has not been called yet. */
+  readonly activatedAt: number | null;
+}
+
+export type Fallback = 'low_confidence' | 'embedder_down' | 'index_cold' | 'kill_switch';
+
+export interface DecisionColumns {
+  readonly score: Float32Array;
+  readonly mean: Float32Array;
+  readonly base: Float32Array;
+  readonly gain: Float32Array;
+  readonly uncertainty: Float32Array;
+  readonly bonus: Float32Array;
+  readonly propensity: Float32Array;
+  readonly similarity: Float32Array;
+  readonly retrieval: Float32Array;
+}

@@ -1,0 +1,43 @@
+import type { Position } from '../ledger/entry.ts';
+
+export interface StoredSnapshot {
+  readonly position: Position;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Snapshots of one catalog, the newest few are kept. The bytes are opaque here and carry their own checksum.
+ * Contract: tests/contracts/snapshot-store.contract.ts.
+ */
+export interface SnapshotStore {
+  /**
+   * Stores a snapshot, atomically: readers see the old list or the new one. Keeps the newest `keep`.
+   * @param fence token of the lease under which it is written.
+   * @throws StaleFenceError when a newer lease has been given out since; nothing was written then.
+   */
+  put(snapshot: StoredSnapshot, fence: number, keep: number): Promise<void>;
+  /** Positions of the stored snapshots, newest first. */
+  list(): Promise<Position[]>;
+  /** Null when there is none at this position. */
+  get(position: Position): Promise<StoredSnapshot | null>;
+  close(): Promise<void>;
+}
+
+export interface Lease {
+  /** Grows with every grant; a store refuses writes under an older one. */
+  readonly fence: number;
+  /** Aborted as soon as the lease can no longer be assumed to be held. */
+  readonly lost: AbortSignal;
+  release(): Promise<void>;
+}
+
+/** At most one holder per name at a time. Contract: tests/contracts/lease.contract.ts. */
+export interface Leases {
+  /** The lease, or null when somebody else holds it. Renewed by itself until released or lost. */
+  acquire(name: string): Promise<Lease | null>;
+  close(): Promise<void>;
+}
+
+export class StaleFenceError extends Error {
+  override readonly name = 'StaleFenceError';
+}
