@@ -2,9 +2,14 @@
 export interface CatalogSettings {
   readonly policy: PolicySettings;
   readonly rewards: RewardContract;
+  /** What a query gets when nothing fits: pins and the most reliable tools, nothing, or the whole catalog. */
   readonly failMode: 'open' | 'closed' | 'passthrough';
-  /** Keep query texts with decisions. Off unless asked for. */
+  /** Serve the retrieval order, whatever was learned. Learning goes on. */
+  readonly killSwitch: boolean;
+  /** Keep query texts with decisions and remembered cases. */
   readonly retainText: boolean;
+  /** What was learned about a removed tool is forgotten after this many days. */
+  readonly forgetRemovedAfterDays: number;
 }
 
 /** A policy by name with its parameters; an unknown name or parameter is an error. */
@@ -24,4 +29,21 @@ export interface RewardContract {
   /** How several rewards of the same tool in one decision become one. */
   readonly aggregation: 'first' | 'last' | 'sum' | 'mean';
   readonly onLate: 'log' | 'learn' | 'reject';
+  /** Learning weight that one unit may put on one tool within an hour; more is counted but not learned. */
+  readonly unitHourlyWeight: number;
 }
+
+export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
+  policy: { name: 'sc-linucb-memory', parameters: {}, exploration: 'plackett-luce', temperature: 0.03 },
+  rewards: {
+    windowSeconds: 600,
+    defaultReward: null,
+    aggregation: 'last',
+    onLate: 'log',
+    unitHourlyWeight: 600,
+  },
+  failMode: 'open',
+  killSwitch: false,
+  retainText: false,
+  forgetRemovedAfterDays: 30,
+};

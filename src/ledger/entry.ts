@@ -1,14 +1,21 @@
-import type { ToolDefinition } from '../catalog/tool.ts';
+import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { CatalogSettings } from '../catalog/settings.ts';
+import type { ToolDefinition } from '../catalog/tool.ts';
 
 /** Place of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
 export type Position = number;
 
 /** Everything that changes what the router knows. One union, one file: this is the vocabulary of the fold. */
-export type Entry = ToolsEntry | SettingsEntry | ObservationEntry | CloseEntry | ForgetEntry;
+export type Entry =
+  | EmbedderEntry
+  | SettingsEntry
+  | ToolsEntry
+  | ObservationEntry
+  | SettlementEntry
+  | ForgetEntry;
 
 interface EntryBase {
-  /** The fold applies the first entry with this key and ignores every later one (at-least-once delivery). */
+  /** The fold applies the first entry with this key and ignores every later one (delivery is at least once). */
   readonly key: string;
   /** When it was accepted, ms since the epoch: the fold's only clock. */
   readonly at: number;
@@ -16,15 +23,32 @@ interface EntryBase {
   readonly actor?: string;
 }
 
+/** From here on another embedder speaks: all vectors are replaced and learning starts anew. */
+export interface EmbedderEntry extends EntryBase {
+  readonly kind: 'embedder';
+  /** Null: no embedder, BM25 alone. */
+  readonly fingerprint: string | null;
+  readonly dimensions: number;
+  /** Vectors of the live tools, by name, for exactly this definition hash. */
+  readonly vectors: readonly { readonly name: string; readonly hash: string; readonly embedding: Float32Array }[];
+}
+
+export interface SettingsEntry extends EntryBase {
+  readonly kind: 'settings';
+  readonly settings: CatalogSettings;
+}
+
 /** Tools put or removed, with their embeddings, so that no replica embeds twice. */
 export interface ToolsEntry extends EntryBase {
   readonly kind: 'tools';
   readonly put: readonly ToolPut[];
   readonly remove: readonly string[];
-  /** Full sync: the definition hash of every tool that shall exist afterwards; all others are removed. */
+  /** Full sync: name and definition hash of every tool that shall exist afterwards; all others are removed. */
   readonly sync?: Readonly<Record<string, string>>;
   /** Refused unless the catalog has this revision. */
   readonly ifMatch?: string;
+  /** Fingerprint of the embedder that made the vectors. */
+  readonly fingerprint: string | null;
 }
 
 export interface ToolPut {
@@ -32,11 +56,6 @@ export interface ToolPut {
   readonly hash: string;
   /** Unit vector of the document text, or null when there is no embedder. */
   readonly embedding: Float32Array | null;
-}
-
-export interface SettingsEntry extends EntryBase {
-  readonly kind: 'settings';
-  readonly settings: CatalogSettings;
 }
 
 /** Rewards of one decision, joined with everything of that decision that learning needs. */
@@ -48,34 +67,39 @@ export interface ObservationEntry extends EntryBase {
   readonly closes: boolean;
 }
 
-/** A decision as learning needs it (a part of the decision log's record). */
+/** A decision as learning needs it: a part of the decision log's record. */
 export interface ObservedDecision {
   readonly id: string;
   readonly at: number;
-  /** Rewards accepted after this are late. */
+  /** Rewards accepted after this are late; ms since the epoch. */
   readonly deadline: number;
   readonly fingerprint: string | null;
   readonly embedding: Float32Array | null;
-  readonly terms: { readonly terms: Uint32Array; readonly weights: Float32Array };
-  /** The slate in order. */
-  readonly shown: readonly string[];
-  /** e(q)·φ of each shown tool at decision time. */
+  readonly terms: SparseVector;
+  /** The slate in order, then tools that were reported without having been shown. */
+  readonly tools: readonly string[];
+  /** How many of `tools` were shown. */
+  readonly shown: number;
+  /** e(q)·φ of each tool at decision time; NaN where the tool was no candidate and its features are unknown. */
   readonly similarities: Float32Array;
-  /** Extra features of each shown tool by policy version, row-major, as that version's policy orders them. */
+  /** Extra features of each tool by policy version, row-major, in the order of that version's policy. */
   readonly features: Readonly<Record<string, Float32Array>>;
-  /** Hash of the unit (user or session) the request came from, for limits and erasure; 0 if none was named. */
+  /** Hash of the unit the request came from, for limits and erasure; 0 if none was named. */
   readonly unit: number;
+  /** False: outcomes are counted, nothing is learned. */
+  readonly learn: boolean;
 }
 
 export type Outcome = 'success' | 'failure' | 'partial' | 'timeout' | 'refused' | 'not_used';
 
 export interface OutcomeReport {
   readonly rewardId: string;
-  readonly tool: string;
+  /** Null: the report is about the decision as a whole. */
+  readonly tool: string | null;
   readonly outcome: Outcome;
   /** −1…1. */
   readonly value: number;
-  /** Importance of this report, > 0; 1 unless said. */
+  /** Importance of this report, 0 < weight ≤ 10. */
   readonly weight: number;
   /** When it was accepted, ms since the epoch. */
   readonly at: number;
@@ -83,10 +107,11 @@ export interface OutcomeReport {
   readonly cost?: number;
 }
 
-/** The deadline of a decision that has outcomes but was never closed. */
-export interface CloseEntry extends EntryBase {
-  readonly kind: 'close';
-  readonly decisionId: string;
+/** The deadline of a decision passed: it is closed with what is known, or with the default reward. */
+export interface SettlementEntry extends EntryBase {
+  readonly kind: 'settlement';
+  readonly decision: ObservedDecision;
+  readonly defaultReward: number | null;
 }
 
 /** What was learned about a tool or from a unit is erased. */
