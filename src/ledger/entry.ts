@@ -1,6 +1,6 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
-import type { CatalogSettings } from '../catalog/settings.ts';
-import type { ToolDefinition } from '../catalog/tool.ts';
+import type { CatalogSettings } from './catalog-settings.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 /** Place of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
 export type Position = number;
