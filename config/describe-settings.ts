@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import type { SettingSource, SourcedSettings } from './read-settings.ts';
+import {
+  environmentVariable,
+  type SettingName,
+  settingNames,
+  settingNotes,
+  settingsSchema,
+} from './settings.ts';
+
+export interface SettingDescription {
+  readonly name: SettingName;
+  /** As it may be shown: secrets are masked. */
+  readonly value: string;
+  readonly source: SettingSource;
+  readonly variable: string;
+  readonly description: string;
+}
+
+/** The effective settings, for people to read. */
+export function describeSettings({ settings, sources }: SourcedSettings): SettingDescription[] {
+  return settingNames.map((name) => ({
+    name,
+    value: shown(name, settings[name]),
+    source: sources[name],
+    variable: environmentVariable(name),
+    description: settingNotes(name).description,
+  }));
+}
+
+function shown(name: SettingName, value: unknown): string {
+  if (value === undefined) return '(not set)';
+  return settingNotes(name).secret ? masked(String(value)) : String(value);
+}
+
+/** A URL keeps its host and loses its credentials and query, anything else is hidden as a whole. */
+function masked(secret: string): string {
+  if (!URL.canParse(secret)) return '***';
+  const url = new URL(secret);
+  const hadCredentials = url.username !== '' || url.password !== '';
+  return `${url.protocol}//${hadCredentials ? '***@' : ''}${url.host}${url.pathname}${url.search ? '?***' : ''}`;
+}
+
+/** docs/configuration.md, made from the schema so that the two cannot disagree. */
+export function settingsPage(): string {
+  const rows = settingNames.map((name) => {
+    const { description, unit } = settingNotes(name);
+    const cells = [
+      `\`${name}\``,
+      `\`${environmentVariable(name)}\``,
+      type(name),
+      unit ?? '',
+      defaultOf(name),
+      description,
+    ];
+    return `| ${cells.join(' | ')} |`;
+  });
+  return `# Configuration
+
+<!-- Made by \`npx tsx config/write-settings-page.ts\` from config/settings.ts; a test compares the two. -->
+
+Settings come from four places; a later one wins: the default, \`bandolier.config.json\` in the working folder
+(\`{"port": 9000}\`), the environment, an option of the command line. Unknown keys and unknown \`BANDOLIER_…\`
+variables are errors. \`bandolier config\` prints the effective values and where each came from.
+
+| key | environment variable | type | unit | default | what it does |
+|---|---|---|---|---|---|
+${rows.join('\n')}
+
+What belongs to one catalog (its policy, reward contract and fail mode) is set over the API:
+\`PUT /v1/catalogs/{catalog}\`.
+`;
+}
+
+function defaultOf(name: SettingName): string {
+  const value = settingsSchema.parse({})[name];
+  return value === undefined ? 'not set' : `\`${value}\``;
+}
+
+function type(name: SettingName): string {
+  const schema = z.toJSONSchema(settingsSchema.shape[name], { io: 'input' });
+  if (schema.enum) return schema.enum.map((value) => `\`${value}\``).join(', ');
+  if (schema.type === 'integer') return `integer ${schema.minimum} … ${schema.maximum}`;
+  return schema.format === 'uri' ? 'URL' : 'text';
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+
+/** What the documentation and `bandolier config` say about a setting, beside its type. */
+export interface SettingNotes {
+  readonly description: string;
+  /** In words, for numbers and paths. */
+  readonly unit?: string;
+  /** Never shown in full. */
+  readonly secret?: boolean;
+  /** The environment variable, where it is not `BANDOLIER_` and the name in capitals. */
+  readonly variable?: string;
+}
+
+/**
+ * Everything that may be set about the service, each with its default. What belongs to one catalog (policy,
+ * reward contract, fail mode) is set over the API instead: src/catalog/settings.ts.
+ */
+export const settingsSchema = z.strictObject({
+  host: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .meta({ description: 'Address to listen on. Without keys only loopback addresses are accepted.' }),
+  port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(8787)
+    .meta({ description: 'Port to listen on; 0 takes a free one.', unit: 'TCP port' }),
+  dataDir: z
+    .string()
+    .min(1)
+    .default('.bandolier')
+    .meta({ description: 'Everything the service keeps. One process at a time may use it.', unit: 'folder' }),
+  redisUrl: z
+    .url({ protocol: /^rediss?$/ })
+    .optional()
+    .meta({
+      description: 'Redis for several processes. Not set: embedded, everything in the data folder.',
+      secret: true,
+      variable: 'REDIS_URL',
+    }),
+  model: z.string().min(1).default('bundled').meta({
+    description:
+      'Embedding model: `bundled`, `none` (retrieval by words alone) or a folder with an ONNX model.',
+    unit: 'folder',
+  }),
+  logLevel: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
+    .default('info')
+    .meta({ description: 'Least severe kind of log line that is written to standard error.' }),
+  keepDecisionsDays: z.int().min(8).max(365).default(8).meta({
+    description: 'How long a decision can be explained. At least 8: the longest reward window is 7 days.',
+    unit: 'days',
+  }),
+  maxConcurrentRequests: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1000)
+    .meta({ description: 'Requests in progress above which new ones are answered 429.', unit: 'requests' }),
+  maxPendingRewards: z.int().min(1000).max(10_000_000).default(100_000).meta({
+    description: 'Accepted rewards not yet learned above which new ones are answered 503.',
+    unit: 'rewards',
+  }),
+  shutdownSeconds: z
+    .int()
+    .min(0)
+    .max(600)
+    .default(10)
+    .meta({ description: 'How long running requests may take to finish after Ctrl-C.', unit: 'seconds' }),
+});
+
+export type Settings = z.output<typeof settingsSchema>;
+export type SettingName = keyof Settings;
+
+export const settingNames = Object.keys(settingsSchema.shape) as SettingName[];
+
+export function settingNotes(name: SettingName): SettingNotes {
+  return settingsSchema.shape[name].meta() as unknown as SettingNotes;
+}
+
+/** `dataDir` → `BANDOLIER_DATA_DIR`. */
+export function environmentVariable(name: SettingName): string {
+  const snake = name.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  return settingNotes(name).variable ?? `BANDOLIER_${snake}`;
+}
