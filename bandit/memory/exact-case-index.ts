@@ -1,0 +1,132 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { QueryFeatures, RecalledCase } from '../policy.ts';
+import { type CaseIndex, hasDirection, type SavedQueries } from './case-index.ts';
+import { TermPostings } from './term-postings.ts';
+
+const INITIAL_PLACES = 64;
+/** Rows start on 64-byte boundaries. */
+const ROW_MULTIPLE = 16;
+const EMPTY = 0;
+const LEXICAL = 1;
+const DENSE = 2;
+
+/** Compares the query with every case: one dense scan, and one walk over the postings of the query's terms. */
+export class ExactCaseIndex implements CaseIndex {
+  private readonly kernels: Kernels;
+  private readonly dimensions: number;
+  private readonly stride: number;
+  private readonly postings = new TermPostings();
+  private readonly query: Float32Array;
+  private rows: Float32Array;
+  private cosines: Float32Array;
+  private similarities = new Float64Array(INITIAL_PLACES);
+  /** By what the case at this place can be compared. */
+  private kinds = new Uint8Array(INITIAL_PLACES);
+  private places = 0;
+
+  constructor(kernels: Kernels, dimensions: number) {
+    this.kernels = kernels;
+    this.dimensions = dimensions;
+    this.stride = Math.ceil(dimensions / ROW_MULTIPLE) * ROW_MULTIPLE;
+    this.query = kernels.allocateFloat32(this.stride);
+    this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
+    this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
+  }
+
+  static load(kernels: Kernels, dimensions: number, saved: SavedQueries): ExactCaseIndex {
+    const index = new ExactCaseIndex(kernels, dimensions);
+    for (let place = 0; place + 1 < saved.offsets.length; place++) {
+      const from = saved.offsets[place];
+      const to = saved.offsets[place + 1];
+      const embedding = saved.embeddings.subarray(place * dimensions, (place + 1) * dimensions);
+      if (from === to && !hasDirection(embedding)) continue;
+      index.put(place, {
+        embedding,
+        terms: { terms: saved.terms.subarray(from, to), weights: saved.weights.subarray(from, to) },
+      });
+    }
+    return index;
+  }
+
+  put(place: number, query: QueryFeatures): void {
+    this.reserve(place + 1);
+    const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
+    const dense = this.dimensions > 0 && hasDirection(query.embedding);
+    if (dense) row.set(query.embedding as Float32Array);
+    this.kinds[place] = dense ? DENSE : LEXICAL;
+    this.postings.add(place, query.terms);
+    this.places = Math.max(this.places, place + 1);
+  }
+
+  remove(place: number): void {
+    this.kinds[place] = EMPTY;
+    this.rows.fill(0, place * this.stride, (place + 1) * this.stride);
+    this.postings.remove(place);
+  }
+
+  nearest(query: QueryFeatures, limit: number): RecalledCase[] {
+    const { places, similarities, kinds, cosines } = this;
+    similarities.fill(0, 0, places);
+    this.postings.addProducts(query.terms, similarities);
+    if (this.dimensions > 0 && hasDirection(query.embedding)) {
+      this.query.set(query.embedding);
+      this.kernels.scan(this.rows, this.stride, places, this.query, cosines);
+      for (let place = 0; place < places; place++) {
+        if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
+      }
+    }
+    return largest(similarities, places, limit);
+  }
+
+  save(places: number): SavedQueries {
+    const embeddings = new Float32Array(places * this.dimensions);
+    for (let place = 0; place < Math.min(places, this.places); place++) {
+      const start = place * this.stride;
+      embeddings.set(this.rows.subarray(start, start + this.dimensions), place * this.dimensions);
+    }
+    return { embeddings, ...this.postings.save(places) };
+  }
+
+  get bytes(): number {
+    const { rows, cosines, similarities, kinds } = this;
+    return (
+      rows.byteLength + cosines.byteLength + similarities.byteLength + kinds.length + this.postings.bytes
+    );
+  }
+
+  dispose(): void {
+    for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
+  }
+
+  private reserve(places: number): void {
+    let room = this.kinds.length;
+    if (places <= room) return;
+    while (room < places) room *= 2;
+    const rows = this.kernels.allocateFloat32(this.stride * room);
+    rows.set(this.rows);
+    this.kernels.free(this.rows);
+    this.kernels.free(this.cosines);
+    this.rows = rows;
+    this.cosines = this.kernels.allocateFloat32(room);
+    this.similarities = new Float64Array(room);
+    const kinds = new Uint8Array(room);
+    kinds.set(this.kinds);
+    this.kinds = kinds;
+  }
+}
+
+/** The largest positive values of the first `count`, largest first; equal ones in order of their place. */
+function largest(values: Float64Array, count: number, limit: number): RecalledCase[] {
+  const best: RecalledCase[] = [];
+  let least = 0;
+  for (let place = 0; place < count; place++) {
+    const similarity = values[place];
+    if (!(similarity > least)) continue;
+    let at = best.length;
+    while (at > 0 && best[at - 1].similarity < similarity) at--;
+    best.splice(at, 0, { caseId: place, similarity });
+    if (best.length > limit) best.pop();
+    if (best.length === limit) least = best[limit - 1].similarity;
+  }
+  return best;
+}

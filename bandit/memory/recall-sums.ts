@@ -1,0 +1,77 @@
+import type { Recall, RecalledCase } from '../policy.ts';
+import type { CaseEntries } from './case-entries.ts';
+
+/** Similarity from which on a nearest case counts in full; below it even the best match is discounted. */
+const FULL_WEIGHT_AT = 0.7;
+/** Width of the kernel that weighs cases. */
+const KERNEL_WIDTH = 0.1;
+/** A tool did well in a case when P exceeds this share of N. */
+const DID_WELL = 0.25;
+const NONE = -1;
+
+/**
+ * Adds up what the nearest cases say about each tool:
+ * w_i = exp((s_i − max(s*, .7))/.1), P_a = Σ w_i·P_i,a, n_a = Σ w_i·(P_i,a + N_i,a),
+ * mx_a = max{s_i : P_i,a > N_i,a/4}, vote_a = P_a/(n_a + 1).
+ *
+ * Holding weights against .7 and not against the best match alone keeps far-away cases from speaking as loudly
+ * as near ones on a query that is unlike everything before.
+ */
+export class RecallSums {
+  /** Row of each slot in the sums, −1 for none. Reset after every use. */
+  private rows = new Int32Array(0);
+  private slots: number[] = [];
+  private positives: number[] = [];
+  private trials: number[] = [];
+  private nearest: number[] = [];
+
+  begin(): void {
+    this.slots = [];
+    this.positives = [];
+    this.trials = [];
+    this.nearest = [];
+  }
+
+  /** Adds the case at this place, which is `similarity` from the query; the nearest of all is `best`. */
+  add(entries: CaseEntries, place: number, similarity: number, best: number): void {
+    const weight = Math.exp((similarity - Math.max(best, FULL_WEIGHT_AT)) / KERNEL_WIDTH);
+    for (let entry = entries.first(place); entry !== NONE; entry = entries.after(entry)) {
+      const p = entries.positives[entry];
+      const n = entries.negatives[entry];
+      const row = this.rowOf(entries.slots[entry]);
+      this.positives[row] += weight * p;
+      this.trials[row] += weight * (p + n);
+      if (p > DID_WELL * n && similarity > this.nearest[row]) this.nearest[row] = similarity;
+    }
+  }
+
+  finish(cases: readonly RecalledCase[]): Recall {
+    for (const slot of this.slots) this.rows[slot] = NONE;
+    return {
+      slots: Int32Array.from(this.slots),
+      positives: Float64Array.from(this.positives),
+      trials: Float64Array.from(this.trials),
+      nearest: Float64Array.from(this.nearest),
+      votes: Float64Array.from(this.positives, (positives, row) => positives / (this.trials[row] + 1)),
+      cases,
+    };
+  }
+
+  private rowOf(slot: number): number {
+    if (slot >= this.rows.length) {
+      const rows = new Int32Array(Math.max(256, 2 * slot)).fill(NONE);
+      rows.set(this.rows);
+      this.rows = rows;
+    }
+    let row = this.rows[slot];
+    if (row === NONE) {
+      row = this.slots.length;
+      this.rows[slot] = row;
+      this.slots.push(slot);
+      this.positives.push(0);
+      this.trials.push(0);
+      this.nearest.push(0);
+    }
+    return row;
+  }
+}
