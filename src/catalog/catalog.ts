@@ -1,0 +1,21 @@
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { ToolIndex } from '../retrieval/tool-index.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import type { Replica } from '../state/replica.ts';
+
+/** One open catalog: its ledger, the replica that folds it, and the index that follows the replica's tools. */
+export interface Catalog {
+  readonly name: string;
+  readonly ledger: Ledger;
+  readonly replica: Replica;
+  readonly index: ToolIndex;
+  /** The state to read from; only the replica writes it. */
+  readonly state: CatalogState;
+  /** ms since the epoch. */
+  now(): number;
+  /** Vectors of definitions, from the cache or the embedder; null for each where there is no embedder. */
+  embedTools(
+    tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
+  ): Promise<readonly (Float32Array | null)[]>;
+}

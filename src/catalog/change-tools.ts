@@ -1,0 +1,130 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { Problem } from '../problem.ts';
+import type { ToolsApplied } from '../state/outcome.ts';
+import type { Catalog } from './catalog.ts';
+import { definitionHash } from './definition-hash.ts';
+
+/** How often a change is computed anew because the catalog changed while it was being embedded. */
+const MAX_ATTEMPTS = 8;
+
+export interface ChangeOptions {
+  /** Revision that the catalog must have. */
+  readonly ifMatch?: string;
+  /** The same key with the same content is applied once and answered alike, for a day. */
+  readonly idempotencyKey?: string;
+  readonly actor?: string;
+}
+
+export type ToolChanges = Omit<ToolsApplied, 'kind'>;
+
+/** Full sync: afterwards the catalog holds exactly these tools. Only changed definitions are embedded. */
+export async function syncTools(
+  catalog: Catalog,
+  tools: readonly ToolDefinition[],
+  options: ChangeOptions = {},
+): Promise<ToolChanges> {
+  const hashed = tools.map((tool) => ({ tool, hash: definitionHash(tool) }));
+  refuseRepeats(hashed.map(({ tool }) => tool.name));
+  const sync = Object.fromEntries(hashed.map(({ tool, hash }) => [tool.name, hash]));
+  return change(catalog, hashed, { remove: [], sync }, options);
+}
+
+/** Puts some tools and removes others; names that are not there are removed without complaint. */
+export async function patchTools(
+  catalog: Catalog,
+  put: readonly ToolDefinition[],
+  remove: readonly string[],
+  options: ChangeOptions = {},
+): Promise<ToolChanges> {
+  const hashed = put.map((tool) => ({ tool, hash: definitionHash(tool) }));
+  refuseRepeats([...hashed.map(({ tool }) => tool.name), ...remove]);
+  return change(catalog, hashed, { remove }, options);
+}
+
+type Hashed = { readonly tool: ToolDefinition; readonly hash: string };
+
+async function change(
+  catalog: Catalog,
+  hashed: readonly Hashed[],
+  rest: Pick<ToolsEntry, 'remove' | 'sync'>,
+  { ifMatch, idempotencyKey, actor }: ChangeOptions,
+): Promise<ToolChanges> {
+  const key = commandKey(catalog, idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { state } = catalog.replica;
+    const fingerprint = state.fingerprint;
+    const put = await withEmbeddings(
+      catalog,
+      hashed.filter(({ tool, hash }) => rest.sync === undefined || state.tools.get(tool.name)?.hash !== hash),
+    );
+    const outcome = await catalog.replica.submit({
+      kind: 'tools',
+      key,
+      at: catalog.now(),
+      put,
+      ...rest,
+      fingerprint,
+      ...(ifMatch === undefined ? {} : { ifMatch }),
+      ...(actor === undefined ? {} : { actor }),
+    });
+    if (outcome.kind === 'tools') {
+      const { kind: _, ...changes } = outcome;
+      return changes;
+    }
+    if (outcome.kind === 'tools-refused' && outcome.reason === 'revision') {
+      throw new Problem(
+        'revision-mismatch',
+        `The catalog is at revision ${outcome.revision}, not ${ifMatch}.`,
+        'Read the tools again, apply your change to what you find, and send its revision as If-Match.',
+      );
+    }
+  }
+  throw new Problem(
+    'unavailable',
+    'The catalog kept changing while this request was being prepared.',
+    'Try again in a moment.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
+async function withEmbeddings(catalog: Catalog, hashed: readonly Hashed[]): Promise<ToolPut[]> {
+  const { tools } = catalog.replica.state;
+  const changed = hashed.filter(({ tool, hash }) => tools.get(tool.name)?.hash !== hash);
+  const vectors = await catalog.embedTools(changed);
+  const byName = new Map(changed.map(({ tool }, index) => [tool.name, vectors[index]]));
+  return hashed.map(({ tool, hash }) => {
+    const known = tools.get(tool.name);
+    const embedding = byName.get(tool.name) ?? (known ? tools.vectors.get(known.slot).slice() : null);
+    return { tool, hash, embedding };
+  });
+}
+
+function commandKey(catalog: Catalog, idempotencyKey: string | undefined, content: unknown): string {
+  if (idempotencyKey === undefined) return `tools/${randomUUID()}`;
+  const prefix = `tools/${idempotencyKey}/`;
+  const key = prefix + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  for (const known of catalog.replica.state.answers.keys()) {
+    if (known.startsWith(prefix) && known !== key) {
+      throw new Problem(
+        'idempotency-conflict',
+        'This Idempotency-Key was used for another change of the tools.',
+        'Use a new key for new content; repeat a key only to repeat the very same request.',
+      );
+    }
+  }
+  return key;
+}
+
+function refuseRepeats(names: readonly string[]): void {
+  const seen = new Set<string>();
+  const repeated = names.filter((name) => seen.size === seen.add(name).size);
+  if (repeated.length === 0) return;
+  throw new Problem(
+    'validation-failed',
+    `Tool names must be unique within one request; repeated: ${[...new Set(repeated)].slice(0, 5).join(', ')}.`,
+    'Send every tool once. Tools of different servers with the same name need a prefix, e.g. "mail.search".',
+    { violations: [...new Set(repeated)].map((name) => ({ path: 'tools', message: `"${name}" is repeated` })) },
+  );
+}

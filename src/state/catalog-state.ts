@@ -1,0 +1,61 @@
+import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
+import type { Position } from '../ledger/entry.ts';
+import { type LearnerContext, Learners } from './learners.ts';
+import { ObservedDecisions } from './observed-decisions.ts';
+import type { FoldOutcome } from './outcome.ts';
+import { RewardStatistics } from './reward-statistics.ts';
+import { ToolTable } from './tool-table.ts';
+import { UnitLimits } from './unit-limits.ts';
+
+/** Answers to commands are remembered this long, for their idempotency keys. */
+const ANSWER_LIFETIME_MS = 24 * 60 * 60 * 1000;
+const MAX_ANSWERS = 10_000;
+
+/**
+ * Everything that is known about one catalog: the result of folding its ledger. Only the fold writes to it;
+ * everybody else reads. Its canonical part is what `encodeSnapshot` writes.
+ */
+export class CatalogState {
+  readonly catalog: string;
+  /** The newest entry that was folded. */
+  position: Position = 0;
+  /** The largest `at` seen: the state's only idea of time, ms since the epoch. */
+  clock = 0;
+  /** Changes whenever a tool does. */
+  revision = 'r0';
+  fingerprint: string | null = null;
+  settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
+  readonly tools: ToolTable;
+  readonly learners: Learners;
+  readonly decisions = new ObservedDecisions();
+  readonly limits = new UnitLimits();
+  readonly rewards = new RewardStatistics();
+  /** Outcomes of commands by key: a command that is sent twice is applied once and answered twice. */
+  readonly answers = new Map<string, { readonly at: number; readonly outcome: FoldOutcome }>();
+
+  constructor(catalog: string, context: LearnerContext, dimensions = 0) {
+    this.catalog = catalog;
+    this.tools = new ToolTable(context.kernels, dimensions);
+    this.learners = new Learners(context);
+    this.learners.activate(this.settings.policy, this.tools.vectors, []);
+  }
+
+  remember(key: string, at: number, outcome: FoldOutcome): void {
+    this.answers.set(key, { at, outcome });
+  }
+
+  /** Lets go of everything that the passing of time has settled. */
+  expire(): void {
+    this.decisions.expire(this.clock);
+    for (const [key, { at }] of this.answers) {
+      if (this.answers.size <= MAX_ANSWERS && at + ANSWER_LIFETIME_MS >= this.clock) break;
+      this.answers.delete(key);
+    }
+  }
+
+  /** Gives the memory of matrices and vectors back. */
+  free(): void {
+    this.learners.free();
+    this.tools.free();
+  }
+}

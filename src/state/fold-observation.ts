@@ -1,0 +1,145 @@
+import type { ObservationEntry, ObservedDecision, OutcomeReport, SettlementEntry } from '../ledger/entry.ts';
+import type { CatalogState } from './catalog-state.ts';
+import { closeDecision, correctCall, learnCall, learnDefault } from './learn-decision.ts';
+import { type ObservedRecord, RECORD_GRACE_MS, type ToolReports } from './observed-decisions.ts';
+import type { FoldOutcome, RewardOutcome } from './outcome.ts';
+
+/**
+ * Rewards of one decision (learning.md section 2, "learning"): a called tool is learned at once, and when the
+ * decision closes every shown tool that was not called is learned with 0 and the case goes to memory.
+ */
+export function foldObservation(state: CatalogState, entry: ObservationEntry): FoldOutcome {
+  const { decision } = entry;
+  const first = state.decisions.get(decision.id) === undefined;
+  if (first && isGone(state, decision)) {
+    const rewards = entry.reports.map(({ rewardId }) => late(rewardId));
+    return { kind: 'observation', rewards };
+  }
+  const record = state.decisions.open(decision);
+  if (first) countShown(state, decision);
+  const rewards = entry.reports.map((report) => {
+    const known = record.rewards.get(report.rewardId);
+    const outcome: RewardOutcome =
+      known === undefined ? applyReport(state, record, decision, report) : { ...known, status: 'duplicate' };
+    if (known === undefined) record.rewards.set(report.rewardId, outcome);
+    state.rewards.count(report, outcome.status, decision.at, first);
+    return outcome;
+  });
+  const applied = entry.reports.filter((_, index) => rewards[index].status === 'applied');
+  const judged = applied.some((report) => report.tool !== null || report.value <= 0);
+  const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
+  if ((entry.closes && judged) || complete) closeDecision(state, record, decision);
+  return { kind: 'observation', rewards };
+}
+
+/** The deadline of a decision: it closes with what was reported, or is learned with the default reward. */
+export function foldSettlement(state: CatalogState, entry: SettlementEntry): FoldOutcome {
+  const { decision, defaultReward } = entry;
+  const record = state.decisions.get(decision.id);
+  if (record !== undefined) {
+    const closes = !record.closed && record.tools.size > 0;
+    if (closes) closeDecision(state, record, decision);
+    return { kind: 'settlement', closed: closes };
+  }
+  const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
+  if (!teaches || isGone(state, decision)) return { kind: 'settlement', closed: false };
+  countShown(state, decision);
+  learnDefault(state, state.decisions.open(decision), decision, defaultReward);
+  return { kind: 'settlement', closed: true };
+}
+
+function applyReport(
+  state: CatalogState,
+  record: ObservedRecord,
+  decision: ObservedDecision,
+  report: OutcomeReport,
+): RewardOutcome {
+  const { rewardId } = report;
+  const contract = state.settings.rewards;
+  if (report.at > record.deadline && contract.onLate !== 'learn') return late(rewardId);
+  if (decision.fingerprint !== state.fingerprint) {
+    return { rewardId, status: 'rejected', reason: 'embedder-changed' };
+  }
+  if (report.tool === null) return { rewardId, status: 'applied', reason: 'no-tool-named' };
+  const tool = state.tools.find(report.tool);
+  if (tool === undefined) return { rewardId, status: 'rejected', reason: 'tool-unknown' };
+
+  const reports = reportsOf(record, report.tool);
+  tool.statistics.rewardSum += report.value;
+  if (report.outcome === 'not_used') return { rewardId, status: 'applied' };
+  tool.statistics.called++;
+  if (report.outcome === 'timeout' || report.outcome === 'refused') {
+    tool.statistics.unlearned++;
+    reports.silent = !reports.called;
+    return { rewardId, status: 'applied', reason: 'outcome-teaches-nothing' };
+  }
+  if (report.outcome === 'failure') tool.statistics.failures++;
+  else tool.statistics.successes++;
+
+  if (!decision.learn) return { rewardId, status: 'applied', reason: 'learning-off' };
+  if (!state.limits.spend(decision.unit, tool.slot, report.weight, report.at, contract.unitHourlyWeight)) {
+    record.muted = true;
+    reports.silent = !reports.called;
+    return { rewardId, status: 'applied', reason: 'unit-limit' };
+  }
+  if (reports.called && contract.aggregation === 'first') {
+    return { rewardId, status: 'applied', reason: 'superseded' };
+  }
+  const before = reports.taught;
+  addValue(reports, report, contract.aggregation);
+  if (reports.called) {
+    correctCall(state, record, decision, tool, before, reports);
+  } else {
+    reports.called = true;
+    reports.silent = false;
+    learnCall(state, record, decision, tool, reports);
+  }
+  const shown = decision.tools.indexOf(report.tool) < decision.shown;
+  return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
+}
+
+function addValue(
+  reports: ToolReports,
+  report: OutcomeReport,
+  aggregation: 'first' | 'last' | 'sum' | 'mean',
+): void {
+  if (reports.count === 0) {
+    reports.first = report.value;
+    reports.weight = report.weight;
+  }
+  reports.count++;
+  reports.sum += report.value;
+  reports.last = report.value;
+  const value = {
+    first: reports.first,
+    last: reports.last,
+    sum: reports.sum,
+    mean: reports.sum / reports.count,
+  }[aggregation];
+  // Rewards below 0 teach as 0; statistics keep them as they are.
+  reports.taught = Math.min(1, Math.max(0, value));
+}
+
+function reportsOf(record: ObservedRecord, tool: string): ToolReports {
+  const known = record.tools.get(tool);
+  if (known !== undefined) return known;
+  const fresh = { count: 0, sum: 0, first: 0, last: 0, called: false, taught: 0, weight: 1, silent: false };
+  record.tools.set(tool, fresh);
+  return fresh;
+}
+
+function countShown(state: CatalogState, decision: ObservedDecision): void {
+  for (const name of decision.tools.slice(0, decision.shown)) {
+    const tool = state.tools.find(name);
+    if (tool !== undefined) tool.statistics.shown++;
+  }
+}
+
+/** Its record may have been dropped already, so that applying anything could apply it twice. */
+function isGone(state: CatalogState, decision: ObservedDecision): boolean {
+  return decision.deadline + RECORD_GRACE_MS < state.clock;
+}
+
+function late(rewardId: string): RewardOutcome {
+  return { rewardId, status: 'late', reason: 'after-deadline' };
+}

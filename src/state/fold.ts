@@ -1,0 +1,48 @@
+import type { PositionedEntry } from '../ledger/ledger.ts';
+import type { CatalogState } from './catalog-state.ts';
+import { foldEmbedder } from './fold-embedder.ts';
+import { foldForget } from './fold-forget.ts';
+import { foldObservation, foldSettlement } from './fold-observation.ts';
+import { foldTools } from './fold-tools.ts';
+import type { FoldOutcome } from './outcome.ts';
+
+/**
+ * state = fold(state, entry): the only place where the state changes. Deterministic: no clock, no random source,
+ * no I/O; the same entries give the same bits in every process. Entries that were folded before (their key or
+ * position is known) change nothing and answer what was answered then.
+ */
+export function fold(state: CatalogState, { position, entry }: PositionedEntry): FoldOutcome {
+  if (position <= state.position) return { kind: 'ignored' };
+  state.position = position;
+  state.clock = Math.max(state.clock, entry.at);
+  state.expire();
+  switch (entry.kind) {
+    // Observations and settlements are made exactly-once by the record of their decision.
+    case 'observation':
+      return foldObservation(state, entry);
+    case 'settlement':
+      return foldSettlement(state, entry);
+    case 'tools':
+      return once(state, entry, () => foldTools(state, entry));
+    case 'embedder':
+      return once(state, entry, () => foldEmbedder(state, entry));
+    case 'forget':
+      return once(state, entry, () => foldForget(state, entry));
+    case 'settings':
+      return once(state, entry, () => {
+        state.settings = entry.settings;
+        const slots = [...state.tools.records()].map((record) => record.slot);
+        const { version } = state.learners.activate(entry.settings.policy, state.tools.vectors, slots);
+        return { kind: 'settings', policyVersion: version };
+      });
+  }
+}
+
+function once(state: CatalogState, entry: { key: string; at: number }, apply: () => FoldOutcome): FoldOutcome {
+  const known = state.answers.get(entry.key);
+  if (known !== undefined) return known.outcome;
+  const outcome = apply();
+  // A refusal is no answer to keep: the same command may be sent again once its condition holds.
+  if (outcome.kind !== 'tools-refused') state.remember(entry.key, entry.at, outcome);
+  return outcome;
+}

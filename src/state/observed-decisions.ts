@@ -1,0 +1,90 @@
+import type { ObservedDecision } from '../ledger/entry.ts';
+import type { RewardOutcome } from './outcome.ts';
+
+/** What was reported about one tool of one decision so far. */
+export interface ToolReports {
+  count: number;
+  sum: number;
+  first: number;
+  last: number;
+  /** The tool was called and its outcome says something about relevance: it was learned with `taught`. */
+  called: boolean;
+  /** Reward that was learned, 0…1. */
+  taught: number;
+  weight: number;
+  /** Called, but the outcome (timeout, refusal) teaches nothing: it is no negative either. */
+  silent: boolean;
+}
+
+/** The fold's record of a decision about which anything was reported. */
+export interface ObservedRecord {
+  readonly id: string;
+  readonly deadline: number;
+  /** Kept until the decision closes; later reports bring their own copy. */
+  decision: ObservedDecision | null;
+  closed: boolean;
+  /** Its unit went over the limit: nothing more is learned from this decision. */
+  muted: boolean;
+  readonly tools: Map<string, ToolReports>;
+  /** Rewards that were applied: the exactly-once set, bounded by the window. */
+  readonly rewards: Map<string, RewardOutcome>;
+  /** Case that the decision went to, by policy version. */
+  readonly cases: Map<string, number>;
+}
+
+/**
+ * A repeated append can come as late as the queue's last retry. Records are kept this long after their deadline;
+ * a report that arrives even later is refused, never applied twice.
+ */
+export const RECORD_GRACE_MS = 60 * 60 * 1000;
+
+/** Decisions with reports, in order of first report; bounded by window + grace. */
+export class ObservedDecisions {
+  readonly #records = new Map<string, ObservedRecord>();
+
+  get size(): number {
+    return this.#records.size;
+  }
+
+  get(id: string): ObservedRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  open(decision: ObservedDecision): ObservedRecord {
+    const known = this.#records.get(decision.id);
+    if (known !== undefined) return known;
+    const record: ObservedRecord = {
+      id: decision.id,
+      deadline: decision.deadline,
+      decision,
+      closed: false,
+      muted: false,
+      tools: new Map(),
+      rewards: new Map(),
+      cases: new Map(),
+    };
+    this.#records.set(decision.id, record);
+    return record;
+  }
+
+  /** Drops what can no longer change. Records are near enough in order of deadline for this to stay cheap. */
+  expire(clock: number): void {
+    for (const [id, record] of this.#records) {
+      if (record.deadline + RECORD_GRACE_MS >= clock) return;
+      this.#records.delete(id);
+    }
+  }
+
+  records(): IterableIterator<ObservedRecord> {
+    return this.#records.values();
+  }
+
+  restore(record: ObservedRecord): void {
+    this.#records.set(record.id, record);
+  }
+
+  /** Everything that was reported refers to another embedder now. */
+  clear(): void {
+    this.#records.clear();
+  }
+}

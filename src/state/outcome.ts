@@ -1,0 +1,45 @@
+/** What the fold decided about an entry; whoever appended it waits for this. */
+export type FoldOutcome =
+  | ToolsOutcome
+  | { readonly kind: 'settings'; readonly policyVersion: string }
+  | { readonly kind: 'embedder' }
+  | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
+  | { readonly kind: 'settlement'; readonly closed: boolean }
+  | { readonly kind: 'forget'; readonly forgotten: number }
+  | { readonly kind: 'ignored' };
+
+export type ToolsOutcome =
+  | ToolsApplied
+  /** If-Match named another revision. */
+  | { readonly kind: 'tools-refused'; readonly reason: 'revision'; readonly revision: string }
+  /** The catalog or its embedder changed since the sender looked: look again and send again. */
+  | { readonly kind: 'tools-refused'; readonly reason: 'stale'; readonly revision: string };
+
+export interface ToolsApplied {
+  readonly kind: 'tools';
+  readonly added: number;
+  readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+  readonly revision: string;
+}
+
+export type RewardStatus = 'applied' | 'duplicate' | 'late' | 'rejected';
+
+export interface RewardOutcome {
+  readonly rewardId: string;
+  readonly status: RewardStatus;
+  /** Why it was not learned, or what was special about it. */
+  readonly reason?: RewardReason;
+}
+
+export type RewardReason =
+  | 'after-deadline'
+  | 'embedder-changed'
+  | 'tool-unknown'
+  | 'tool-not-shown'
+  | 'outcome-teaches-nothing'
+  | 'learning-off'
+  | 'unit-limit'
+  | 'no-tool-named'
+  | 'superseded';

@@ -1,0 +1,170 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+
+/** Counts that users see; learning keeps its own. */
+export interface ToolStatistics {
+  /** Times this tool was in a slate for which anything was reported. */
+  shown: number;
+  called: number;
+  successes: number;
+  failures: number;
+  /** Sum of the reported values, negative ones included. */
+  rewardSum: number;
+  /** Outcomes that say nothing about relevance: timeouts and refusals. */
+  unlearned: number;
+}
+
+export interface ToolRecord {
+  /** Row of this tool in every dense array; it stays with the tool through removal, return and renaming. */
+  readonly slot: number;
+  readonly tool: ToolDefinition;
+  readonly hash: string;
+  readonly addedAt: number;
+  /** Tombstone: when it was removed; null while it is live. */
+  readonly removedAt: number | null;
+  readonly statistics: ToolStatistics;
+}
+
+/** Whoever keeps something derived from the live tools (indexes) follows them here. */
+export interface ToolFollower {
+  /** The tool at this slot is new, back, or changed. */
+  put(record: ToolRecord): void;
+  remove(record: ToolRecord): void;
+  /** Every vector changed, dimensions perhaps too: rebuild from what follows. */
+  reset(vectors: ToolVectors): void;
+}
+
+/** The tools of one catalog, live ones and tombstones, and the slots they hold. */
+export class ToolTable {
+  readonly #kernels: Kernels;
+  readonly #byName = new Map<string, ToolRecord>();
+  readonly #bySlot: (ToolRecord | undefined)[] = [];
+  readonly #freeSlots: number[] = [];
+  #vectors: ToolVectors;
+  #live = 0;
+  #followers: ToolFollower[] = [];
+
+  constructor(kernels: Kernels, dimensions: number) {
+    this.#kernels = kernels;
+    this.#vectors = new ToolVectors(kernels, dimensions);
+  }
+
+  get vectors(): ToolVectors {
+    return this.#vectors;
+  }
+
+  /** Number of live tools. */
+  get size(): number {
+    return this.#live;
+  }
+
+  /** Live tools and tombstones, in the order in which they were first put. */
+  records(): IterableIterator<ToolRecord> {
+    return this.#byName.values();
+  }
+
+  *live(): IterableIterator<ToolRecord> {
+    for (const record of this.#byName.values()) if (record.removedAt === null) yield record;
+  }
+
+  /** The live tool of this name. */
+  get(name: string): ToolRecord | undefined {
+    const record = this.#byName.get(name);
+    return record?.removedAt === null ? record : undefined;
+  }
+
+  /** The tool of this name, removed or not. */
+  find(name: string): ToolRecord | undefined {
+    return this.#byName.get(name);
+  }
+
+  atSlot(slot: number): ToolRecord | undefined {
+    return this.#bySlot[slot];
+  }
+
+  /** From now on `follower` hears of every change; it first hears of everything that is live. */
+  follow(follower: ToolFollower): void {
+    this.#followers.push(follower);
+    follower.reset(this.#vectors);
+    for (const record of this.live()) follower.put(record);
+  }
+
+  unfollow(follower: ToolFollower): void {
+    this.#followers = this.#followers.filter((other) => other !== follower);
+  }
+
+  /** Adds a tool, brings one back, or changes one. `rename` names the record whose slot it takes over. */
+  put(tool: ToolDefinition, hash: string, vector: Float32Array | null, at: number, rename?: ToolRecord): ToolRecord {
+    const before = rename ?? this.#byName.get(tool.name);
+    if (rename !== undefined) this.#byName.delete(rename.tool.name);
+    const record: ToolRecord = {
+      slot: before?.slot ?? this.#freeSlots.pop() ?? this.#bySlot.length,
+      tool,
+      hash,
+      addedAt: before?.addedAt ?? at,
+      removedAt: null,
+      statistics: before?.statistics ?? emptyStatistics(),
+    };
+    if (before === undefined || before.removedAt !== null) this.#live++;
+    this.#place(record);
+    this.#vectors.put(record.slot, vector);
+    for (const follower of this.#followers) follower.put(record);
+    return record;
+  }
+
+  /** Leaves a tombstone; the slot and what is known about it stay. */
+  remove(record: ToolRecord, at: number): void {
+    this.#live--;
+    this.#place({ ...record, removedAt: at });
+    for (const follower of this.#followers) follower.remove(record);
+  }
+
+  /** Forgets a tombstone for good; its slot is free for another tool. */
+  expire(record: ToolRecord): void {
+    this.#byName.delete(record.tool.name);
+    this.#bySlot[record.slot] = undefined;
+    this.#freeSlots.push(record.slot);
+    this.#vectors.clear(record.slot);
+  }
+
+  /** Another embedder: all vectors go, the tools stay. */
+  replaceVectors(dimensions: number, vectorOf: (record: ToolRecord) => Float32Array | null): void {
+    this.#vectors.free();
+    this.#vectors = new ToolVectors(this.#kernels, dimensions);
+    for (const record of this.#byName.values()) this.#vectors.put(record.slot, vectorOf(record));
+    for (const follower of this.#followers) {
+      follower.reset(this.#vectors);
+      for (const record of this.live()) follower.put(record);
+    }
+  }
+
+  /** Free slots in the order in which they will be given out last to first; part of the canonical state. */
+  freeSlots(): readonly number[] {
+    return this.#freeSlots;
+  }
+
+  /** Puts a record back exactly as a snapshot had it. */
+  restore(record: ToolRecord, vector: Float32Array | null): void {
+    this.#place(record);
+    if (record.removedAt === null) this.#live++;
+    this.#vectors.put(record.slot, vector);
+  }
+
+  restoreFreeSlots(slots: readonly number[]): void {
+    this.#freeSlots.push(...slots);
+  }
+
+  free(): void {
+    this.#vectors.free();
+  }
+
+  #place(record: ToolRecord): void {
+    this.#byName.set(record.tool.name, record);
+    this.#bySlot[record.slot] = record;
+  }
+}
+
+function emptyStatistics(): ToolStatistics {
+  return { shown: 0, called: 0, successes: 0, failures: 0, rewardSum: 0, unlearned: 0 };
+}
