@@ -1,0 +1,122 @@
+import { BUCKETS } from './bucket.ts';
+
+/** How much of the traffic somebody gets, in basis points: 5000 is half. */
+export interface Share {
+  readonly name: string;
+  readonly basisPoints: number;
+}
+
+/** Who owns which buckets. Plain data: it is kept in the ledger, because it depends on its own history. */
+export interface Allocation {
+  /** 1 at first, one more with every change of shares. */
+  readonly version: number;
+  /** Sorted, without overlap; buckets in no range belong to nobody. */
+  readonly ranges: readonly BucketRange[];
+}
+
+export interface BucketRange {
+  readonly owner: string;
+  /** First bucket. */
+  readonly from: number;
+  /** One past the last bucket. */
+  readonly to: number;
+}
+
+/**
+ * First allocation: consecutive ranges in the order of the shares.
+ * @throws RangeError for shares that are not whole, below 0, named twice or above 10,000 in total.
+ */
+export function allocate(shares: readonly Share[]): Allocation {
+  checkShares(shares);
+  let from = 0;
+  const ranges: BucketRange[] = [];
+  for (const { name, basisPoints } of shares) {
+    if (basisPoints > 0) ranges.push({ owner: name, from, to: from + basisPoints });
+    from += basisPoints;
+  }
+  return { version: 1, ranges };
+}
+
+/**
+ * New shares, moving as few buckets as possible: an owner that shrinks gives up its highest buckets, an owner that
+ * grows takes the lowest free ones, and everybody else keeps every bucket. A share of 0 (or no share) gives up all.
+ * @throws RangeError as `allocate`.
+ */
+export function reallocate(allocation: Allocation, shares: readonly Share[]): Allocation {
+  checkShares(shares);
+  const wanted = new Map(shares.map(({ name, basisPoints }) => [name, basisPoints]));
+  const owners = ownersOf(allocation);
+  const held = new Map<string, number>();
+  // From below: what an owner holds beyond its new share is then exactly its highest buckets.
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    const owner = owners[bucket];
+    if (owner === undefined) continue;
+    const before = held.get(owner) ?? 0;
+    if (before < (wanted.get(owner) ?? 0)) held.set(owner, before + 1);
+    else owners[bucket] = undefined;
+  }
+  giveFreeBuckets(owners, freedBy(allocation, owners), wanted, held);
+  return { version: allocation.version + 1, ranges: rangesOf(owners) };
+}
+
+/** How many basis points of the traffic have another owner (or none any more, or one at last) afterwards. */
+export function movedBasisPoints(before: Allocation, after: Allocation): number {
+  const was = ownersOf(before);
+  return ownersOf(after).reduce((moved, owner, bucket) => moved + (owner === was[bucket] ? 0 : 1), 0);
+}
+
+/** Owner of every bucket, undefined where nobody owns it. */
+export function ownersOf(allocation: Allocation): (string | undefined)[] {
+  const owners = new Array<string | undefined>(BUCKETS).fill(undefined);
+  for (const { owner, from, to } of allocation.ranges) owners.fill(owner, from, to);
+  return owners;
+}
+
+/** Buckets that have just been given up first: taking those changes fewer owners than taking unowned ones. */
+function freedBy(before: Allocation, owners: readonly (string | undefined)[]): number[] {
+  const was = ownersOf(before);
+  const free = owners.flatMap((owner, bucket) => (owner === undefined ? [bucket] : []));
+  return [...free.filter((b) => was[b] !== undefined), ...free.filter((b) => was[b] === undefined)];
+}
+
+function giveFreeBuckets(
+  owners: (string | undefined)[],
+  free: readonly number[],
+  wanted: ReadonlyMap<string, number>,
+  held: ReadonlyMap<string, number>,
+): void {
+  let next = 0;
+  for (const [name, basisPoints] of wanted) {
+    for (let missing = basisPoints - (held.get(name) ?? 0); missing > 0; missing--)
+      owners[free[next++]!] = name;
+  }
+}
+
+function rangesOf(owners: readonly (string | undefined)[]): BucketRange[] {
+  const ranges: BucketRange[] = [];
+  let from = 0;
+  for (let bucket = 1; bucket <= BUCKETS; bucket++) {
+    if (bucket < BUCKETS && owners[bucket] === owners[from]) continue;
+    const owner = owners[from];
+    if (owner !== undefined) ranges.push({ owner, from, to: bucket });
+    from = bucket;
+  }
+  return ranges;
+}
+
+function checkShares(shares: readonly Share[]): void {
+  const names = new Set<string>();
+  let total = 0;
+  for (const { name, basisPoints } of shares) {
+    if (!Number.isInteger(basisPoints) || basisPoints < 0 || basisPoints > BUCKETS) {
+      throw new RangeError(
+        `share of "${name}" is ${basisPoints}: give whole basis points from 0 to ${BUCKETS}`,
+      );
+    }
+    if (names.has(name)) throw new RangeError(`"${name}" has two shares: name each one once`);
+    names.add(name);
+    total += basisPoints;
+  }
+  if (total > BUCKETS)
+    throw new RangeError(`the shares add up to ${total} basis points: ${BUCKETS} is everything`);
+}
