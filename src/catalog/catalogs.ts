@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
-import type { CatalogSettings } from '../ledger/catalog-settings.ts';
+import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
@@ -75,25 +75,16 @@ export class Catalogs {
         { violations: [{ path: 'catalog', message: 'must match ^[a-z0-9][a-z0-9-]{0,62}$' }] },
       );
     }
-    const known = this.#open.get(name);
-    const catalog = known ?? (await this.#openCatalog(name));
-    try {
-      const settings = applySettings(catalog.state.settings, patch);
-      this.#open.set(name, catalog);
-      await catalog.replica.submit({
-        kind: 'settings',
-        key: `settings/${randomUUID()}`,
-        at: catalog.now(),
-        settings,
-        ...(actor === undefined ? {} : { actor }),
-      });
-    } catch (error) {
-      if (known === undefined) await this.remove(name).catch(() => {});
-      if (error instanceof PolicySettingsError) {
-        throw new Problem('unknown-policy', error.message, 'GET /v1/policies lists policies and parameters.');
-      }
-      throw error;
-    }
+    const settings = this.#settingsFor(name, patch);
+    const catalog = this.#open.get(name) ?? (await this.#openCatalog(name));
+    this.#open.set(name, catalog);
+    await catalog.replica.submit({
+      kind: 'settings',
+      key: `settings/${randomUUID()}`,
+      at: catalog.now(),
+      settings,
+      ...(actor === undefined ? {} : { actor }),
+    });
     return viewOf(catalog);
   }
 
@@ -105,6 +96,15 @@ export class Catalogs {
     await catalog?.close();
     await this.#ledgers.remove(name);
     if (name === 'default') this.#open.set(name, await this.#openCatalog(name));
+  }
+
+  #settingsFor(name: string, patch: CatalogSettingsPatch): CatalogSettings {
+    try {
+      return applySettings(this.#open.get(name)?.state.settings ?? DEFAULT_CATALOG_SETTINGS, patch);
+    } catch (error) {
+      if (!(error instanceof PolicySettingsError)) throw error;
+      throw new Problem('unknown-policy', error.message, 'Use one of the names and parameters that are listed.');
+    }
   }
 
   async close(): Promise<void> {

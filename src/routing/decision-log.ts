@@ -19,3 +19,12 @@ export class DecisionLogUnavailableError extends Error {
   override readonly name = 'DecisionLogUnavailableError';
   readonly retryAfterSeconds = 1;
 }
+
+/** The decision logs of one deployment, one per catalog. */
+export interface DecisionLogs {
+  /** The same instance for the same catalog, created when there is none. */
+  open(catalog: string): Promise<DecisionLog>;
+  /** Deletes the log of a catalog for good. */
+  remove(catalog: string): Promise<void>;
+  close(): Promise<void>;
+}

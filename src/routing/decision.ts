@@ -24,6 +24,8 @@ export interface Decision {
   readonly fallback: Fallback | null;
   /** Natural log of the probability of exactly this ordered slate, pins left out. */
   readonly logProbability: number;
+  /** The slate reached its caller with `activate: later`: rewards count only once it was activated. */
+  readonly activation: 'now' | 'later';
   readonly unitId?: string;
   readonly sessionId?: string;
   readonly userId?: string;
@@ -31,16 +33,21 @@ export interface Decision {
   readonly candidates: readonly string[];
   /** Indices into `candidates`, in slate order. */
   readonly slate: readonly number[];
-  readonly pinned: readonly string[];
+  /** Why each tool of the slate is there, and the hash of the definition that was returned; in slate order. */
+  readonly reasons: readonly SlateReason[];
+  readonly hashes: readonly string[];
   /** One value per candidate in every column. */
   readonly columns: DecisionColumns;
   /** Names of the policy's extra features. */
   readonly extras: readonly string[];
   /** Extra features per policy version that may learn from this decision, row-major candidates × extras. */
   readonly features: Readonly<Record<string, Float32Array>>;
-  /** When the slate was really shown; null: `activate` has not been called yet. */
+  /** When the slate was shown, as far as is known; null: `activate` has not been called yet. */
   readonly activatedAt: number | null;
 }
+
+/** Why a tool is in the slate. */
+export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned';
 
 export type Fallback = 'low_confidence' | 'embedder_down' | 'index_cold' | 'kill_switch';
 

@@ -1,4 +1,4 @@
-import type { Fallback } from './decision.ts';
+import type { Fallback, SlateReason } from './decision.ts';
 
 /** What an agent asks. Defaults are filled in by whoever receives the request. */
 export interface RouteRequest {
@@ -25,9 +25,6 @@ export interface RouteRequest {
 }
 
 export type SlateFormat = 'mcp' | 'openai' | 'anthropic' | 'names';
-
-/** Why a tool is in the slate. */
-export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned';
 
 export interface RoutedTool {
   readonly name: string;

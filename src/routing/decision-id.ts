@@ -1,0 +1,20 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/**
+ * `<catalog>.<time><random>`: a decision id says which catalog, hence which shard, it belongs to. Time is 9
+ * base-36 digits of ms since the epoch, so ids sort by time; 80 random bits follow. With an idempotency key the
+ * id follows from the key alone, so that the same request finds its decision again.
+ */
+export function decisionIdFor(catalog: string, at: number, idempotencyKey?: string): string {
+  if (idempotencyKey !== undefined) {
+    const hash = createHash('sha256').update(`${catalog}/${idempotencyKey}`).digest('hex');
+    return `${catalog}.k${hash.slice(0, 32)}`;
+  }
+  return `${catalog}.${at.toString(36).padStart(9, '0')}${randomBytes(10).toString('hex')}`;
+}
+
+/** The catalog of a decision or reward id; null if it is none. */
+export function catalogOf(id: string): string | null {
+  const dot = id.indexOf('.');
+  return dot > 0 ? id.slice(0, dot) : null;
+}

@@ -1,0 +1,60 @@
+import type { Candidates, Recall } from '../../bandit/policy.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { nominationOrder, type Origin } from '../retrieval/shortlist.ts';
+import type { Fallback } from './decision.ts';
+import { mostReliable } from './most-reliable.ts';
+import type { RouteRequest } from './route-request.ts';
+import type { UnderstoodQuery } from './understand-query.ts';
+
+/** Tools that retrieval proposes; outcome memory adds up to ten that retrieval did not find. */
+const RETRIEVED = 50;
+/** A slate that passes the whole catalog through is cut here. */
+const PASSTHROUGH_LIMIT = 1000;
+
+export interface Found {
+  readonly candidates: Candidates;
+  readonly origins: readonly Origin[];
+  /** Slots of the pinned tools, in the order in which they were named. */
+  readonly pinned: readonly number[];
+  readonly fallback: Fallback | null;
+  /** Nothing fitted, and the catalog's fail mode chose these slots, in this order; null: the policy chooses. */
+  readonly served: readonly number[] | null;
+}
+
+/** Everything that may be in the slate, with the retrieval scores that the policy ranks by. */
+export function findCandidates(
+  request: RouteRequest,
+  query: UnderstoodQuery,
+  recall: Recall,
+  catalog: Catalog,
+): Found {
+  const { tools, settings } = catalog.state;
+  const slotsOf = (names: readonly string[] = []): number[] =>
+    [...new Set(names)].map((name) => tools.get(name)?.slot).filter((slot) => slot !== undefined);
+  const exclude = new Set(slotsOf(request.exclude));
+  const pinned = slotsOf(request.pin).filter((slot) => !exclude.has(slot));
+  const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
+    catalog.index.search({
+      embedding: query.features.embedding,
+      tokens: query.tokens,
+      limit,
+      nominate: nominationOrder(recall),
+      pin: more,
+      exclude,
+    });
+
+  const { candidates, origins } = search(RETRIEVED, pinned);
+  const fallback = query.embedderDown ? 'embedder_down' : null;
+  // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
+  const blind = candidates.base.every((score) => score === 0) && !origins.includes('remembered');
+  if (!blind) return { candidates, origins, pinned, fallback, served: null };
+
+  const fallbackSlots = {
+    open: () => mostReliable(tools, request.k, exclude),
+    closed: () => [],
+    passthrough: () => [...tools.live()].map(({ slot }) => slot).slice(0, PASSTHROUGH_LIMIT),
+  }[settings.failMode]();
+  const served = [...new Set([...pinned, ...fallbackSlots])];
+  const limited = settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
+  return { ...search(0, limited), pinned, fallback: fallback ?? 'low_confidence', served: limited };
+}

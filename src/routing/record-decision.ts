@@ -1,0 +1,79 @@
+import type { Ranking } from '../../bandit/policy.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { LearnerVersion } from '../state/learners.ts';
+import type { Decision, SlateReason } from './decision.ts';
+import type { Found } from './find-candidates.ts';
+import type { RouteRequest } from './route-request.ts';
+import type { Slate } from './select-slate.ts';
+import type { UnderstoodQuery } from './understand-query.ts';
+
+interface DecisionParts {
+  readonly id: string;
+  readonly at: number;
+  readonly request: RouteRequest;
+  readonly text: string;
+  readonly query: UnderstoodQuery;
+  readonly learner: LearnerVersion;
+  readonly found: Found;
+  readonly ranking: Ranking;
+  readonly slate: Slate;
+  readonly catalog: Catalog;
+}
+
+/** The record of a decision: all that explaining, learning and evaluating it will ever need. */
+export function recordDecision(parts: DecisionParts): Decision {
+  const { id, at, request, text, query, learner, found, ranking, slate, catalog } = parts;
+  const { state } = catalog;
+  const { candidates } = found;
+  const records = Array.from(candidates.slots, (slot) => state.tools.atSlot(slot)!);
+  const reasons = slate.order.map((index) => reasonOf(index, request, found, ranking));
+  return {
+    id,
+    catalog: catalog.name,
+    at,
+    deadline: at + state.settings.rewards.windowSeconds * 1000,
+    revision: state.revision,
+    position: state.position,
+    policy: { name: learner.settings.name, version: learner.version },
+    fingerprint: state.fingerprint,
+    query: query.features,
+    ...(state.settings.retainText ? { text } : {}),
+    exploration: slate.exploration,
+    temperature: slate.temperature,
+    k: request.k,
+    // Without an embedding half of the features are missing: such a decision would teach the wrong thing.
+    learn: request.learn && !query.embedderDown,
+    fallback: slate.fallback,
+    logProbability: slate.logProbability,
+    activation: request.activate,
+    activatedAt: request.activate === 'now' ? at : null,
+    ...(request.unitId === undefined ? {} : { unitId: request.unitId }),
+    ...(request.sessionId === undefined ? {} : { sessionId: request.sessionId }),
+    ...(request.userId === undefined ? {} : { userId: request.userId }),
+    candidates: records.map(({ tool }) => tool.name),
+    slate: slate.order,
+    reasons,
+    hashes: slate.order.map((index) => records[index].hash),
+    columns: {
+      score: Float32Array.from(ranking.score),
+      mean: Float32Array.from(ranking.mean),
+      base: Float32Array.from(ranking.base),
+      gain: Float32Array.from(ranking.gain),
+      uncertainty: Float32Array.from(ranking.uncertainty),
+      bonus: Float32Array.from(ranking.bonus),
+      propensity: Float32Array.from(slate.propensities),
+      similarity: Float32Array.from(candidates.similarity),
+      retrieval: Float32Array.from(candidates.base),
+    },
+    extras: learner.policy.extras,
+    features: { [learner.version]: ranking.features },
+  };
+}
+
+function reasonOf(index: number, request: RouteRequest, found: Found, ranking: Ranking): SlateReason {
+  if (found.pinned.includes(found.candidates.slots[index])) return 'pinned';
+  let better = 0;
+  for (const mean of ranking.mean) if (mean > ranking.mean[index]) better++;
+  if (better >= request.k) return 'explored';
+  return found.origins[index] === 'remembered' ? 'remembered' : 'retrieved';
+}
