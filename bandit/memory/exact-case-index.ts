@@ -27,7 +27,7 @@ export class ExactCaseIndex implements CaseIndex {
   constructor(kernels: Kernels, dimensions: number) {
     this.kernels = kernels;
     this.dimensions = dimensions;
-    this.stride = Math.ceil(dimensions / ROW_MULTIPLE) * ROW_MULTIPLE;
+    this.stride = Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
     this.query = kernels.allocateFloat32(this.stride);
     this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
     this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
@@ -51,9 +51,9 @@ export class ExactCaseIndex implements CaseIndex {
   put(place: number, query: QueryFeatures): void {
     this.reserve(place + 1);
     const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
-    const dense = this.dimensions > 0 && hasDirection(query.embedding);
-    if (dense) row.set(query.embedding as Float32Array);
-    this.kinds[place] = dense ? DENSE : LEXICAL;
+    const embedding = this.embeddingOf(query);
+    if (embedding !== null) row.set(embedding);
+    this.kinds[place] = embedding === null ? LEXICAL : DENSE;
     this.postings.add(place, query.terms);
     this.places = Math.max(this.places, place + 1);
   }
@@ -68,8 +68,9 @@ export class ExactCaseIndex implements CaseIndex {
     const { places, similarities, kinds, cosines } = this;
     similarities.fill(0, 0, places);
     this.postings.addProducts(query.terms, similarities);
-    if (this.dimensions > 0 && hasDirection(query.embedding)) {
-      this.query.set(query.embedding);
+    const embedding = this.embeddingOf(query);
+    if (embedding !== null) {
+      this.query.set(embedding);
       this.kernels.scan(this.rows, this.stride, places, this.query, cosines);
       for (let place = 0; place < places; place++) {
         if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
@@ -96,6 +97,15 @@ export class ExactCaseIndex implements CaseIndex {
 
   dispose(): void {
     for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
+  }
+
+  /** The embedding, if similarities can be taken from it. @throws RangeError when it has other dimensions. */
+  private embeddingOf({ embedding }: QueryFeatures): Float32Array | null {
+    if (this.dimensions === 0 || !hasDirection(embedding)) return null;
+    if (embedding.length !== this.dimensions) {
+      throw new RangeError(`This memory compares ${this.dimensions} dimensions, not ${embedding.length}.`);
+    }
+    return embedding;
   }
 
   private reserve(places: number): void {
