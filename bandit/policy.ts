@@ -126,6 +126,8 @@ export interface Learner {
   /** The canonical state, and only that, as named arrays; derived values are rebuilt by the reader. */
   save(): LearnerState;
   sizeInBytes(): LearnerSize;
+  /** Gives kernel memory back; the policy cannot be used afterwards. */
+  free(): void;
 }
 
 export interface LearnerState {

@@ -1,0 +1,56 @@
+import type { Example, LearnerSize, LearnerState, Ranking, RankingRequest } from '../policy.ts';
+import { checkExample } from './checks.ts';
+import type { PolicyKind } from './policy-kind.ts';
+import { WithoutMemory } from './without-memory.ts';
+
+type Score = (request: RankingRequest) => Float64Array;
+
+/** The registry's entry for a policy that ranks by one score of each candidate and never learns. */
+export function fixedRanking(name: string, sentence: string, score: Score): PolicyKind {
+  const create = () => new FixedRanking(name, score);
+  return { name, sentence, parameters: [], create, load: create };
+}
+
+class FixedRanking extends WithoutMemory {
+  readonly name: string;
+  private readonly score: Score;
+
+  constructor(name: string, score: Score) {
+    super();
+    this.name = name;
+    this.score = score;
+  }
+
+  rank(request: RankingRequest): Ranking {
+    const score = this.score(request);
+    const nothing = new Float64Array(score.length);
+    return {
+      score,
+      mean: score,
+      base: score,
+      gain: nothing,
+      uncertainty: nothing,
+      bonus: nothing,
+      features: new Float32Array(0),
+    };
+  }
+
+  learn(example: Example, reward: number, weight: number): void {
+    checkExample(example, 0, reward, weight);
+  }
+
+  correct(example: Example, from: number, to: number, weight: number): void {
+    checkExample(example, 0, from, weight);
+    checkExample(example, 0, to, weight);
+  }
+
+  save(): LearnerState {
+    return { policy: this.name, numbers: {}, arrays: {} };
+  }
+
+  sizeInBytes(): LearnerSize {
+    return { matrices: 0, perTool: 0, memory: 0, cases: 0, updates: 0 };
+  }
+
+  free(): void {}
+}

@@ -1,0 +1,40 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { LearnerState, Policy } from '../policy.ts';
+import type { ToolVectors } from '../tool-vectors.ts';
+
+/** What can be set about a policy. */
+export interface PolicyParameter {
+  readonly name: string;
+  readonly default: number;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly integer?: boolean;
+  /** One sentence for those who set it. */
+  readonly sentence: string;
+}
+
+/** What a policy is made from. */
+export interface PolicyContext {
+  readonly kernels: Kernels;
+  /** Vectors of the tools, shared with the fold that writes them; they also say how many dimensions there are. */
+  readonly vectors: ToolVectors;
+  /** Parameters by name; the ones that are missing have their defaults. */
+  readonly parameters: Readonly<Record<string, number>>;
+  /** False in a process that only folds canonical state: nothing derived (A⁻¹, θ) is kept, `rank` throws. */
+  readonly derived: boolean;
+}
+
+/** One entry of the registry. In `create` and `load` every parameter is present and within its range. */
+export interface PolicyKind {
+  readonly name: string;
+  readonly sentence: string;
+  readonly parameters: readonly PolicyParameter[];
+  create(context: PolicyContext): Policy;
+  /** Continues a learner that was saved under the same parameters. */
+  load(context: PolicyContext, state: LearnerState): Policy;
+}
+
+/** A policy or parameter that does not exist, or a value out of range; the message says which ones there are. */
+export class PolicySettingsError extends Error {
+  override readonly name = 'PolicySettingsError';
+}

@@ -1,0 +1,79 @@
+import type { LearnerState, Policy } from '../policy.ts';
+import { COSINE } from './cosine.ts';
+import { HYBRID } from './hybrid.ts';
+import { LIN_TS } from './lin-ts.ts';
+import { LINUCB_ONEHOT } from './linucb-onehot.ts';
+import { type PolicyContext, type PolicyKind, PolicySettingsError } from './policy-kind.ts';
+import { SC_LINUCB } from './sc-linucb.ts';
+import { SC_LINUCB_MEMORY } from './sc-linucb-memory.ts';
+import { UNIFORM } from './uniform.ts';
+
+/** Every policy there is. A new one is one file beside these, and one line here; tests and benches follow. */
+export const POLICY_KINDS: readonly PolicyKind[] = [
+  SC_LINUCB_MEMORY,
+  SC_LINUCB,
+  LIN_TS,
+  LINUCB_ONEHOT,
+  COSINE,
+  HYBRID,
+  UNIFORM,
+];
+
+/** @throws PolicySettingsError when there is no policy of this name. */
+export function policyKind(name: string): PolicyKind {
+  const kind = POLICY_KINDS.find((candidate) => candidate.name === name);
+  if (kind === undefined) {
+    throw new PolicySettingsError(`There is no policy “${name}”. There are ${listed(POLICY_KINDS)}.`);
+  }
+  return kind;
+}
+
+/**
+ * All parameters of a policy, defaults filled in.
+ * @throws PolicySettingsError on an unknown policy or parameter, or a value out of range.
+ */
+export function policyParameters(
+  name: string,
+  given: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const { parameters } = policyKind(name);
+  for (const key of Object.keys(given)) {
+    if (parameters.some((parameter) => parameter.name === key)) continue;
+    const known = parameters.length === 0 ? 'It has none' : `It has ${listed(parameters)}`;
+    throw new PolicySettingsError(`Policy “${name}” has no parameter “${key}”. ${known}.`);
+  }
+  const complete: Record<string, number> = {};
+  for (const { name: key, default: standard, minimum, maximum, integer } of parameters) {
+    const value = Object.hasOwn(given, key) ? given[key] : standard;
+    if (!(value >= minimum && value <= maximum) || (integer && !Number.isInteger(value))) {
+      const kind = integer ? 'a whole number' : 'a number';
+      throw new PolicySettingsError(
+        `Parameter “${key}” of policy “${name}” is ${kind} from ${minimum} to ${maximum}, not ${value}.`,
+      );
+    }
+    complete[key] = value;
+  }
+  return complete;
+}
+
+/** A policy that has learned nothing. @throws PolicySettingsError like `policyParameters`. */
+export function createPolicy(name: string, context: PolicyContext): Policy {
+  const parameters = policyParameters(name, context.parameters);
+  return policyKind(name).create({ ...context, parameters });
+}
+
+/**
+ * A policy as it was saved.
+ * @throws PolicySettingsError like `policyParameters`. @throws Error when the state is of another policy.
+ */
+export function loadPolicy(name: string, context: PolicyContext, state: LearnerState): Policy {
+  if (state.policy !== name) {
+    throw new Error(`A learner of policy “${state.policy}” cannot go on as “${name}”.`);
+  }
+  const parameters = policyParameters(name, context.parameters);
+  return policyKind(name).load({ ...context, parameters }, state);
+}
+
+function listed(named: readonly { readonly name: string }[]): string {
+  return named.map(({ name }) => `“${name}”`).join(', ');
+}

@@ -1,0 +1,42 @@
+import type { Example, LearnerSize, LearnerState, Policy, Ranking, RankingRequest, Recall } from '../policy.ts';
+
+export const EMPTY_RECALL: Recall = {
+  slots: new Int32Array(0),
+  positives: new Float64Array(0),
+  trials: new Float64Array(0),
+  nearest: new Float64Array(0),
+  votes: new Float64Array(0),
+  cases: [],
+};
+
+/** The part that is alike in all policies that remember neither cases nor calls: nothing to do. */
+export abstract class WithoutMemory implements Policy {
+  abstract readonly name: string;
+  readonly extras: readonly string[] = [];
+
+  abstract rank(request: RankingRequest): Ranking;
+  abstract learn(example: Example, reward: number, weight: number): void;
+  abstract correct(example: Example, from: number, to: number, weight: number): void;
+  abstract save(): LearnerState;
+  abstract sizeInBytes(): LearnerSize;
+  abstract free(): void;
+
+  recall(): Recall {
+    return EMPTY_RECALL;
+  }
+
+  remember(): number {
+    return -1;
+  }
+
+  forgetUnit(): number {
+    return 0;
+  }
+
+  amend(_caseId: number, _slot: number, _positives: number, _negatives: number): void {}
+  countCall(_slot: number, _reward: number): void {}
+  recountCall(_slot: number, _delta: number): void {}
+  addTool(_slot: number): void {}
+  changeTool(_slot: number, _similarity: number): void {}
+  forgetTool(_slot: number): void {}
+}
