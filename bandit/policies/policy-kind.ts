@@ -29,6 +29,8 @@ export interface PolicyKind {
   readonly name: string;
   readonly sentence: string;
   readonly parameters: readonly PolicyParameter[];
+  /** How slates are drawn unless the catalog says otherwise; `greedy` for those that promise a fixed order. */
+  readonly defaultExploration: 'plackett-luce' | 'ucb' | 'greedy';
   create(context: PolicyContext): Policy;
   /** Continues a learner that was saved under the same parameters. */
   load(context: PolicyContext, state: LearnerState): Policy;
