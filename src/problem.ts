@@ -5,6 +5,7 @@ export type ProblemCode =
   | 'catalog-not-found'
   | 'tool-not-found'
   | 'decision-not-found'
+  | 'decision-not-activated'
   | 'reward-not-found'
   | 'endpoint-not-found'
   | 'method-not-allowed'

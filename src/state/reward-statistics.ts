@@ -36,6 +36,14 @@ export class RewardStatistics {
     hour.delays[DELAY_CLASSES_S.findIndex((end) => delay <= end)]++;
   }
 
+  emptyStatuses(): RewardHour['statuses'] {
+    return { applied: 0, duplicate: 0, late: 0, rejected: 0 };
+  }
+
+  emptyOutcomes(): RewardHour['outcomes'] {
+    return { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0 };
+  }
+
   hours(): readonly RewardHour[] {
     return this.#hours;
   }
@@ -51,8 +59,8 @@ export class RewardStatistics {
     const fresh: RewardHour = {
       hour,
       decisions: 0,
-      statuses: { applied: 0, duplicate: 0, late: 0, rejected: 0 },
-      outcomes: { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0 },
+      statuses: this.emptyStatuses(),
+      outcomes: this.emptyOutcomes(),
       sum: 0,
       sumOfSquares: 0,
       delays: DELAY_CLASSES_S.map(() => 0),

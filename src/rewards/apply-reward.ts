@@ -1,0 +1,43 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Entry } from '../ledger/entry.ts';
+import type { DecisionLog } from '../routing/decision-log.ts';
+import { observedDecision } from './observed-decision.ts';
+import type { RewardsJob, SettlementJob } from './reward-job.ts';
+
+/**
+ * The way of one reward, on the worker's side: join it with its decision, append what can be learned to the
+ * ledger. Every replica folds it from there. Safe to repeat: the fold applies every reward id once.
+ */
+export async function applyRewards(job: RewardsJob, catalog: Catalog, log: DecisionLog): Promise<void> {
+  const entries: Entry[] = [];
+  for (const { decisionId, closes, reports } of job.decisions) {
+    const decision = await log.get(decisionId);
+    // It was there when the reward was accepted; by now it has expired, and the window with it.
+    if (decision === null) continue;
+    const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
+    entries.push({
+      kind: 'observation',
+      key: `observation/${reports[0].rewardId}`,
+      at: Math.max(...reports.map(({ at }) => at)),
+      decision: observedDecision(decision, tools),
+      reports,
+      closes,
+    });
+  }
+  if (entries.length > 0) await catalog.ledger.append(entries);
+}
+
+/** The deadline of a decision passed: close it with what is known, or with the contract's default reward. */
+export async function settleDecision(job: SettlementJob, catalog: Catalog, log: DecisionLog): Promise<void> {
+  const decision = await log.get(job.decisionId);
+  if (decision === null || decision.activatedAt === null) return;
+  const entry: Entry = {
+    kind: 'settlement',
+    key: `settlement/${decision.id}`,
+    at: catalog.now(),
+    decision: observedDecision(decision, []),
+    defaultReward: catalog.state.settings.rewards.defaultReward,
+  };
+  await catalog.ledger.append([entry]);
+}
+

@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { ObservedDecision } from '../ledger/entry.ts';
+import type { Decision } from '../routing/decision.ts';
+
+/** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
+export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
+  const slate = decision.slate.map((index) => decision.candidates[index]);
+  const others = [...new Set(reported)].filter((tool) => !slate.includes(tool));
+  const tools = [...slate, ...others];
+  const indices = tools.map((tool) => decision.candidates.indexOf(tool));
+  const width = decision.extras.length;
+  const features = Object.entries(decision.features).map(([version, all]) => {
+    const rows = new Float32Array(tools.length * width);
+    for (const [at, index] of indices.entries()) {
+      if (index >= 0) rows.set(all.subarray(index * width, (index + 1) * width), at * width);
+    }
+    return [version, rows] as const;
+  });
+  return {
+    id: decision.id,
+    at: decision.at,
+    deadline: rewardDeadline(decision),
+    fingerprint: decision.fingerprint,
+    embedding: decision.query.embedding,
+    terms: decision.query.terms,
+    tools,
+    shown: slate.length,
+    similarities: Float32Array.from(indices, (index) =>
+      index < 0 ? Number.NaN : decision.columns.similarity[index],
+    ),
+    features: Object.fromEntries(features),
+    unit: unitHash(decision.unitId ?? decision.userId ?? decision.sessionId),
+    learn: decision.learn,
+  };
+}
+
+/** The window opens when the slate was shown, ms since the epoch. */
+export function rewardDeadline(decision: Decision): number {
+  return decision.deadline - decision.at + (decision.activatedAt ?? decision.at);
+}
+
+/** 32 bits that stand for a unit without naming it; 0 for none. */
+export function unitHash(unit: string | undefined): number {
+  if (unit === undefined) return 0;
+  return createHash('sha256').update(unit).digest().readUInt32LE(0) || 1;
+}

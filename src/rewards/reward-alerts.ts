@@ -1,0 +1,62 @@
+import type { RewardHealth } from './reward-health.ts';
+
+export interface RewardAlert {
+  readonly code: 'few-rewards' | 'late-rewards' | 'unknown-decisions' | 'constant-rewards' | 'rejected-rewards';
+  readonly observed: string;
+  readonly likelyCause: string;
+  readonly suggestedAction: string;
+}
+
+type Figures = Omit<RewardHealth, 'ok' | 'alerts'>;
+
+/** Below this many, shares say nothing. */
+const ENOUGH = 50;
+
+/** What looks wrong, each with its likely cause and what to do. */
+export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAlert[] {
+  const { decisions, reports, value, outcomes } = figures;
+  const received = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
+  const percent = (part: number, whole: number): string => `${Math.round((100 * part) / whole)} %`;
+  const alerts: RewardAlert[] = [];
+  if (decisions.routed >= ENOUGH && decisions.share !== null && decisions.share < 0.2) {
+    alerts.push({
+      code: 'few-rewards',
+      observed: `${percent(decisions.rewarded, decisions.routed)} of the decisions of the last 24 hours got a reward.`,
+      likelyCause: 'The agent does not report at the end of every step, or reports under other decision ids.',
+      suggestedAction: 'Report an outcome for each tool call; report not_used or failure when nothing helped.',
+    });
+  }
+  if (received >= ENOUGH && reports.late > 0.05 * received) {
+    alerts.push({
+      code: 'late-rewards',
+      observed: `${percent(reports.late, received)} of the rewards came after the window of ${windowSeconds} s.`,
+      likelyCause: 'The outcome is known later than the reward contract expects.',
+      suggestedAction: 'Set rewards.windowSeconds of the catalog above the 95th percentile of the delay.',
+    });
+  }
+  if (reports.unknownDecision >= 10 && reports.unknownDecision > 0.05 * Math.max(1, received)) {
+    alerts.push({
+      code: 'unknown-decisions',
+      observed: `${reports.unknownDecision} rewards named a decision that does not exist.`,
+      likelyCause: 'The decision id is shortened or made up, belongs to another deployment, or has expired.',
+      suggestedAction: 'Keep the decisionId of the /v1/route answer with the step and send it back unchanged.',
+    });
+  }
+  if (received >= ENOUGH && value.standardDeviation === 0) {
+    alerts.push({
+      code: 'constant-rewards',
+      observed: `All ${received} rewards have the value ${value.mean}.`,
+      likelyCause: 'The agent reports every call as the same outcome.',
+      suggestedAction: 'Report failure (or a value) when a tool did not help; without contrast nothing is learned.',
+    });
+  }
+  if (received >= ENOUGH && reports.rejected > 0.05 * received) {
+    alerts.push({
+      code: 'rejected-rewards',
+      observed: `${percent(reports.rejected, received)} of the rewards could not be used.`,
+      likelyCause: 'They name tools that this catalog never had, or the embedder was changed meanwhile.',
+      suggestedAction: 'Send the tool names of the slate unchanged.',
+    });
+  }
+  return alerts;
+}

@@ -1,0 +1,155 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import { Problem } from '../problem.ts';
+import type { Job, JobQueue } from '../queue/job-queue.ts';
+import type { Decision } from '../routing/decision.ts';
+import type { DecisionLogs } from '../routing/decision-log.ts';
+import { catalogOf } from '../routing/decision-id.ts';
+import { rewardDeadline } from './observed-decision.ts';
+import { RewardBatches } from './reward-batches.ts';
+import { REWARDS_JOB, type RewardsJob, SETTLEMENT_JOB } from './reward-job.ts';
+import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
+
+type AcceptedDecision = RewardsJob['decisions'][number];
+
+/** Takes rewards in: checks them, makes them durable in the queue, and says for each what will become of it. */
+export class RewardIntake {
+  readonly #catalogs: Catalogs;
+  readonly #logs: DecisionLogs;
+  readonly #batches: RewardBatches;
+  readonly #queue: JobQueue;
+  readonly #now: () => number;
+
+  constructor(catalogs: Catalogs, logs: DecisionLogs, queue: JobQueue, now: () => number) {
+    this.#catalogs = catalogs;
+    this.#logs = logs;
+    this.#queue = queue;
+    this.#now = now;
+    this.#batches = new RewardBatches((catalog, decisions) =>
+      queue.add([{ name: REWARDS_JOB, id: `rewards-${randomBytes(9).toString('hex')}`, payload: { catalog, decisions } }]),
+    );
+  }
+
+  /**
+   * One result per report, in order. What is `queued` is durable. Reports of one decision in one call are taken
+   * together: the decision closes unless one of them says `more`.
+   * @throws QueueUnavailableError when nothing could be accepted.
+   */
+  async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
+    const results = new Array<RewardResult>(reports.length);
+    const byDecision = new Map<string, number[]>();
+    for (const [index, { decisionId }] of reports.entries()) {
+      byDecision.set(decisionId, [...(byDecision.get(decisionId) ?? []), index]);
+    }
+    await Promise.all(
+      [...byDecision].map(async ([decisionId, indices]) => {
+        try {
+          await this.#reportDecision(decisionId, indices, reports, results);
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error;
+          for (const index of indices) results[index] ??= { problem: error };
+        }
+      }),
+    );
+    return results;
+  }
+
+  async #reportDecision(
+    decisionId: string,
+    indices: readonly number[],
+    reports: readonly RewardReport[],
+    results: RewardResult[],
+  ): Promise<void> {
+    const decision = await this.#findDecision(decisionId);
+    const catalog = this.#catalogs.get(decision.catalog);
+    const contract = catalog.state.settings.rewards;
+    const at = this.#now();
+    const isLate = at > rewardDeadline(decision);
+    if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
+
+    const known = catalog.state.decisions.get(decisionId);
+    const accepted: AcceptedDecision['reports'] = [];
+    for (const index of indices) {
+      const report = reports[index];
+      const rewardId = rewardIdOf(report);
+      const repeated = known?.rewards.has(rewardId) || accepted.some((other) => other.rewardId === rewardId);
+      if (repeated) {
+        results[index] = { rewardId, status: 'duplicate' };
+        continue;
+      }
+      const { outcome, value } = completeOutcome(report);
+      const { tool = null, weight = 1, latencyMs, cost } = report;
+      accepted.push({ rewardId, tool, outcome, value, weight, at, latencyMs, cost });
+      const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
+      const note = noteOn(report, decision);
+      results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
+    }
+    if (accepted.length === 0) return;
+
+    const closes = !indices.some((index) => reports[index].more === true);
+    if (!closes) await this.#settleAt(decision);
+    await this.#batches.add(decision.catalog, { decisionId, closes, reports: accepted });
+  }
+
+  /** Nobody may ever close this decision: at its deadline it closes with what is known then. */
+  async #settleAt(decision: Decision): Promise<void> {
+    await this.#queue.add([settlementJobOf(decision)]);
+  }
+
+  async #findDecision(decisionId: string): Promise<Decision> {
+    const name = catalogOf(decisionId);
+    const isServed = name !== null && this.#catalogs.names().includes(name);
+    const decision = isServed ? await (await this.#logs.open(name)).get(decisionId) : null;
+    if (decision === null) {
+      throw new Problem(
+        'decision-not-found',
+        `There is no decision "${decisionId}".`,
+        'Send the decisionId of the /v1/route answer unchanged. Decisions expire some time after their window.',
+      );
+    }
+    if (decision.activatedAt !== null) return decision;
+    throw new Problem(
+      'decision-not-activated',
+      `Decision "${decisionId}" was routed with activate "later" and has not been activated.`,
+      `POST /v1/decisions/${decisionId}/activate when its slate is shown, then report its rewards.`,
+    );
+  }
+}
+
+/** The job that closes a decision at its deadline. */
+export function settlementJobOf(decision: Decision): Job {
+  return {
+    name: SETTLEMENT_JOB,
+    id: `settlement-${decision.id}`,
+    payload: { catalog: decision.catalog, decisionId: decision.id },
+    runAt: rewardDeadline(decision),
+  };
+}
+
+/** `<decisionId>.<16 hex digits>`: from the idempotency key if there is one, else new. */
+function rewardIdOf({ decisionId, idempotencyKey }: RewardReport): string {
+  const tail =
+    idempotencyKey === undefined
+      ? randomBytes(8).toString('hex')
+      : createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 16);
+  return `${decisionId}.${tail}`;
+}
+
+function noteOn({ tool, value, outcome }: RewardReport, decision: Decision): string | undefined {
+  if (tool === undefined) {
+    const positive = completeOutcome({ value, outcome }).value > 0;
+    return positive
+      ? 'No tool was named: this is counted, but teaches nothing about tools. Name the tool that helped.'
+      : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
+  }
+  const shown = decision.slate.some((index) => decision.candidates[index] === tool);
+  return shown ? undefined : `"${tool}" was not in the slate; its outcome is learned as a call all the same.`;
+}
+
+function lateProblem(decision: Decision): Problem {
+  return new Problem(
+    'reward-late',
+    `The window for rewards of this decision closed at ${new Date(rewardDeadline(decision)).toISOString()}.`,
+    'Report sooner, widen rewards.windowSeconds of the catalog, or set rewards.onLate to "learn" or "log".',
+  );
+}

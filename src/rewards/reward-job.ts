@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+/** Payloads of the jobs that carry rewards; written by the intake, parsed again by the worker. */
+export const REWARDS_JOB = 'rewards';
+export const SETTLEMENT_JOB = 'settlement';
+
+const report = z.object({
+  rewardId: z.string(),
+  tool: z.string().nullable(),
+  outcome: z.enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used']),
+  value: z.number(),
+  weight: z.number(),
+  at: z.number(),
+  latencyMs: z.number().optional(),
+  cost: z.number().optional(),
+});
+
+export const rewardsJob = z.object({
+  catalog: z.string(),
+  decisions: z.array(z.object({ decisionId: z.string(), closes: z.boolean(), reports: z.array(report) })),
+});
+
+export const settlementJob = z.object({ catalog: z.string(), decisionId: z.string() });
+
+export type RewardsJob = z.infer<typeof rewardsJob>;
+export type SettlementJob = z.infer<typeof settlementJob>;

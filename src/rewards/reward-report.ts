@@ -1,0 +1,54 @@
+import type { Outcome } from '../ledger/entry.ts';
+import type { Problem } from '../problem.ts';
+
+/** What an agent reports. Fixed wire shape. */
+export interface RewardReport {
+  readonly decisionId: string;
+  /** The tool it is about; without one the report is about the decision as a whole. */
+  readonly tool?: string;
+  /** −1…1; follows from the outcome if it is missing. */
+  readonly value?: number;
+  readonly outcome?: Outcome;
+  /** True: more will follow, the decision stays open. */
+  readonly more?: boolean;
+  readonly latencyMs?: number;
+  readonly cost?: number;
+  /** The same key for the same decision counts once. */
+  readonly idempotencyKey?: string;
+  /** When it happened, ISO time; kept for reports, the window is judged by when it was accepted. */
+  readonly occurredAt?: string;
+  /** Importance, 0 < weight ≤ 10. */
+  readonly weight?: number;
+}
+
+export interface RewardReceipt {
+  readonly rewardId: string;
+  /** `late`: it is logged, nothing will be learned from it. */
+  readonly status: 'queued' | 'duplicate' | 'late';
+  /** What is unusual about it, in words. */
+  readonly note?: string;
+}
+
+/** One per report, in order. */
+export type RewardResult = RewardReceipt | { readonly problem: Problem };
+
+const VALUES: Record<Outcome, number> = {
+  success: 1,
+  partial: 0.5,
+  failure: 0,
+  timeout: 0,
+  refused: 0,
+  not_used: 0,
+};
+
+/** A missing value follows from the outcome, a missing outcome from the value; with neither it is a success. */
+export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>): {
+  readonly outcome: Outcome;
+  readonly value: number;
+} {
+  const { value, outcome } = report;
+  if (outcome !== undefined) return { outcome, value: value ?? VALUES[outcome] };
+  if (value === undefined) return { outcome: 'success', value: 1 };
+  if (value <= 0) return { outcome: 'failure', value };
+  return { outcome: value < 1 ? 'partial' : 'success', value };
+}
