@@ -5,6 +5,12 @@
  *
  * Arrays that are handed to a kernel must come from the allocator of that same instance. Views stay valid for
  * ever: the WebAssembly memory is shared memory, which grows without detaching its views.
+ *
+ * Order of additions. A float64 dot product has eight running sums, number i mod 8 over the full blocks of 8,
+ * joined as ((s0+s2)+(s4+s6)) + ((s1+s3)+(s5+s7)); the elements that are left follow one by one. `scan` has
+ * sixteen float32 sums, joined as lanes a = (s0..3 + s4..7) + (s8..11 + s12..15), then (a0+a2) + (a1+a3).
+ *
+ * Symmetric matrices are stored as `symmetric-layout.ts` says: half of the elements, rows in blocks of four.
  */
 export interface Kernels {
   readonly name: 'wasm' | 'typescript';
@@ -13,27 +19,107 @@ export interface Kernels {
   allocateFloat64(length: number): Float64Array;
   allocateFloat32(length: number): Float32Array;
   allocateInt32(length: number): Int32Array;
-  /** Gives an allocation back. The view must not be used afterwards. */
+  /** Gives an allocation back. The view must not be used afterwards. @throws RangeError when it is not ours. */
   free(array: Float64Array | Float32Array | Int32Array): void;
   /** Bytes handed out and not given back. */
   readonly allocatedBytes: number;
 
-  /** out[i] = table[i·stride …]·query for i < count; float32 products and sums. Used for similarities. */
+  /**
+   * out[i] = table[i·stride …]·query for i < count; float32 products and sums. Used for similarities.
+   * The length of `query` is the number of dimensions (≤ stride).
+   */
   scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void;
 
   /** a·b over the first n elements, float64. */
   dot(a: Float64Array, b: Float64Array, n: number): number;
 
-  /** y[i] = M[i, 0…columns)·x for i < rows; M is row-major with the given row stride, float64. */
-  multiply(
+  /**
+   * y = M[:, 0…columns)·x for a symmetric M of `size` rows; float64. x and y have padded(size) elements,
+   * and x is zero from `columns` on.
+   */
+  symmetricTimes(matrix: Float64Array, size: number, x: Float64Array, columns: number, y: Float64Array): void;
+
+  /**
+   * M += Σ s·u·uᵀ over the rows u of `updates`, `first` … `first + count`, in this order for every element:
+   * the bits are those of one call per row. `updates` has rows of padded(size), `scales` one s per row.
+   */
+  symmetricAdd(
     matrix: Float64Array,
+    size: number,
+    updates: Float64Array,
+    scales: Float64Array,
+    first: number,
+    count: number,
+  ): void;
+
+  /** y += Σ s·u·(u[0…columns)·x): what `symmetricAdd` of these rows would add to `symmetricTimes`. */
+  lowRankTimes(
+    updates: Float64Array,
     stride: number,
-    rows: number,
-    columns: number,
+    scales: Float64Array,
+    first: number,
+    count: number,
     x: Float64Array,
+    columns: number,
     y: Float64Array,
   ): void;
 
-  /** M += s·u·uᵀ over the leading n×n block, every element, float64 (so a symmetric M stays symmetric). */
-  rankOne(matrix: Float64Array, stride: number, n: number, u: Float64Array, s: number): void;
+  /** Brings what is cached for these slots up to the newest update. See `FormCache`. */
+  refreshForms(cache: FormCache, table: SlotTable, slots: Int32Array, count: number): void;
+
+  /** Scores `count` candidates of one query. See `CandidateForms`. */
+  scoreForms(cache: FormCache, table: SlotTable, forms: CandidateForms, count: number): void;
+}
+
+/** Rows of float32 vectors, one per slot. */
+export interface SlotTable {
+  readonly values: Float32Array;
+  readonly stride: number;
+}
+
+/**
+ * The parts of φᵀMφ and φᵀMz that can be kept per slot, for x = [q; φ; z] with |q| = |φ| = `dimensions` and
+ * |z| = `specials`. M is `matrix` plus the logged updates from position `folded` on; the log is a ring in
+ * which position p has row p mod `capacity`, and M' = M + s·u·uᵀ changes what is cached for φ by
+ *   c += s·(u_φ·φ)²   and   r_k += s·(u_φ·φ)·u_k,
+ * so a slot that is at most `capacity` updates behind is caught up with one dot product per update; any other
+ * is computed anew from M.
+ */
+export interface FormCache {
+  readonly matrix: Float64Array;
+  readonly size: number;
+  readonly dimensions: number;
+  readonly specials: number;
+  /** The ring of update vectors u, rows of padded(size), and their s. */
+  readonly updates: Float64Array;
+  readonly scales: Float64Array;
+  readonly capacity: number;
+  /** Updates before this position are part of `matrix`. */
+  readonly folded: number;
+  /** Position of the next update; folded ≤ head ≤ folded + capacity. */
+  readonly head: number;
+  /** Per slot: the position it is up to date with (−∞: never computed), c, and r (rows of `specials`). */
+  readonly stamps: Float64Array;
+  readonly quadratic: Float64Array;
+  readonly cross: Float64Array;
+  /** Scratch of at least `dimensions` elements. */
+  readonly vector: Float64Array;
+}
+
+/** One query and its candidates, as `scoreForms` needs them; all in kernel memory. */
+export interface CandidateForms {
+  readonly slots: Int32Array;
+  /** z of each candidate, rows of `specials`. */
+  readonly special: Float64Array;
+  /** w = M[:, q]·q and δ = θ − θ₀, each [q; φ; z]. */
+  readonly projection: Float64Array;
+  readonly gainWeights: Float64Array;
+  /** M over the z block, `specials`², with every logged update. */
+  readonly specialMatrix: Float64Array;
+  /** δ_q·q and qᵀMq, the same for all candidates. */
+  readonly queryGain: number;
+  readonly queryForm: number;
+  /** Out: δᵀx and xᵀMx per candidate. */
+  readonly gain: Float64Array;
+  readonly variance: Float64Array;
 }

@@ -1,0 +1,94 @@
+import type { CandidateForms, FormCache, Kernels, SlotTable } from './kernels.ts';
+import { refreshForms, scoreForms } from './typescript-forms.ts';
+import { lowRankTimes, symmetricAdd, symmetricTimes } from './typescript-symmetric.ts';
+import { dot, scan } from './typescript-vectors.ts';
+
+/** Kernels that run wherever JavaScript runs. Slower than the WebAssembly ones, and the same bit for bit. */
+export function createTypescriptKernels(): Kernels {
+  return new TypescriptKernels();
+}
+
+class TypescriptKernels implements Kernels {
+  readonly name = 'typescript';
+  readonly #live = new Set<ArrayBufferView>();
+  #bytes = 0;
+
+  get allocatedBytes(): number {
+    return this.#bytes;
+  }
+
+  allocateFloat64(length: number): Float64Array {
+    return this.#keep(new Float64Array(length));
+  }
+
+  allocateFloat32(length: number): Float32Array {
+    return this.#keep(new Float32Array(length));
+  }
+
+  allocateInt32(length: number): Int32Array {
+    return this.#keep(new Int32Array(length));
+  }
+
+  free(array: Float64Array | Float32Array | Int32Array): void {
+    if (!this.#live.delete(array)) {
+      throw new RangeError('this array was not allocated here, or was given back before');
+    }
+    this.#bytes -= array.byteLength;
+  }
+
+  scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void {
+    scan(table, stride, count, query, out);
+  }
+
+  dot(a: Float64Array, b: Float64Array, n: number): number {
+    return dot(a, 0, b, 0, n);
+  }
+
+  symmetricTimes(
+    matrix: Float64Array,
+    size: number,
+    x: Float64Array,
+    columns: number,
+    y: Float64Array,
+  ): void {
+    symmetricTimes(matrix, size, x, columns, y);
+  }
+
+  symmetricAdd(
+    matrix: Float64Array,
+    size: number,
+    updates: Float64Array,
+    scales: Float64Array,
+    first: number,
+    count: number,
+  ): void {
+    symmetricAdd(matrix, size, updates, scales, first, count);
+  }
+
+  lowRankTimes(
+    updates: Float64Array,
+    stride: number,
+    scales: Float64Array,
+    first: number,
+    count: number,
+    x: Float64Array,
+    columns: number,
+    y: Float64Array,
+  ): void {
+    lowRankTimes(updates, stride, scales, first, count, x, columns, y);
+  }
+
+  refreshForms(cache: FormCache, table: SlotTable, slots: Int32Array, count: number): void {
+    refreshForms(cache, table, slots, count);
+  }
+
+  scoreForms(cache: FormCache, table: SlotTable, forms: CandidateForms, count: number): void {
+    scoreForms(cache, table, forms, count);
+  }
+
+  #keep<A extends Float64Array | Float32Array | Int32Array>(array: A): A {
+    this.#live.add(array);
+    this.#bytes += array.byteLength;
+    return array;
+  }
+}
