@@ -1,6 +1,6 @@
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { nominationOrder, type Origin } from '../retrieval/shortlist.ts';
+import type { Origin } from '../retrieval/shortlist.ts';
 import type { Fallback } from './decision.ts';
 import { mostReliable } from './most-reliable.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -38,7 +38,7 @@ export function findCandidates(
       embedding: query.features.embedding,
       tokens: query.tokens,
       limit,
-      nominate: nominationOrder(recall),
+      recall,
       pin: more,
       exclude,
     });

@@ -41,3 +41,10 @@ export interface Leases {
 export class StaleFenceError extends Error {
   override readonly name = 'StaleFenceError';
 }
+
+/** The snapshot stores of one deployment, one per catalog. */
+export interface SnapshotStores {
+  open(catalog: string): Promise<SnapshotStore>;
+  /** Deletes the snapshots of a catalog for good. */
+  remove(catalog: string): Promise<void>;
+}

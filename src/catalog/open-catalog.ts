@@ -1,0 +1,66 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { Ledgers, PositionedEntry } from '../ledger/ledger.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Embedder } from '../retrieval/embedder.ts';
+import { ToolIndex } from '../retrieval/tool-index.ts';
+import { loadState } from '../state/load-state.ts';
+import type { FoldOutcome } from '../state/outcome.ts';
+import { Replica } from '../state/replica.ts';
+import type { SnapshotStores } from '../state/snapshot-store.ts';
+import { bindEmbedder } from './bind-embedder.ts';
+import type { Catalog } from './catalog.ts';
+import type { DocumentEmbeddings } from './document-embeddings.ts';
+
+export interface OpenCatalogParts {
+  readonly ledgers: Ledgers;
+  readonly snapshots: SnapshotStores;
+  readonly kernels: Kernels;
+  /** Null: BM25 alone. */
+  readonly embedder: Embedder | null;
+  readonly embeddings: DocumentEmbeddings;
+  /** ms since the epoch. */
+  now(): number;
+  /** ms of a clock that never jumps. */
+  steadyNow(): number;
+  onFold(catalog: string, folded: PositionedEntry, outcome: FoldOutcome): void;
+  /** Something is wrong that the process goes on in spite of. */
+  onTrouble(message: string, error: unknown): void;
+}
+
+/** Opens a catalog: newest snapshot, tail of the ledger, index over the live tools, vectors of our embedder. */
+export async function openCatalog(
+  name: string,
+  parts: OpenCatalogParts,
+): Promise<Catalog & { close(): Promise<void> }> {
+  const ledger = await parts.ledgers.open(name);
+  const snapshots = await parts.snapshots.open(name);
+  const context = { kernels: parts.kernels, derived: true };
+  const state = await loadState(name, snapshots, context, (position, error) =>
+    parts.onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`, error),
+  );
+  const replica = new Replica(state, ledger, parts.steadyNow, (folded, outcome) =>
+    parts.onFold(name, folded, outcome),
+  );
+  await replica.catchUp();
+  const index = new ToolIndex(parts.kernels);
+  state.tools.follow(index);
+  replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
+
+  const catalog = {
+    name,
+    ledger,
+    replica,
+    index,
+    state,
+    now: parts.now,
+    embedTools: (tools: readonly { tool: ToolDefinition; hash: string }[]) => parts.embeddings.of(tools),
+    close: async () => {
+      await replica.close();
+      await ledger.close();
+      index.free();
+      state.free();
+    },
+  };
+  await bindEmbedder(catalog, parts.embedder);
+  return catalog;
+}

@@ -1,0 +1,102 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { RewardOutcome } from '../state/outcome.ts';
+import type { Decision, SlateReason } from './decision.ts';
+import { sentenceFor } from './explain-sentence.ts';
+
+/** Why a decision came out as it did, and what became of it. */
+export interface DecisionExplanation {
+  readonly decisionId: string;
+  readonly catalog: string;
+  readonly at: string;
+  readonly revision: string;
+  readonly policy: Decision['policy'];
+  readonly exploration: Decision['exploration'];
+  readonly temperature: number;
+  readonly k: number;
+  readonly fallback: Decision['fallback'];
+  readonly query?: string;
+  readonly learn: boolean;
+  /** Null until the slate was activated. */
+  readonly activatedAt: string | null;
+  readonly rewardDeadline: string;
+  readonly slateProbability: number;
+  /** Served ones first in slate order, then the others by score. */
+  readonly candidates: readonly ExplainedCandidate[];
+  readonly rewards: readonly RewardOutcome[];
+}
+
+export interface ExplainedCandidate {
+  readonly name: string;
+  /** Place in the slate, null if it was not served. */
+  readonly rank: number | null;
+  /** Place that the retrieval score alone would give it. */
+  readonly retrievalRank: number;
+  readonly reason: SlateReason | null;
+  readonly score: number;
+  readonly mean: number;
+  readonly base: number;
+  readonly gain: number;
+  readonly uncertainty: number;
+  readonly bonus: number;
+  readonly propensity: number;
+  readonly features: Readonly<Record<string, number>>;
+  readonly sentence: string;
+}
+
+export function explainDecision(decision: Decision, deadline: number, catalog: Catalog): DecisionExplanation {
+  const record = catalog.state.decisions.get(decision.id);
+  return {
+    decisionId: decision.id,
+    catalog: decision.catalog,
+    at: new Date(decision.at).toISOString(),
+    revision: decision.revision,
+    policy: decision.policy,
+    exploration: decision.exploration,
+    temperature: decision.temperature,
+    k: decision.k,
+    fallback: decision.fallback,
+    ...(decision.text === undefined ? {} : { query: decision.text }),
+    learn: decision.learn,
+    activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),
+    rewardDeadline: new Date(deadline).toISOString(),
+    slateProbability: Math.exp(decision.logProbability),
+    candidates: explainCandidates(decision),
+    rewards: record === undefined ? [] : [...record.rewards.values()],
+  };
+}
+
+function explainCandidates(decision: Decision): ExplainedCandidate[] {
+  const { columns, candidates, extras } = decision;
+  const features = decision.features[decision.policy.version];
+  const byRetrieval = rankBy(columns.retrieval);
+  const rest = [...candidates.keys()].filter((index) => !decision.slate.includes(index));
+  rest.sort((a, b) => columns.score[b] - columns.score[a]);
+  return [...decision.slate, ...rest].map((index) => {
+    const place = decision.slate.indexOf(index);
+    const values: Record<string, number> = { similarity: columns.similarity[index], retrieval: columns.retrieval[index] };
+    for (const [at, extra] of extras.entries()) values[extra] = features[index * extras.length + at];
+    const candidate = {
+      name: candidates[index],
+      rank: place < 0 ? null : place + 1,
+      retrievalRank: byRetrieval[index],
+      reason: place < 0 ? null : decision.reasons[place],
+      score: columns.score[index],
+      mean: columns.mean[index],
+      base: columns.base[index],
+      gain: columns.gain[index],
+      uncertainty: columns.uncertainty[index],
+      bonus: columns.bonus[index],
+      propensity: columns.propensity[index],
+      features: values,
+    };
+    return { ...candidate, sentence: sentenceFor(candidate) };
+  });
+}
+
+/** 1 for the largest; of equals the first. */
+function rankBy(values: Float32Array): number[] {
+  const order = [...values.keys()].sort((a, b) => values[b] - values[a] || a - b);
+  const ranks: number[] = [];
+  for (const [rank, index] of order.entries()) ranks[index] = rank + 1;
+  return ranks;
+}
