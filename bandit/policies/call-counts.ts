@@ -1,5 +1,5 @@
-import type { LearnerState } from '../policy.ts';
 import { savedArray } from '../memory/saved-array.ts';
+import type { LearnerState } from '../policy.ts';
 
 /**
  * How often each tool was called and how well that went: rate_a = (succ_a + 1)/(calls_a + 2), outcomes of calls

@@ -1,7 +1,10 @@
 import { fixedRanking } from './fixed-ranking.ts';
 
 export const COSINE = fixedRanking(
-  'cosine',
-  'Ranks by the cosine between query and description alone; learns nothing.',
+  {
+    name: 'cosine',
+    sentence: 'Ranks by the cosine between query and description alone; learns nothing.',
+    defaultExploration: 'greedy',
+  },
   ({ candidates }) => candidates.similarity.slice(),
 );

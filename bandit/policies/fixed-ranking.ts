@@ -6,9 +6,12 @@ import { WithoutMemory } from './without-memory.ts';
 type Score = (request: RankingRequest) => Float64Array;
 
 /** The registry's entry for a policy that ranks by one score of each candidate and never learns. */
-export function fixedRanking(name: string, sentence: string, score: Score): PolicyKind {
-  const create = () => new FixedRanking(name, score);
-  return { name, sentence, parameters: [], create, load: create };
+export function fixedRanking(
+  kind: Pick<PolicyKind, 'name' | 'sentence' | 'defaultExploration'>,
+  score: Score,
+): PolicyKind {
+  const create = () => new FixedRanking(kind.name, score);
+  return { ...kind, parameters: [], create, load: create };
 }
 
 class FixedRanking extends WithoutMemory {

@@ -1,7 +1,10 @@
 import { fixedRanking } from './fixed-ranking.ts';
 
 export const HYBRID = fixedRanking(
-  'hybrid',
-  'Keeps the retrieval order, BM25 and cosine together; learns nothing.',
+  {
+    name: 'hybrid',
+    sentence: 'Keeps the retrieval order, BM25 and cosine together; learns nothing.',
+    defaultExploration: 'greedy',
+  },
   ({ candidates }) => candidates.base.slice(),
 );

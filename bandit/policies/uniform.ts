@@ -2,7 +2,10 @@ import { fixedRanking } from './fixed-ranking.ts';
 
 /** All scores are equal, so that Plackett–Luce draws every slate with the same probability. */
 export const UNIFORM = fixedRanking(
-  'uniform',
-  'Draws among the candidates with equal probability (exploration “plackett-luce”); learns nothing.',
+  {
+    name: 'uniform',
+    sentence: 'Draws among the candidates with equal probability; learns nothing.',
+    defaultExploration: 'plackett-luce',
+  },
   ({ candidates }) => new Float64Array(candidates.slots.length),
 );

@@ -1,4 +1,12 @@
-import type { Example, LearnerSize, LearnerState, Policy, Ranking, RankingRequest, Recall } from '../policy.ts';
+import type {
+  Example,
+  LearnerSize,
+  LearnerState,
+  Policy,
+  Ranking,
+  RankingRequest,
+  Recall,
+} from '../policy.ts';
 
 export const EMPTY_RECALL: Recall = {
   slots: new Int32Array(0),

@@ -1,0 +1,62 @@
+import type { Candidates, Recall } from '../policy.ts';
+import type { CallCounts } from './call-counts.ts';
+
+/**
+ * The extra features of `sc-linucb-memory`, by learning.md's names: h and c, the two halves of the retrieval
+ * score; mx, the similarity of the nearest case in which the tool did well; vote, the memory's nomination; rho,
+ * the local success rate; rate, the success rate of all its calls.
+ */
+export const MEMORY_FEATURES = ['h', 'c', 'mx', 'vote', 'rho', 'rate'] as const;
+
+/** Trials that the retrieval score counts for in rho, and how it is read as a success rate. */
+const RHO_TRIALS = 0.5;
+const RHO_RATE = 0.5;
+
+export interface MemoryFeatures {
+  /** Row-major, candidates × MEMORY_FEATURES; float32, as they are logged and learned. */
+  readonly features: Float32Array;
+  /** θ₀ᵀx, float64. */
+  readonly base: Float64Array;
+  /** n: remembered trials near the query. */
+  readonly trials: Float64Array;
+}
+
+/**
+ * Features and θ₀ᵀx of all candidates.
+ *
+ * The base is taken from the float64 values in an order that keeps a promise: h + c is exactly 2g (or g, without
+ * an embedder), and with an empty memory rho is exactly g/2, so θ₀ᵀx is a monotone function of g, rounding
+ * included. On day 0 the greedy order therefore is the retrieval order, ties and near-ties alike.
+ */
+export function memoryFeatures(
+  { slots, lexical, dense, base: retrieval }: Candidates,
+  recall: Recall,
+  calls: CallCounts,
+  theta0: readonly number[],
+): MemoryFeatures {
+  const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
+  const rows = new Map<number, number>();
+  for (const [row, slot] of recall.slots.entries()) rows.set(slot, row);
+  const width = MEMORY_FEATURES.length;
+  const features = new Float32Array(slots.length * width);
+  const base = new Float64Array(slots.length);
+  const trials = new Float64Array(slots.length);
+  for (const [i, slot] of slots.entries()) {
+    const row = rows.get(slot) ?? -1;
+    const positives = row < 0 ? 0 : recall.positives[row];
+    const n = row < 0 ? 0 : recall.trials[row];
+    const mx = row < 0 ? 0 : recall.nearest[row];
+    const vote = row < 0 ? 0 : recall.votes[row];
+    const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
+    const rate = calls.rate(slot);
+    features.set([lexical[i], dense[i], mx, vote, rho, rate], i * width);
+    base[i] =
+      retrievalWeight * (lexical[i] + dense[i]) +
+      rhoWeight * rho +
+      mxWeight * mx +
+      voteWeight * vote +
+      rateWeight * rate;
+    trials[i] = n;
+  }
+  return { features, base, trials };
+}
