@@ -63,6 +63,8 @@ export interface Ranking {
   readonly uncertainty: Float64Array;
   /** What was added for exploration, α·uncertainty included. */
   readonly bonus: Float64Array;
+  /** n: weighted number of remembered outcomes of the tool near this query; 0 without a memory. */
+  readonly trials: Float64Array;
   /** The extra features beyond [q; φ; sim; 1], row-major n × extras.length, as they have to be logged. */
   readonly features: Float32Array;
 }

@@ -58,6 +58,7 @@ export interface DecisionColumns {
   readonly gain: Float32Array;
   readonly uncertainty: Float32Array;
   readonly bonus: Float32Array;
+  readonly trials: Float32Array;
   readonly propensity: Float32Array;
   readonly similarity: Float32Array;
   readonly retrieval: Float32Array;

@@ -39,6 +39,8 @@ export interface ExplainedCandidate {
   readonly uncertainty: number;
   readonly bonus: number;
   readonly propensity: number;
+  /** Weighted number of remembered outcomes of this tool near the query. */
+  readonly trials: number;
   readonly features: Readonly<Record<string, number>>;
   readonly sentence: string;
 }
@@ -87,6 +89,7 @@ function explainCandidates(decision: Decision): ExplainedCandidate[] {
       uncertainty: columns.uncertainty[index],
       bonus: columns.bonus[index],
       propensity: columns.propensity[index],
+      trials: columns.trials[index],
       features: values,
     };
     return { ...candidate, sentence: sentenceFor(candidate) };

@@ -61,6 +61,7 @@ export function recordDecision(parts: DecisionParts): Decision {
       gain: Float32Array.from(ranking.gain),
       uncertainty: Float32Array.from(ranking.uncertainty),
       bonus: Float32Array.from(ranking.bonus),
+      trials: Float32Array.from(ranking.trials),
       propensity: Float32Array.from(slate.propensities),
       similarity: Float32Array.from(candidates.similarity),
       retrieval: Float32Array.from(candidates.base),
