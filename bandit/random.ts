@@ -1,5 +1,60 @@
+import { philox4x32 } from './philox.ts';
+
 /** Uniform numbers that depend on nothing but a key and a counter, so that any draw can be made again. */
 export interface Random {
   /** The draw with this number, uniform in (0, 1): never 0, never 1. Pure: same counter, same number. */
   uniform(counter: number): number;
+}
+
+/**
+ * Who draws with which counters, so that two draws of one decision are never the same one: the slate uses
+ * 0 … 2³¹−1 (one per candidate and replicate), a policy counts from here.
+ */
+export const POLICY_COUNTERS = 2 ** 31;
+
+/**
+ * The random numbers of one decision, or of anything else that has a name. To reproduce them elsewhere:
+ *   h    = FNV-1a, 64 bit, of the UTF-8 bytes of the key
+ *   word = Philox4x32-10 with the key (h mod 2³², h div 2³²) and the counter (c mod 2³², c div 2³², 0, 0)
+ *   n    = 2²⁶·(word₀ div 2⁵) + word₁ div 2⁶, 53 bits
+ *   u    = n / 2⁵³, or 2⁻⁵⁴ when n is 0
+ * `tests/golden/random.json` has values to check against.
+ */
+export function randomFor(key: string): Random {
+  return new PhiloxRandom(hash64(key));
+}
+
+/** FNV-1a of the UTF-8 bytes (Fowler, Noll, Vo), as [lower, upper] 32 bits. */
+export function hash64(text: string): Uint32Array {
+  let low = 0x84222325;
+  let high = 0xcbf29ce4;
+  for (const byte of new TextEncoder().encode(text)) {
+    low = (low ^ byte) >>> 0;
+    // Times 2⁴⁰ + 0x1b3, modulo 2⁶⁴.
+    const product = low * 0x1b3;
+    high = (Math.imul(high, 0x1b3) + (low << 8) + Math.floor(product / 2 ** 32)) >>> 0;
+    low = product >>> 0;
+  }
+  return Uint32Array.of(low, high);
+}
+
+class PhiloxRandom implements Random {
+  readonly #key: Uint32Array;
+  readonly #counter = new Uint32Array(4);
+  readonly #words = new Uint32Array(4);
+
+  constructor(key: Uint32Array) {
+    this.#key = key;
+  }
+
+  uniform(counter: number): number {
+    if (!Number.isSafeInteger(counter) || counter < 0) {
+      throw new RangeError(`a counter is a whole number of at least 0, got ${counter}`);
+    }
+    this.#counter[0] = counter;
+    this.#counter[1] = Math.floor(counter / 2 ** 32);
+    philox4x32(this.#counter, this.#key, this.#words);
+    const bits = (this.#words[0] >>> 5) * 2 ** 26 + (this.#words[1] >>> 6);
+    return bits === 0 ? 2 ** -54 : bits * 2 ** -53;
+  }
 }
