@@ -1,8 +1,9 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { DecisionLog } from '../routing/decision-log.ts';
+import type { SettlementJob } from '../routing/settlement-job.ts';
 import { observedDecision } from './observed-decision.ts';
-import type { RewardsJob, SettlementJob } from './reward-job.ts';
+import type { RewardsJob } from './reward-job.ts';
 
 /**
  * The way of one reward, on the worker's side: join it with its decision, append what can be learned to the
@@ -40,4 +41,3 @@ export async function settleDecision(job: SettlementJob, catalog: Catalog, log: 
   };
   await catalog.ledger.append([entry]);
 }
-

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { Decision } from '../routing/decision.ts';
+import { rewardDeadline } from '../routing/reward-deadline.ts';
 
 /** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
@@ -32,11 +33,6 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     unit: unitHash(decision.unitId ?? decision.userId ?? decision.sessionId),
     learn: decision.learn,
   };
-}
-
-/** The window opens when the slate was shown, ms since the epoch. */
-export function rewardDeadline(decision: Decision): number {
-  return decision.deadline - decision.at + (decision.activatedAt ?? decision.at);
 }
 
 /** 32 bits that stand for a unit without naming it; 0 for none. */

@@ -1,7 +1,12 @@
 import type { RewardHealth } from './reward-health.ts';
 
 export interface RewardAlert {
-  readonly code: 'few-rewards' | 'late-rewards' | 'unknown-decisions' | 'constant-rewards' | 'rejected-rewards';
+  readonly code:
+    | 'few-rewards'
+    | 'late-rewards'
+    | 'unknown-decisions'
+    | 'constant-rewards'
+    | 'rejected-rewards';
   readonly observed: string;
   readonly likelyCause: string;
   readonly suggestedAction: string;
@@ -23,7 +28,8 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
       code: 'few-rewards',
       observed: `${percent(decisions.rewarded, decisions.routed)} of the decisions of the last 24 hours got a reward.`,
       likelyCause: 'The agent does not report at the end of every step, or reports under other decision ids.',
-      suggestedAction: 'Report an outcome for each tool call; report not_used or failure when nothing helped.',
+      suggestedAction:
+        'Report an outcome for each tool call; report not_used or failure when nothing helped.',
     });
   }
   if (received >= ENOUGH && reports.late > 0.05 * received) {
@@ -39,7 +45,8 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
       code: 'unknown-decisions',
       observed: `${reports.unknownDecision} rewards named a decision that does not exist.`,
       likelyCause: 'The decision id is shortened or made up, belongs to another deployment, or has expired.',
-      suggestedAction: 'Keep the decisionId of the /v1/route answer with the step and send it back unchanged.',
+      suggestedAction:
+        'Keep the decisionId of the /v1/route answer with the step and send it back unchanged.',
     });
   }
   if (received >= ENOUGH && value.standardDeviation === 0) {
@@ -47,7 +54,8 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
       code: 'constant-rewards',
       observed: `All ${received} rewards have the value ${value.mean}.`,
       likelyCause: 'The agent reports every call as the same outcome.',
-      suggestedAction: 'Report failure (or a value) when a tool did not help; without contrast nothing is learned.',
+      suggestedAction:
+        'Report failure (or a value) when a tool did not help; without contrast nothing is learned.',
     });
   }
   if (received >= ENOUGH && reports.rejected > 0.05 * received) {

@@ -37,9 +37,16 @@ export async function rewardHealth(
   traffic: TrafficCounts,
 ): Promise<RewardHealth> {
   const hours = catalog.state.rewards.hours();
-  const total = (pick: (hour: RewardHour) => number): number => hours.reduce((sum, hour) => sum + pick(hour), 0);
-  const statuses = sumRecords(hours.map((hour) => hour.statuses), catalog.state.rewards.emptyStatuses());
-  const outcomes = sumRecords(hours.map((hour) => hour.outcomes), catalog.state.rewards.emptyOutcomes());
+  const total = (pick: (hour: RewardHour) => number): number =>
+    hours.reduce((sum, hour) => sum + pick(hour), 0);
+  const statuses = sumRecords(
+    hours.map((hour) => hour.statuses),
+    catalog.state.rewards.emptyStatuses(),
+  );
+  const outcomes = sumRecords(
+    hours.map((hour) => hour.outcomes),
+    catalog.state.rewards.emptyOutcomes(),
+  );
   const delays = DELAY_CLASSES_S.map((_, index) => total((hour) => hour.delays[index]));
   const count = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const mean = count === 0 ? null : total((hour) => hour.sum) / count;

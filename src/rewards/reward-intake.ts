@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
-import type { Job, JobQueue } from '../queue/job-queue.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
 import type { Decision } from '../routing/decision.ts';
-import type { DecisionLogs } from '../routing/decision-log.ts';
-import { catalogOf } from '../routing/decision-id.ts';
-import { rewardDeadline } from './observed-decision.ts';
+import { rewardDeadline } from '../routing/reward-deadline.ts';
+import type { Routing } from '../routing/routing.ts';
+import { settlementJobOf } from '../routing/settlement-job.ts';
 import { RewardBatches } from './reward-batches.ts';
-import { REWARDS_JOB, type RewardsJob, SETTLEMENT_JOB } from './reward-job.ts';
+import { REWARDS_JOB, type RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
 
 type AcceptedDecision = RewardsJob['decisions'][number];
@@ -15,18 +15,24 @@ type AcceptedDecision = RewardsJob['decisions'][number];
 /** Takes rewards in: checks them, makes them durable in the queue, and says for each what will become of it. */
 export class RewardIntake {
   readonly #catalogs: Catalogs;
-  readonly #logs: DecisionLogs;
+  readonly #routing: Routing;
   readonly #batches: RewardBatches;
   readonly #queue: JobQueue;
   readonly #now: () => number;
 
-  constructor(catalogs: Catalogs, logs: DecisionLogs, queue: JobQueue, now: () => number) {
+  constructor(catalogs: Catalogs, routing: Routing, queue: JobQueue, now: () => number) {
     this.#catalogs = catalogs;
-    this.#logs = logs;
+    this.#routing = routing;
     this.#queue = queue;
     this.#now = now;
     this.#batches = new RewardBatches((catalog, decisions) =>
-      queue.add([{ name: REWARDS_JOB, id: `rewards-${randomBytes(9).toString('hex')}`, payload: { catalog, decisions } }]),
+      queue.add([
+        {
+          name: REWARDS_JOB,
+          id: `rewards-${randomBytes(9).toString('hex')}`,
+          payload: { catalog, decisions },
+        },
+      ]),
     );
   }
 
@@ -60,7 +66,7 @@ export class RewardIntake {
     reports: readonly RewardReport[],
     results: RewardResult[],
   ): Promise<void> {
-    const decision = await this.#findDecision(decisionId);
+    const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
     const at = this.#now();
@@ -87,26 +93,13 @@ export class RewardIntake {
     if (accepted.length === 0) return;
 
     const closes = !indices.some((index) => reports[index].more === true);
-    if (!closes) await this.#settleAt(decision);
+    // Nobody may ever close this decision: at its deadline it closes with what is known then.
+    if (!closes) await this.#queue.add([settlementJobOf(decision)]);
     await this.#batches.add(decision.catalog, { decisionId, closes, reports: accepted });
   }
 
-  /** Nobody may ever close this decision: at its deadline it closes with what is known then. */
-  async #settleAt(decision: Decision): Promise<void> {
-    await this.#queue.add([settlementJobOf(decision)]);
-  }
-
-  async #findDecision(decisionId: string): Promise<Decision> {
-    const name = catalogOf(decisionId);
-    const isServed = name !== null && this.#catalogs.names().includes(name);
-    const decision = isServed ? await (await this.#logs.open(name)).get(decisionId) : null;
-    if (decision === null) {
-      throw new Problem(
-        'decision-not-found',
-        `There is no decision "${decisionId}".`,
-        'Send the decisionId of the /v1/route answer unchanged. Decisions expire some time after their window.',
-      );
-    }
+  async #findShown(decisionId: string): Promise<Decision> {
+    const decision = await this.#routing.find(decisionId);
     if (decision.activatedAt !== null) return decision;
     throw new Problem(
       'decision-not-activated',
@@ -114,16 +107,6 @@ export class RewardIntake {
       `POST /v1/decisions/${decisionId}/activate when its slate is shown, then report its rewards.`,
     );
   }
-}
-
-/** The job that closes a decision at its deadline. */
-export function settlementJobOf(decision: Decision): Job {
-  return {
-    name: SETTLEMENT_JOB,
-    id: `settlement-${decision.id}`,
-    payload: { catalog: decision.catalog, decisionId: decision.id },
-    runAt: rewardDeadline(decision),
-  };
 }
 
 /** `<decisionId>.<16 hex digits>`: from the idempotency key if there is one, else new. */

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
-/** Payloads of the jobs that carry rewards; written by the intake, parsed again by the worker. */
+/** Payload of the jobs that carry rewards; written by the intake, parsed again by the worker. */
 export const REWARDS_JOB = 'rewards';
-export const SETTLEMENT_JOB = 'settlement';
 
 const report = z.object({
   rewardId: z.string(),
@@ -20,7 +19,4 @@ export const rewardsJob = z.object({
   decisions: z.array(z.object({ decisionId: z.string(), closes: z.boolean(), reports: z.array(report) })),
 });
 
-export const settlementJob = z.object({ catalog: z.string(), decisionId: z.string() });
-
 export type RewardsJob = z.infer<typeof rewardsJob>;
-export type SettlementJob = z.infer<typeof settlementJob>;

@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { RewardOutcome } from '../state/outcome.ts';
 import type { Decision, SlateReason } from './decision.ts';
 import { sentenceFor } from './explain-sentence.ts';
+import { rewardDeadline } from './reward-deadline.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -45,7 +46,7 @@ export interface ExplainedCandidate {
   readonly sentence: string;
 }
 
-export function explainDecision(decision: Decision, deadline: number, catalog: Catalog): DecisionExplanation {
+export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
   return {
     decisionId: decision.id,
@@ -60,7 +61,7 @@ export function explainDecision(decision: Decision, deadline: number, catalog: C
     ...(decision.text === undefined ? {} : { query: decision.text }),
     learn: decision.learn,
     activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),
-    rewardDeadline: new Date(deadline).toISOString(),
+    rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     slateProbability: Math.exp(decision.logProbability),
     candidates: explainCandidates(decision),
     rewards: record === undefined ? [] : [...record.rewards.values()],
@@ -75,7 +76,10 @@ function explainCandidates(decision: Decision): ExplainedCandidate[] {
   rest.sort((a, b) => columns.score[b] - columns.score[a]);
   return [...decision.slate, ...rest].map((index) => {
     const place = decision.slate.indexOf(index);
-    const values: Record<string, number> = { similarity: columns.similarity[index], retrieval: columns.retrieval[index] };
+    const values: Record<string, number> = {
+      similarity: columns.similarity[index],
+      retrieval: columns.retrieval[index],
+    };
     for (const [at, extra] of extras.entries()) values[extra] = features[index * extras.length + at];
     const candidate = {
       name: candidates[index],

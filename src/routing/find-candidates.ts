@@ -55,6 +55,7 @@ export function findCandidates(
     passthrough: () => [...tools.live()].map(({ slot }) => slot).slice(0, PASSTHROUGH_LIMIT),
   }[settings.failMode]();
   const served = [...new Set([...pinned, ...fallbackSlots])];
-  const limited = settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
+  const limited =
+    settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
   return { ...search(0, limited), pinned, fallback: fallback ?? 'low_confidence', served: limited };
 }

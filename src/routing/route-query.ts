@@ -1,14 +1,15 @@
-import { randomFor } from '../../bandit/philox.ts';
+import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { answerOf } from './answer.ts';
+import type { Decision } from './decision.ts';
 import { decisionIdFor } from './decision-id.ts';
-import { recordDecision } from './record-decision.ts';
-import type { RouteAnswer, RouteRequest } from './route-request.ts';
 import { findCandidates } from './find-candidates.ts';
 import { readQuery } from './read-query.ts';
+import { recordDecision } from './record-decision.ts';
+import type { RouteAnswer, RouteRequest } from './route-request.ts';
+import type { RoutingParts } from './routing-parts.ts';
 import { selectSlate } from './select-slate.ts';
 import { understandQuery } from './understand-query.ts';
-import type { RoutingParts } from './routing-parts.ts';
 
 /**
  * The way of one query: embed → shortlist → rank → select and draw → log → answer. Nothing in here learns.
@@ -19,12 +20,13 @@ export async function routeQuery(
   catalog: Catalog,
   parts: RoutingParts,
   idempotencyKey?: string,
-): Promise<RouteAnswer> {
+): Promise<{ readonly decision: Decision; readonly answer: RouteAnswer }> {
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
   if (idempotencyKey !== undefined) {
     const earlier = await log.get(id);
-    if (earlier !== null) return answerOf(earlier, catalog.state, request.format);
+    if (earlier !== null)
+      return { decision: earlier, answer: answerOf(earlier, catalog.state, request.format) };
   }
 
   const text = readQuery(request);
@@ -44,5 +46,5 @@ export async function routeQuery(
   const at = parts.now();
   const decision = recordDecision({ id, at, request, text, query, learner, found, ranking, slate, catalog });
   await log.append(decision);
-  return answerOf(decision, catalog.state, request.format);
+  return { decision, answer: answerOf(decision, catalog.state, request.format) };
 }

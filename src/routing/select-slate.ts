@@ -1,6 +1,5 @@
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
-import { inclusionPropensities } from '../../bandit/exploration/inclusion-propensities.ts';
-import { slateLogProbability } from '../../bandit/exploration/slate-probability.ts';
+import { inclusionPropensities, slateLogProbability } from '../../bandit/exploration/propensities.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
@@ -39,11 +38,14 @@ export function selectSlate(
   const freeScore = Float64Array.from(free, (index) => score[index]);
   const { temperature } = settings.policy;
   const k = request.k - pinned.length;
-  const drawn = drawSlate({ score: freeScore, k, temperature, mode: exploration, random });
+  const draws = k > 0 && free.length > 0;
+  const drawn = !draws
+    ? new Int32Array(0)
+    : drawSlate({ score: freeScore, k, temperature, mode: exploration, random });
 
   const propensities = new Float64Array(slots.length);
   for (const index of pinned) propensities[index] = 1;
-  if (exploration === 'plackett-luce') {
+  if (draws && exploration === 'plackett-luce') {
     const inclusion = inclusionPropensities(freeScore, k, temperature);
     for (const [at, index] of free.entries()) propensities[index] = inclusion[at];
   } else {
@@ -64,7 +66,8 @@ function scoreOf(
   ranking: Ranking,
   { policy }: CatalogSettings,
 ): { exploration: Decision['exploration']; score: Float64Array } {
-  if (!request.explore || policy.exploration === 'greedy') return { exploration: 'greedy', score: ranking.mean };
+  if (!request.explore || policy.exploration === 'greedy')
+    return { exploration: 'greedy', score: ranking.mean };
   return { exploration: policy.exploration, score: ranking.score };
 }
 

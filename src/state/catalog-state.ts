@@ -7,6 +7,12 @@ import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
 
+/** What a command was answered, and when. */
+export interface Answer {
+  readonly at: number;
+  readonly outcome: FoldOutcome;
+}
+
 /** Answers to commands are remembered this long, for their idempotency keys. */
 const ANSWER_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_ANSWERS = 10_000;
@@ -31,7 +37,7 @@ export class CatalogState {
   readonly limits = new UnitLimits();
   readonly rewards = new RewardStatistics();
   /** Outcomes of commands by key: a command that is sent twice is applied once and answered twice. */
-  readonly answers = new Map<string, { readonly at: number; readonly outcome: FoldOutcome }>();
+  readonly answers = new Map<string, Answer>();
 
   constructor(catalog: string, context: LearnerContext, dimensions = 0) {
     this.catalog = catalog;

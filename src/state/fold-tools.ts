@@ -81,7 +81,8 @@ function predecessor(
 
 function removals(state: CatalogState, entry: ToolsEntry): ToolRecord[] {
   const { sync } = entry;
-  if (sync !== undefined) return [...state.tools.live()].filter(({ tool }) => !Object.hasOwn(sync, tool.name));
+  if (sync !== undefined)
+    return [...state.tools.live()].filter(({ tool }) => !Object.hasOwn(sync, tool.name));
   const names = new Set(entry.remove);
   return [...names].map((name) => state.tools.get(name)).filter((record) => record !== undefined);
 }

@@ -38,7 +38,11 @@ export function fold(state: CatalogState, { position, entry }: PositionedEntry):
   }
 }
 
-function once(state: CatalogState, entry: { key: string; at: number }, apply: () => FoldOutcome): FoldOutcome {
+function once(
+  state: CatalogState,
+  entry: { key: string; at: number },
+  apply: () => FoldOutcome,
+): FoldOutcome {
   const known = state.answers.get(entry.key);
   if (known !== undefined) return known.outcome;
   const outcome = apply();

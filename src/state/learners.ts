@@ -72,7 +72,11 @@ export class Learners {
     this.activate(settings, vectors, slots);
   }
 
-  save(): { created: number; active: string; versions: { version: string; settings: PolicySettings; state: LearnerState }[] } {
+  save(): {
+    created: number;
+    active: string;
+    versions: { version: string; settings: PolicySettings; state: LearnerState }[];
+  } {
     const versions = [...this.#versions.values()].map(({ version, settings, policy }) => ({
       version,
       settings,
@@ -82,10 +86,15 @@ export class Learners {
   }
 
   restore(saved: ReturnType<Learners['save']>, vectors: ToolVectors): void {
+    this.free();
     this.#created = saved.created;
     this.#active = saved.active;
     for (const { version, settings, state } of saved.versions) {
-      const policy = loadPolicy(settings.name, { ...this.#context, vectors, parameters: settings.parameters }, state);
+      const policy = loadPolicy(
+        settings.name,
+        { ...this.#context, vectors, parameters: settings.parameters },
+        state,
+      );
       this.#versions.set(version, { version, settings, policy });
     }
   }
@@ -95,7 +104,11 @@ export class Learners {
   }
 
   #create(settings: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): LearnerVersion {
-    const policy = createPolicy(settings.name, { ...this.#context, vectors, parameters: settings.parameters });
+    const policy = createPolicy(settings.name, {
+      ...this.#context,
+      vectors,
+      parameters: settings.parameters,
+    });
     for (const slot of slots) policy.addTool(slot);
     this.#created++;
     return { version: `${settings.name}@${this.#created}`, settings, policy };

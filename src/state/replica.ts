@@ -9,14 +9,16 @@ import type { FoldOutcome } from './outcome.ts';
 const FOLD_SLICE_MS = 3;
 const READ_BATCH = 256;
 
-
 /**
  * A state that follows its ledger. Everything that ranks reads `state`; nobody but the loop in here writes it.
  */
 export class Replica {
   readonly #ledger: Ledger;
   readonly #stop = new AbortController();
-  readonly #waiting = new Map<string, { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void }[]>();
+  readonly #waiting = new Map<
+    string,
+    { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void }[]
+  >();
   readonly #now: () => number;
   readonly #onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void;
   readonly state: CatalogState;
@@ -118,4 +120,3 @@ export class Replica {
     for (const waiter of waiters) settle(waiter);
   }
 }
-

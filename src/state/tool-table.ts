@@ -95,7 +95,13 @@ export class ToolTable {
   }
 
   /** Adds a tool, brings one back, or changes one. `rename` names the record whose slot it takes over. */
-  put(tool: ToolDefinition, hash: string, vector: Float32Array | null, at: number, rename?: ToolRecord): ToolRecord {
+  put(
+    tool: ToolDefinition,
+    hash: string,
+    vector: Float32Array | null,
+    at: number,
+    rename?: ToolRecord,
+  ): ToolRecord {
     const before = rename ?? this.#byName.get(tool.name);
     if (rename !== undefined) this.#byName.delete(rename.tool.name);
     const record: ToolRecord = {

@@ -1,0 +1,78 @@
+import type { Catalogs } from '../catalog/catalogs.ts';
+import { Problem } from '../problem.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import type { Decision } from './decision.ts';
+import { catalogOf } from './decision-id.ts';
+import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
+import { rewardDeadline } from './reward-deadline.ts';
+import { routeQuery } from './route-query.ts';
+import type { RouteAnswer, RouteRequest } from './route-request.ts';
+import type { RoutingParts } from './routing-parts.ts';
+import { settlementJobOf } from './settlement-job.ts';
+
+export interface ActivatedDecision {
+  readonly decisionId: string;
+  readonly activatedAt: string;
+  readonly rewardDeadline: string;
+}
+
+/** Decisions: made, explained, activated. */
+export class Routing {
+  readonly #catalogs: Catalogs;
+  readonly #parts: RoutingParts;
+  readonly #queue: JobQueue;
+
+  constructor(catalogs: Catalogs, parts: RoutingParts, queue: JobQueue) {
+    this.#catalogs = catalogs;
+    this.#parts = parts;
+    this.#queue = queue;
+  }
+
+  async route(
+    request: RouteRequest,
+    options: { readonly idempotencyKey?: string } = {},
+  ): Promise<RouteAnswer> {
+    const catalog = this.#catalogs.get(request.catalog);
+    const { answer, decision } = await routeQuery(request, catalog, this.#parts, options.idempotencyKey);
+    if (request.activate === 'now') await this.#settleIfDefault(decision);
+    return answer;
+  }
+
+  async explain(decisionId: string): Promise<DecisionExplanation> {
+    const decision = await this.find(decisionId);
+    return explainDecision(decision, this.#catalogs.get(decision.catalog));
+  }
+
+  /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */
+  async activate(decisionId: string): Promise<ActivatedDecision> {
+    const { catalog } = await this.find(decisionId);
+    const log = await this.#parts.decisionLogs.open(catalog);
+    await log.activate(decisionId, this.#parts.now());
+    const decision = await this.find(decisionId);
+    await this.#settleIfDefault(decision);
+    return {
+      decisionId,
+      activatedAt: new Date(decision.activatedAt ?? decision.at).toISOString(),
+      rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
+    };
+  }
+
+  /** @throws Problem decision-not-found */
+  async find(decisionId: string): Promise<Decision> {
+    const name = catalogOf(decisionId);
+    const isServed = name !== null && this.#catalogs.names().includes(name);
+    const decision = isServed ? await (await this.#parts.decisionLogs.open(name)).get(decisionId) : null;
+    if (decision !== null) return decision;
+    throw new Problem(
+      'decision-not-found',
+      `There is no decision "${decisionId}".`,
+      'Send the decisionId of the /v1/route answer unchanged. Decisions expire some time after their window.',
+    );
+  }
+
+  /** With a default reward in the contract, silence teaches too: at the deadline. */
+  async #settleIfDefault(decision: Decision): Promise<void> {
+    const { defaultReward } = this.#catalogs.get(decision.catalog).state.settings.rewards;
+    if (defaultReward !== null) await this.#queue.add([settlementJobOf(decision)]);
+  }
+}

@@ -1,0 +1,22 @@
+import { z } from 'zod';
+import type { Job } from '../queue/job-queue.ts';
+import type { Decision } from './decision.ts';
+import { rewardDeadline } from './reward-deadline.ts';
+
+export const SETTLEMENT_JOB = 'settlement';
+
+/** Written here, parsed again by the worker that closes the decision. */
+export const settlementJob = z.object({ catalog: z.string(), decisionId: z.string() });
+
+export type SettlementJob = z.infer<typeof settlementJob>;
+
+/** The job that closes a decision at its deadline. */
+export function settlementJobOf(decision: Decision): Job {
+  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id };
+  return {
+    name: SETTLEMENT_JOB,
+    id: `settlement-${decision.id}`,
+    payload,
+    runAt: rewardDeadline(decision),
+  };
+}

@@ -1,0 +1,16 @@
+import type { Ledgers } from './ledger/ledger.ts';
+import type { JobQueue } from './queue/job-queue.ts';
+import type { DecisionLogs } from './routing/decision-log.ts';
+import type { Leases, SnapshotStores } from './state/snapshot-store.ts';
+
+/** The ports behind which everything durable lies: one set of adapters per mode. */
+export interface Stores {
+  readonly mode: 'embedded' | 'redis';
+  readonly ledgers: Ledgers;
+  readonly snapshots: SnapshotStores;
+  readonly leases: Leases;
+  readonly decisionLogs: DecisionLogs;
+  readonly queue: JobQueue;
+  /** Closes what is open and lets the data folder go. The queue is closed by whoever processes its jobs. */
+  close(): Promise<void>;
+}

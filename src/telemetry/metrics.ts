@@ -1,0 +1,56 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The numbers that /metrics shows; one registry per service. */
+export class Metrics {
+  readonly #registry = new Registry();
+  readonly routeSeconds: Histogram;
+  readonly rewards: Counter;
+  readonly folded: Counter;
+  readonly queueJobs: Gauge;
+  readonly ledgerLag: Gauge;
+  readonly catalogTools: Gauge;
+  readonly learnerBytes: Gauge;
+  readonly learnerCases: Gauge;
+  readonly learnerUpdates: Gauge;
+
+  constructor() {
+    const registers = [this.#registry];
+    collectDefaultMetrics({ register: this.#registry });
+    this.routeSeconds = new Histogram({
+      name: 'bandolier_route_seconds',
+      help: 'Time from a routing request to its durable decision.',
+      labelNames: ['catalog', 'fallback'],
+      buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5],
+      registers,
+    });
+    this.rewards = new Counter({
+      name: 'bandolier_rewards_total',
+      help: 'Rewards folded, by what became of them.',
+      labelNames: ['catalog', 'status'],
+      registers,
+    });
+    this.folded = new Counter({
+      name: 'bandolier_entries_folded_total',
+      help: 'Ledger entries folded, by kind.',
+      labelNames: ['catalog', 'kind'],
+      registers,
+    });
+    const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
+      new Gauge({ name: `bandolier_${name}`, help, labelNames, registers });
+    this.queueJobs = gauge('queue_jobs', 'Background jobs by state.', ['state']);
+    this.ledgerLag = gauge('ledger_lag_entries', 'Durable entries not folded here yet.', ['catalog']);
+    this.catalogTools = gauge('catalog_tools', 'Live tools.', ['catalog']);
+    this.learnerBytes = gauge('learner_bytes', 'Memory of a learner, by part.', [
+      'catalog',
+      'version',
+      'part',
+    ]);
+    this.learnerCases = gauge('learner_cases', 'Remembered cases.', ['catalog', 'version']);
+    this.learnerUpdates = gauge('learner_updates', 'Examples learned.', ['catalog', 'version']);
+  }
+
+  /** Prometheus text. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}
