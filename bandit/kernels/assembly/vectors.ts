@@ -1,0 +1,94 @@
+// Dot products in the order of additions that ../kernels.ts states.
+
+/** Σ a[i]·b[i], i < n, float64. Two lanes in each of four registers are the eight running sums. */
+export function dot(a: usize, b: usize, n: i32): f64 {
+  let s0 = f64x2.splat(0);
+  let s1 = s0;
+  let s2 = s0;
+  let s3 = s0;
+  const end = a + (<usize>(n & ~7) << 3);
+  while (a < end) {
+    s0 = f64x2.add(s0, f64x2.mul(v128.load(a), v128.load(b)));
+    s1 = f64x2.add(s1, f64x2.mul(v128.load(a, 16), v128.load(b, 16)));
+    s2 = f64x2.add(s2, f64x2.mul(v128.load(a, 32), v128.load(b, 32)));
+    s3 = f64x2.add(s3, f64x2.mul(v128.load(a, 48), v128.load(b, 48)));
+    a += 64;
+    b += 64;
+  }
+  let sum = join(s0, s1, s2, s3);
+  for (let i = n & 7; i > 0; i--) {
+    sum += load<f64>(a) * load<f64>(b);
+    a += 8;
+    b += 8;
+  }
+  return sum;
+}
+
+/** The same with a float32 right side. */
+export function dotFloat32(a: usize, b: usize, n: i32): f64 {
+  let s0 = f64x2.splat(0);
+  let s1 = s0;
+  let s2 = s0;
+  let s3 = s0;
+  const end = a + (<usize>(n & ~7) << 3);
+  while (a < end) {
+    s0 = f64x2.add(s0, f64x2.mul(v128.load(a), promote(b)));
+    s1 = f64x2.add(s1, f64x2.mul(v128.load(a, 16), promote(b, 8)));
+    s2 = f64x2.add(s2, f64x2.mul(v128.load(a, 32), promote(b, 16)));
+    s3 = f64x2.add(s3, f64x2.mul(v128.load(a, 48), promote(b, 24)));
+    a += 64;
+    b += 32;
+  }
+  let sum = join(s0, s1, s2, s3);
+  for (let i = n & 7; i > 0; i--) {
+    sum += load<f64>(a) * <f64>load<f32>(b);
+    a += 8;
+    b += 4;
+  }
+  return sum;
+}
+
+/** Two float32 at this address, as float64. */
+// @ts-ignore: decorator
+@inline
+export function promote(address: usize, offset: usize = 0): v128 {
+  return f64x2.promote_low_f32x4(v128.load64_zero(address + offset));
+}
+
+// @ts-ignore: decorator
+@inline
+function join(s0: v128, s1: v128, s2: v128, s3: v128): f64 {
+  return lanes(f64x2.add(f64x2.add(s0, s1), f64x2.add(s2, s3)));
+}
+
+/** The two lanes added. */
+// @ts-ignore: decorator
+@inline
+export function lanes(sum: v128): f64 {
+  return f64x2.extract_lane(sum, 0) + f64x2.extract_lane(sum, 1);
+}
+
+/** out[row] = table[row]·query, float32; sixteen running sums. */
+export function scan(table: usize, stride: i32, count: i32, query: usize, n: i32, out: usize): void {
+  const full = <usize>(n & ~15) << 2;
+  for (let row = 0; row < count; row++) {
+    let s0 = f32x4.splat(0);
+    let s1 = s0;
+    let s2 = s0;
+    let s3 = s0;
+    for (let i: usize = 0; i < full; i += 64) {
+      s0 = f32x4.add(s0, f32x4.mul(v128.load(table + i), v128.load(query + i)));
+      s1 = f32x4.add(s1, f32x4.mul(v128.load(table + i, 16), v128.load(query + i, 16)));
+      s2 = f32x4.add(s2, f32x4.mul(v128.load(table + i, 32), v128.load(query + i, 32)));
+      s3 = f32x4.add(s3, f32x4.mul(v128.load(table + i, 48), v128.load(query + i, 48)));
+    }
+    const s = f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3));
+    let sum: f32 =
+      f32x4.extract_lane(s, 0) +
+      f32x4.extract_lane(s, 2) +
+      (f32x4.extract_lane(s, 1) + f32x4.extract_lane(s, 3));
+    for (let i = full; i < <usize>n << 2; i += 4) sum += load<f32>(table + i) * load<f32>(query + i);
+    store<f32>(out + (<usize>row << 2), sum);
+    table += <usize>stride << 2;
+  }
+}

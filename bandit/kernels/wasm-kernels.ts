@@ -1,0 +1,190 @@
+import { Heap } from './heap.ts';
+import type { CandidateForms, FormCache, Kernels, SlotTable } from './kernels.ts';
+import { padded, symmetricLength } from './symmetric-layout.ts';
+
+/** 4 GiB, all that a 32-bit address reaches. Reserved, not used, until it is. */
+const MAXIMUM_PAGES = 65_536;
+
+/**
+ * Kernels in WebAssembly SIMD, from the bytes of `kernels.wasm` (the caller reads the file).
+ * @throws WebAssembly.CompileError or LinkError when this engine has no SIMD or no shared memory; the
+ * TypeScript kernels give the same bits there.
+ */
+export function createWasmKernels(bytes: Uint8Array): Kernels {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true });
+  const module = new WebAssembly.Module(bytes);
+  const instance = new WebAssembly.Instance(module, { env: { memory } });
+  return new WasmKernels(memory, instance.exports as unknown as Exports);
+}
+
+type Numeric = Float64Array | Float32Array | Int32Array;
+
+/** Addresses and numbers, in the order of the functions in `assembly/`. */
+interface Exports {
+  scan(...values: number[]): void;
+  dot(...values: number[]): number;
+  symmetricTimes(...values: number[]): void;
+  symmetricAdd(...values: number[]): void;
+  lowRankTimes(...values: number[]): void;
+  refreshForms(...values: number[]): void;
+  scoreForms(...values: number[]): void;
+}
+
+class WasmKernels implements Kernels {
+  readonly name = 'wasm';
+  readonly #memory: WebAssembly.Memory;
+  readonly #heap: Heap;
+  readonly #run: Exports;
+  /** Every buffer the memory has had: growing makes a new object for the same bytes. */
+  readonly #buffers = new WeakSet<ArrayBufferLike>();
+
+  constructor(memory: WebAssembly.Memory, run: Exports) {
+    this.#memory = memory;
+    this.#heap = new Heap(memory);
+    this.#run = run;
+  }
+
+  get allocatedBytes(): number {
+    return this.#heap.allocatedBytes;
+  }
+
+  allocateFloat64(length: number): Float64Array {
+    const start = this.#heap.allocate(8 * checkedLength(length));
+    return new Float64Array(this.#buffer(), start, length);
+  }
+
+  allocateFloat32(length: number): Float32Array {
+    const start = this.#heap.allocate(4 * checkedLength(length));
+    return new Float32Array(this.#buffer(), start, length);
+  }
+
+  allocateInt32(length: number): Int32Array {
+    const start = this.#heap.allocate(4 * checkedLength(length));
+    return new Int32Array(this.#buffer(), start, length);
+  }
+
+  free(array: Numeric): void {
+    this.#at(array, array.length);
+    this.#heap.release(array.byteOffset, array.byteLength);
+  }
+
+  scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void {
+    const n = query.length;
+    const read = count > 0 ? (count - 1) * stride + n : 0;
+    this.#run.scan(this.#at(table, read), stride, count, this.#at(query, n), n, this.#at(out, count));
+  }
+
+  dot(a: Float64Array, b: Float64Array, n: number): number {
+    return this.#run.dot(this.#at(a, n), this.#at(b, n), n);
+  }
+
+  symmetricTimes(
+    matrix: Float64Array,
+    size: number,
+    x: Float64Array,
+    columns: number,
+    y: Float64Array,
+  ): void {
+    const width = padded(size);
+    const m = this.#at(matrix, symmetricLength(size));
+    this.#run.symmetricTimes(m, width, this.#at(x, width), columns, this.#at(y, width));
+  }
+
+  symmetricAdd(
+    matrix: Float64Array,
+    size: number,
+    updates: Float64Array,
+    scales: Float64Array,
+    first: number,
+    count: number,
+  ): void {
+    const width = padded(size);
+    const m = this.#at(matrix, symmetricLength(size));
+    const u = this.#at(updates, (first + count) * width);
+    this.#run.symmetricAdd(m, width, u, this.#at(scales, first + count), first, count);
+  }
+
+  lowRankTimes(
+    updates: Float64Array,
+    stride: number,
+    scales: Float64Array,
+    first: number,
+    count: number,
+    x: Float64Array,
+    columns: number,
+    y: Float64Array,
+  ): void {
+    const u = this.#at(updates, (first + count) * stride);
+    const s = this.#at(scales, first + count);
+    this.#run.lowRankTimes(u, stride, s, first, count, this.#at(x, columns), columns, this.#at(y, stride));
+  }
+
+  refreshForms(cache: FormCache, table: SlotTable, slots: Int32Array, count: number): void {
+    const width = padded(cache.size);
+    this.#run.refreshForms(
+      this.#at(cache.matrix, symmetricLength(cache.size)),
+      width,
+      cache.dimensions,
+      cache.specials,
+      this.#at(cache.updates, cache.capacity * width),
+      this.#at(cache.scales, cache.capacity),
+      cache.capacity,
+      cache.folded,
+      cache.head,
+      this.#at(cache.stamps, 0),
+      this.#at(cache.quadratic, 0),
+      this.#at(cache.cross, 0),
+      this.#at(cache.vector, cache.dimensions),
+      this.#at(table.values, 0),
+      table.stride,
+      this.#at(slots, count),
+      count,
+    );
+  }
+
+  scoreForms(cache: FormCache, table: SlotTable, forms: CandidateForms, count: number): void {
+    const { dimensions, specials } = cache;
+    this.#run.scoreForms(
+      dimensions,
+      specials,
+      this.#at(cache.quadratic, 0),
+      this.#at(cache.cross, 0),
+      this.#at(table.values, 0),
+      table.stride,
+      this.#at(forms.slots, count),
+      this.#at(forms.special, count * specials),
+      this.#at(forms.projection, 2 * dimensions + specials),
+      this.#at(forms.gainWeights, 2 * dimensions + specials),
+      this.#at(forms.specialMatrix, specials * specials),
+      forms.queryGain,
+      forms.queryForm,
+      this.#at(forms.gain, count),
+      this.#at(forms.variance, count),
+      count,
+    );
+  }
+
+  #buffer(): ArrayBufferLike {
+    const { buffer } = this.#memory;
+    this.#buffers.add(buffer);
+    return buffer;
+  }
+
+  /** The address of an array of ours that has at least this many elements: a wrong one would be silent here. */
+  #at(array: Numeric, length: number): number {
+    if (!this.#buffers.has(array.buffer)) {
+      throw new RangeError('this array does not lie in the memory of the kernels; allocate it there');
+    }
+    if (!(array.length >= length)) {
+      throw new RangeError(`the kernel needs ${length} elements here, the array has ${array.length}`);
+    }
+    return array.byteOffset;
+  }
+}
+
+function checkedLength(length: number): number {
+  if (!Number.isSafeInteger(length) || length < 0) {
+    throw new RangeError(`a length is a whole number of at least 0, got ${length}`);
+  }
+  return length;
+}
