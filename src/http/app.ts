@@ -1,0 +1,76 @@
+import { Hono } from 'hono';
+import { type Admission, admitRequests } from './admission.ts';
+import { mountDocumentation } from './documentation-pages.ts';
+import type { Endpoint } from './endpoint-definition.ts';
+import { activateDecision } from './endpoints/activate-decision.ts';
+import { configureCatalog } from './endpoints/configure-catalog.ts';
+import { explainDecision } from './endpoints/explain-decision.ts';
+import { getCatalog } from './endpoints/get-catalog.ts';
+import { getTool } from './endpoints/get-tool.ts';
+import { listCatalogs } from './endpoints/list-catalogs.ts';
+import { listTools } from './endpoints/list-tools.ts';
+import { livez } from './endpoints/livez.ts';
+import { patchTools } from './endpoints/patch-tools.ts';
+import { readyz } from './endpoints/readyz.ts';
+import { removeCatalog } from './endpoints/remove-catalog.ts';
+import { removeTool } from './endpoints/remove-tool.ts';
+import { reportOutcome } from './endpoints/report-outcome.ts';
+import { reportRewards } from './endpoints/report-rewards.ts';
+import { rewardHealth } from './endpoints/reward-health.ts';
+import { rewardStatus } from './endpoints/reward-status.ts';
+import { route } from './endpoints/route.ts';
+import { syncTools } from './endpoints/sync-tools.ts';
+import { toolStats } from './endpoints/tool-stats.ts';
+import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
+import { openApiDocument } from './openapi-document.ts';
+import type { Services } from './services.ts';
+
+/** The table of contents of the API. */
+export function apiEndpoints(services: Services): Endpoint[] {
+  const { routing, rewards, catalogs, tools } = services;
+  return [
+    route(routing),
+    explainDecision(routing),
+    activateDecision(routing),
+
+    reportOutcome(rewards),
+    reportRewards(rewards),
+    rewardHealth(rewards),
+    rewardStatus(rewards),
+
+    listCatalogs(catalogs),
+    getCatalog(catalogs),
+    configureCatalog(catalogs),
+    removeCatalog(catalogs),
+
+    syncTools(tools),
+    patchTools(tools),
+    listTools(tools),
+    getTool(tools),
+    removeTool(tools),
+    toolStats(tools),
+
+    livez(),
+    readyz(services),
+  ];
+}
+
+/** The whole HTTP surface; `app.request()` answers without a server. */
+export function createApp(services: Services, admission: Admission, log: FailureLog): Hono {
+  const app = new Hono();
+  answerFailures(app, log);
+  admitRequests(app, admission);
+
+  const endpoints = apiEndpoints(services);
+  for (const { method, path, respond } of endpoints) app.on(method, path, respond);
+  mountMetrics(app, services);
+  mountDocumentation(app, () => openApiDocument(endpoints));
+
+  refuseOtherMethods(app);
+  return app;
+}
+
+function mountMetrics(app: Hono, services: Pick<Services, 'metrics'>): void {
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
+  app.get('/metrics', async (context) => context.body(await services.metrics(), 200, headers));
+}

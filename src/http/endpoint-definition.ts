@@ -1,0 +1,59 @@
+import type { RouteConfig, z } from '@hono/zod-openapi';
+import type { Context } from 'hono';
+import type { ProblemCode } from '../problem.ts';
+
+/** One endpoint: what it takes, what it answers, what it does. Every file in endpoints/ makes one. */
+export interface EndpointDefinition<Parts extends RequestParts> {
+  readonly method: 'get' | 'put' | 'post' | 'patch' | 'delete';
+  /** `/v1/catalogs/{catalog}`. */
+  readonly path: string;
+  /** Name of the operation in generated clients. */
+  readonly name: string;
+  readonly tag: 'Routing' | 'Rewards' | 'Catalogs' | 'Tools' | 'Health';
+  readonly summary: string;
+  readonly description?: string;
+  readonly request: Parts;
+  /** Bytes; 1 MB unless said. */
+  readonly bodyLimit?: number;
+  /** Throws for bodies that are not worth the schema's time, before it looks at them. */
+  readonly refuse?: (body: unknown) => void;
+  readonly answers: Readonly<Partial<Record<Answer['status'], AnswerNotes>>>;
+  /** Problems of its own, beside those that every endpoint can have. */
+  readonly problems?: readonly ProblemCode[];
+  readonly handle: (input: RequestInput<Parts>, requestId: string) => Promise<Answer>;
+}
+
+/** The parts of a request that an endpoint looks at, each with its schema. Header names are in lower case. */
+export interface RequestParts {
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly headers?: z.ZodObject;
+  readonly body?: z.ZodType;
+}
+
+/** The same parts, parsed. */
+export type RequestInput<Parts extends RequestParts> = {
+  readonly [Part in keyof Parts]: Parts[Part] extends z.ZodType ? z.output<Parts[Part]> : never;
+};
+
+export interface AnswerNotes {
+  readonly description: string;
+  readonly schema?: z.ZodType;
+}
+
+export interface Answer {
+  readonly status: 200 | 201 | 202 | 204 | 503;
+  /** Serialised once and not validated: its shape is the business of the noun that made it. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An endpoint ready to be mounted. */
+export interface Endpoint {
+  /** For openapi.json. */
+  readonly documentation: RouteConfig;
+  readonly method: string;
+  /** `/v1/catalogs/:catalog`. */
+  readonly path: string;
+  readonly respond: (context: Context) => Promise<Response>;
+}

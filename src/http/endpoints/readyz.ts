@@ -1,0 +1,28 @@
+import { z } from '@hono/zod-openapi';
+import { endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint-definition.ts';
+import type { Services } from '../services.ts';
+
+const readinessSchema = z.object({
+  ready: z.boolean(),
+  checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string() })),
+});
+
+export function readyz(health: Pick<Services, 'ready'>): Endpoint {
+  return endpoint({
+    method: 'get',
+    path: '/readyz',
+    name: 'readyz',
+    tag: 'Health',
+    summary: 'Should requests be sent here?',
+    request: {},
+    answers: {
+      200: { description: 'Yes.', schema: readinessSchema },
+      503: { description: 'No; `checks` says why.', schema: readinessSchema },
+    },
+    handle: async () => {
+      const readiness = await health.ready();
+      return { status: readiness.ready ? 200 : 503, body: readiness };
+    },
+  });
+}

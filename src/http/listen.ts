@@ -1,0 +1,55 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { Hono } from 'hono';
+import type { Admission } from './admission.ts';
+
+export interface Listener {
+  /** `http://127.0.0.1:8787`. */
+  readonly url: string;
+  /** Takes no more requests, lets those in progress finish for at most `graceMs`, then cuts them off. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** The port is taken or may not be used; the message says what to do. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+}
+
+/** @throws ListenError */
+export async function listen(app: Hono, admission: Admission, host: string, port: number): Promise<Listener> {
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) => reject(listenError(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  return {
+    url: urlOf(server.address() as AddressInfo),
+    close: (graceMs) => closeServer(server, admission, graceMs),
+  };
+}
+
+async function closeServer(server: Server, admission: Admission, graceMs: number): Promise<void> {
+  admission.drain();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(cutOff);
+}
+
+function urlOf({ address, family, port }: AddressInfo): string {
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): ListenError {
+  const causes: Record<string, string> = {
+    EADDRINUSE: `Port ${port} is taken. Stop what listens there, or choose another one with BANDOLIER_PORT.`,
+    EACCES: `Port ${port} may not be used by this user. Choose one above 1023 with BANDOLIER_PORT.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. Choose another one with BANDOLIER_HOST.`,
+    ENOTFOUND: `This machine does not know the address ${host}. Choose another one with BANDOLIER_HOST.`,
+  };
+  return new ListenError(causes[error.code ?? ''] ?? `Cannot listen on ${host}:${port}: ${error.message}.`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,107 @@
+import { Problem, type ProblemCode } from '../problem.ts';
+
+/** The only place that knows which status a problem has. */
+export function statusOf(code: ProblemCode): ProblemStatus {
+  switch (code) {
+    case 'malformed-request':
+      return 400;
+    case 'catalog-not-found':
+    case 'tool-not-found':
+    case 'decision-not-found':
+    case 'reward-not-found':
+    case 'endpoint-not-found':
+      return 404;
+    case 'method-not-allowed':
+      return 405;
+    case 'idempotency-conflict':
+    case 'catalog-exists':
+    case 'decision-not-activated':
+    case 'reward-late':
+      return 409;
+    case 'revision-mismatch':
+      return 412;
+    case 'body-too-large':
+    case 'too-many-tools':
+      return 413;
+    case 'unsupported-media-type':
+      return 415;
+    case 'validation-failed':
+    case 'unknown-policy':
+      return 422;
+    case 'too-many-requests':
+      return 429;
+    case 'internal':
+      return 500;
+    case 'unavailable':
+    case 'shutting-down':
+      return 503;
+  }
+}
+
+export type ProblemStatus = 400 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 500 | 503;
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** A problem as RFC 9457 has it, with our members `code`, `requestId`, `suggestedFix` and `violations`. */
+export interface ProblemJson {
+  readonly type: string;
+  readonly title: string;
+  readonly status: ProblemStatus;
+  readonly detail: string;
+  readonly code: ProblemCode;
+  readonly suggestedFix: string;
+  readonly requestId: string;
+  readonly violations?: readonly { readonly path: string; readonly message: string }[];
+}
+
+export function problemJson(problem: Problem, requestId: string): ProblemJson {
+  return {
+    type: `urn:bandolier:problem:${problem.code}`,
+    title: titleOf(problem.code),
+    status: statusOf(problem.code),
+    detail: problem.message,
+    code: problem.code,
+    suggestedFix: problem.suggestedFix,
+    requestId,
+    ...(problem.violations.length > 0 && { violations: problem.violations }),
+  };
+}
+
+/**
+ * Stores that are full or away say so with `retryAfterSeconds`. Anything else that is no `Problem` is a fault of
+ * ours. What either says stays in the log.
+ */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof Error && 'retryAfterSeconds' in error) {
+    return new Problem(
+      'unavailable',
+      'The store of the router is full or away. Nothing was accepted.',
+      'Send the request again after the time in Retry-After. `GET /readyz` says what is wrong.',
+      { retryAfterSeconds: Number(error.retryAfterSeconds), cause: error },
+    );
+  }
+  return new Problem(
+    'internal',
+    'Something went wrong inside the router. The request may or may not have taken effect.',
+    'Try again. If it happens again, report it with the requestId: the log has the details under that id.',
+    { cause: error },
+  );
+}
+
+/** Headers that a problem brings with it. */
+export function problemHeaders(problem: Problem): Record<string, string> {
+  const status = statusOf(problem.code);
+  const retryAfter = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? 1 : undefined);
+  return {
+    'content-type': PROBLEM_MEDIA_TYPE,
+    'cache-control': 'no-store',
+    ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter)) }),
+  };
+}
+
+/** `decision-not-found` → `Decision not found`. */
+function titleOf(code: ProblemCode): string {
+  const words = code.replaceAll('-', ' ');
+  return words[0].toUpperCase() + words.slice(1);
+}

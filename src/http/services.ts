@@ -1,0 +1,62 @@
+import type { CatalogView } from '../catalog/catalogs.ts';
+import type { ChangeOptions, ToolChanges } from '../catalog/change-tools.ts';
+import type { CatalogSettingsPatch } from '../catalog/configure-catalog.ts';
+import type { ToolPage } from '../catalog/read-tools.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { RewardHealth } from '../rewards/reward-health.ts';
+import type { RewardReport, RewardResult } from '../rewards/reward-report.ts';
+import type { RewardState } from '../rewards/reward-status.ts';
+import type { RouteAnswer, RouteRequest } from '../routing/route-request.ts';
+import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
+
+/**
+ * Everything that the endpoints call, by noun. Each endpoint takes just the functions it uses, so a test needs
+ * no more than those. Answers that are `unknown` here are serialised as they come.
+ */
+export interface Services {
+  readonly routing: RoutingService;
+  readonly rewards: RewardsService;
+  readonly catalogs: CatalogsService;
+  readonly tools: ToolsService;
+  ready(): Promise<Readiness>;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+}
+
+export interface RoutingService {
+  route(request: RouteRequest, options: { readonly idempotencyKey?: string }): Promise<RouteAnswer>;
+  explain(decisionId: string): Promise<unknown>;
+  activate(decisionId: string): Promise<unknown>;
+}
+
+export interface RewardsService {
+  /** One result per report, in order. */
+  report(reports: readonly RewardReport[]): Promise<readonly RewardResult[]>;
+  status(rewardId: string): Promise<RewardState>;
+  health(catalog: string): Promise<RewardHealth>;
+}
+
+export interface CatalogsService {
+  list(): readonly CatalogView[] | Promise<readonly CatalogView[]>;
+  get(name: string): CatalogView | Promise<CatalogView>;
+  configure(name: string, patch: CatalogSettingsPatch): Promise<CatalogView>;
+  remove(name: string): Promise<void>;
+}
+
+export interface ToolsService {
+  sync(catalog: string, tools: readonly ToolDefinition[], options: ChangeOptions): Promise<ToolChanges>;
+  patch(
+    catalog: string,
+    change: { readonly put?: readonly ToolDefinition[]; readonly remove?: readonly string[] },
+    options: ChangeOptions,
+  ): Promise<ToolChanges>;
+  list(catalog: string, page: { readonly limit: number; readonly cursor?: string }): Promise<ToolPage>;
+  get(catalog: string, name: string): Promise<ToolRecord>;
+  remove(catalog: string, name: string, options: ChangeOptions): Promise<ToolChanges>;
+  stats(catalog: string, name: string): Promise<ToolStatistics>;
+}
+
+export interface Readiness {
+  readonly ready: boolean;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
+}

@@ -1,0 +1,62 @@
+import { z } from '@hono/zod-openapi';
+import { catalogName } from './names.ts';
+
+const policySettings = z.strictObject({
+  name: z.string().min(1).max(100).meta({ example: 'sc-linucb-memory' }),
+  parameters: z.record(z.string().max(100), z.number()).optional(),
+  exploration: z.enum(['plackett-luce', 'ucb', 'greedy']).optional(),
+  temperature: z.number().gt(0).max(10).optional().meta({ description: 'T of plackett-luce.' }),
+});
+
+const rewardContract = z.strictObject({
+  windowSeconds: z.int().min(5).max(604_800).meta({ description: 'How long rewards are learned.' }),
+  defaultReward: z
+    .number()
+    .min(-1)
+    .max(1)
+    .nullable()
+    .meta({ description: 'Reward of shown tools when nothing was reported by the deadline; null: none.' }),
+  aggregation: z.enum(['first', 'last', 'sum', 'mean']),
+  onLate: z.enum(['log', 'learn', 'reject']),
+  unitHourlyWeight: z
+    .number()
+    .gt(0)
+    .max(1e6)
+    .meta({ description: 'Learning weight that one unit may put on one tool within an hour.' }),
+});
+
+const failMode = z.enum(['open', 'closed', 'passthrough']);
+
+/** What a request may change about a catalog; what is left out stays as it is. */
+export const catalogPatchSchema = z
+  .strictObject({
+    policy: policySettings.optional(),
+    rewards: rewardContract.partial().optional(),
+    failMode: failMode.optional(),
+    killSwitch: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Serve the retrieval order, whatever was learned.' }),
+    retainText: z.boolean().optional().meta({ description: 'Keep query texts with decisions.' }),
+    forgetRemovedAfterDays: z.int().min(1).max(3650).optional(),
+  })
+  .openapi('CatalogPatch');
+
+export const catalogSchema = z
+  .object({
+    name: catalogName,
+    revision: z.string(),
+    tools: z.int().meta({ description: 'How many it has.' }),
+    policy: z.object({ name: z.string(), version: z.string() }),
+    settings: z.object({
+      policy: policySettings.required(),
+      rewards: rewardContract,
+      failMode,
+      killSwitch: z.boolean(),
+      retainText: z.boolean(),
+      forgetRemovedAfterDays: z.int(),
+    }),
+  })
+  .openapi('Catalog');
+
+export const catalogParams = z.object({ catalog: catalogName });

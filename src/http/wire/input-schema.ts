@@ -1,0 +1,77 @@
+import { z } from '@hono/zod-openapi';
+
+export const MAX_SCHEMA_DEPTH = 64;
+export const MAX_SCHEMA_LENGTH = 64 * 1024;
+
+/** A tool's JSON Schema. It is kept as it comes and never compiled, so only its size and its loops matter. */
+export const inputSchema = z
+  .record(z.string(), z.unknown())
+  .superRefine((schema, context) => {
+    const fault = faultOf(schema);
+    if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+  })
+  .meta({
+    description: 'JSON Schema of the arguments.',
+    example: { type: 'object', properties: { payment: { type: 'string' } }, required: ['payment'] },
+  });
+
+function faultOf(schema: Readonly<Record<string, unknown>>): string | null {
+  if (isDeeperThan(schema, MAX_SCHEMA_DEPTH))
+    return `must not be nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+  if (JSON.stringify(schema).length > MAX_SCHEMA_LENGTH) {
+    return `must not be longer than ${MAX_SCHEMA_LENGTH / 1024} KB as JSON`;
+  }
+  const loop = referenceLoop(schema);
+  return loop === null ? null : `has a $ref that only leads back to itself: ${loop}`;
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
+}
+
+/**
+ * A schema may describe trees by referring to itself. What it may not do is refer in a circle with nothing in
+ * between (`a` is `b`, `b` is `a`): such a schema describes nothing, and whoever resolves it never ends.
+ *
+ * @returns the first pointer of a loop, or null.
+ */
+function referenceLoop(root: Readonly<Record<string, unknown>>): string | null {
+  const settled = new Set<unknown>();
+  const visit = (value: unknown): string | null => {
+    if (typeof value !== 'object' || value === null) return null;
+    const trail = new Set<unknown>();
+    let current: unknown = value;
+    while (!settled.has(current)) {
+      const pointer = pointerOf(current);
+      if (pointer === null) break;
+      if (trail.has(current)) return pointer.slice(0, 100);
+      trail.add(current);
+      current = target(root, pointer);
+    }
+    for (const passed of trail) settled.add(passed);
+    for (const item of Object.values(value)) {
+      const loop = visit(item);
+      if (loop !== null) return loop;
+    }
+    return null;
+  };
+  return visit(root);
+}
+
+function pointerOf(value: unknown): string | null {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '$ref')) return null;
+  const reference = (value as { $ref: unknown }).$ref;
+  return typeof reference === 'string' && /^#(\/|$)/.test(reference) ? reference : null;
+}
+
+/** What a JSON pointer in fragment form (RFC 6901) points at; undefined when there is nothing. */
+function target(root: unknown, pointer: string): unknown {
+  let current = root;
+  for (const token of pointer.split('/').slice(1)) {
+    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
+    current = (current as Record<string, unknown>)[key];
+  }
+  return current;
+}

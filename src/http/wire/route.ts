@@ -1,0 +1,85 @@
+import { z } from '@hono/zod-openapi';
+import { callersId, catalogName, decisionId, toolName } from './names.ts';
+
+/** Longer queries would be cut by the embedder anyway. */
+export const MAX_QUERY_LENGTH = 32_768;
+const MAX_NAMED_TOOLS = 200;
+
+const namedTools = z.array(toolName).max(MAX_NAMED_TOOLS, `must not name more than ${MAX_NAMED_TOOLS} tools`);
+
+export const routeRequestSchema = z
+  .strictObject({
+    query: z
+      .string()
+      .max(MAX_QUERY_LENGTH, `must not be longer than ${MAX_QUERY_LENGTH} characters`)
+      .optional()
+      .meta({
+        description: 'What the user wants. Either this or `messages`.',
+        example: 'I want my money back',
+      }),
+    messages: z
+      .array(z.looseObject({ role: z.string() }))
+      .min(1)
+      .max(2000)
+      .optional()
+      .meta({
+        description: 'A conversation in the OpenAI or Anthropic shape; its last user turn is the query.',
+      }),
+    catalog: catalogName.default('default'),
+    sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),
+    unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
+    userId: callersId.optional(),
+    k: z.int().min(1).max(50).default(5).meta({ description: 'How many tools.' }),
+    pin: namedTools.optional().meta({ description: 'Tools that must be in the slate.' }),
+    exclude: namedTools.optional().meta({ description: 'Tools that must not be in it.' }),
+    format: z
+      .enum(['mcp', 'openai', 'anthropic', 'names'])
+      .default('mcp')
+      .meta({ description: 'Shape of the definitions; `names`: none.' }),
+    activate: z
+      .enum(['now', 'later'])
+      .default('now')
+      .meta({ description: '`later`: rewards count once POST …/activate said that the slate was shown.' }),
+    explore: z.boolean().default(true).meta({ description: 'false: rank greedily. It still teaches.' }),
+    learn: z
+      .boolean()
+      .default(true)
+      .meta({ description: 'false: outcomes are counted, nothing is learned.' }),
+  })
+  .refine((request) => (request.query === undefined) !== (request.messages === undefined), {
+    path: ['query'],
+    message: 'is needed, or `messages`: exactly one of the two',
+  })
+  .openapi('RouteRequest');
+
+const routedToolSchema = z
+  .object({
+    name: toolName,
+    rank: z.int().meta({ description: '1 for the first.' }),
+    score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
+    base: z.number().meta({ description: 'What retrieval alone would say.' }),
+    gain: z.number().meta({ description: 'What was learned: the estimated increase in success.' }),
+    uncertainty: z.number(),
+    propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
+    reason: z.enum(['retrieved', 'remembered', 'explored', 'pinned']),
+    definitionHash: z.string(),
+    definition: z.unknown().optional().meta({ description: 'In the requested `format`.' }),
+  })
+  .openapi('RoutedTool');
+
+export const fallbackSchema = z
+  .enum(['low_confidence', 'embedder_down', 'index_cold', 'kill_switch'])
+  .nullable()
+  .meta({ description: 'Why this is not the usual ranking; null when it is.' });
+
+export const routeAnswerSchema = z
+  .object({
+    decisionId,
+    catalog: catalogName,
+    revision: z.string(),
+    policy: z.object({ name: z.string(), version: z.string() }),
+    tools: z.array(routedToolSchema),
+    fallback: fallbackSchema,
+    rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),
+  })
+  .openapi('RouteAnswer');

@@ -1,0 +1,126 @@
+import { z } from '@hono/zod-openapi';
+import { Problem } from '../../problem.ts';
+import type { ToolRecord } from '../../state/tool-table.ts';
+import { inputSchema } from './input-schema.ts';
+import { catalogName, toolName } from './names.ts';
+
+export const MAX_TOOLS_PER_REQUEST = 10_000;
+export const TOOLS_BODY_LIMIT = 32 * 1024 * 1024;
+
+/** Text that people wrote: line breaks and tabs are fine, other control characters are not. */
+const text = (length: number) =>
+  z
+    .string()
+    .max(length, `must not be longer than ${length} characters`)
+    .refine((value) => !/(?![\t\n\r])\p{Cc}/u.test(value), 'must not contain control characters');
+
+/** The fixed wire shape of a tool. */
+export const toolSchema = z
+  .strictObject({
+    name: toolName,
+    description: text(16_384).meta({
+      description: 'What the tool does, in words: this is what queries are compared with.',
+      example: 'Give a customer their money back for a payment.',
+    }),
+    inputSchema,
+    server: toolName.optional().meta({ description: 'The server or product the tool belongs to.' }),
+    tags: z.array(text(256).min(1)).max(64).optional(),
+    examples: z
+      .array(text(4096).min(1))
+      .max(100)
+      .optional()
+      .meta({ description: 'Queries that this tool is right for.' }),
+    replaces: z
+      .array(toolName)
+      .max(100)
+      .optional()
+      .meta({ description: 'Former names: what was learned about them moves to this tool.' }),
+    metadata: z
+      .record(z.string(), z.unknown())
+      .refine(
+        (metadata) => JSON.stringify(metadata).length <= 16_384,
+        'must not be longer than 16 KB as JSON',
+      )
+      .optional()
+      .meta({ description: 'Kept and given back as it is.' }),
+  })
+  .openapi('Tool');
+
+/** Tools of one request, each name once. */
+export const toolsSchema = z.array(toolSchema).superRefine((tools, context) => {
+  for (const { path, message } of repeatedNames(tools.map(({ name }) => name))) {
+    context.addIssue({ code: 'custom', path, message });
+  }
+});
+
+function repeatedNames(names: readonly string[]): { path: (string | number)[]; message: string }[] {
+  const first = new Map<string, number>();
+  return names.flatMap((name, index) => {
+    const earlier = first.get(name);
+    if (earlier === undefined) {
+      first.set(name, index);
+      return [];
+    }
+    return [{ path: [index, 'name'], message: `is the same as the name of number ${earlier}` }];
+  });
+}
+
+/** Answers 413 before a schema spends time on every one of too many tools. */
+export function refuseTooManyTools(body: unknown, lists: readonly string[]): void {
+  const members = new Map(Object.entries(body ?? {}));
+  const lengths = lists
+    .map((list) => members.get(list))
+    .map((list) => (Array.isArray(list) ? list.length : 0));
+  const count = lengths.reduce((sum, length) => sum + length, 0);
+  if (count <= MAX_TOOLS_PER_REQUEST) return;
+  throw new Problem(
+    'too-many-tools',
+    `${count} tools in one request; at most ${MAX_TOOLS_PER_REQUEST} are accepted.`,
+    'Send them in several PATCH requests, or use `bandolier import`, which does that.',
+  );
+}
+
+export const toolChangesSchema = z
+  .object({
+    added: z.int(),
+    changed: z.int(),
+    removed: z.int(),
+    unchanged: z.int(),
+    revision: z.string().meta({ description: 'Revision of the catalog afterwards; also in `ETag`.' }),
+  })
+  .openapi('ToolChanges');
+
+export const toolParams = z.object({ catalog: catalogName, name: toolName });
+
+/** A tool as it is given back. */
+export const toolViewSchema = toolSchema
+  .extend({ definitionHash: z.string(), addedAt: z.iso.datetime() })
+  .openapi('StoredTool');
+
+export function toolView({ tool, hash, addedAt }: ToolRecord): z.input<typeof toolViewSchema> {
+  return {
+    ...(tool as z.input<typeof toolSchema>),
+    definitionHash: hash,
+    addedAt: new Date(addedAt).toISOString(),
+  };
+}
+
+export const toolPageSchema = z
+  .object({
+    tools: z.array(toolViewSchema),
+    nextCursor: z.string().nullable().meta({ description: 'For the next page; null: this was the last.' }),
+    revision: z.string(),
+  })
+  .openapi('ToolPage');
+
+export const toolStatsSchema = z
+  .object({
+    name: toolName,
+    shown: z.int().meta({ description: 'Times in a slate about which anything was reported.' }),
+    called: z.int(),
+    successes: z.int(),
+    failures: z.int(),
+    rewardSum: z.number(),
+    unlearned: z.int().meta({ description: 'Outcomes that teach nothing: timeouts and refusals.' }),
+  })
+  .openapi('ToolStats');

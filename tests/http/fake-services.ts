@@ -1,0 +1,27 @@
+import { Admission } from '../../src/http/admission.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { Services } from '../../src/http/services.ts';
+import { Problem } from '../../src/problem.ts';
+
+type Groups = {
+  [Name in keyof Services]?: Services[Name] extends (...args: never[]) => unknown
+    ? Services[Name]
+    : Partial<Services[Name]>;
+};
+
+/** An app over just the functions a test needs, and what it logged. */
+export function appWith(services: Groups = {}, maxConcurrent = 100) {
+  const logged: object[] = [];
+  const admission = new Admission(maxConcurrent);
+  const log = { error: (fields: object) => void logged.push(fields) };
+  const app = createApp(services as unknown as Services, admission, log);
+  const json = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    app.request(path, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+  return { app, admission, logged, json };
+}
+
+export const notFound = new Problem('catalog-not-found', 'There is no catalog "x".', 'Create it.');

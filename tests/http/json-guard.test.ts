@@ -1,0 +1,50 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { guardJson, jsonPath, MAX_JSON_DEPTH } from '../../src/http/json-guard.ts';
+
+const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
+
+describe('guardJson', () => {
+  it('accepts any JSON that has no `__proto__`, no overflow and no abyss', () => {
+    const key = fc.string().filter((name) => name !== '__proto__');
+    const { tree } = fc.letrec((tie) => ({
+      leaf: fc.oneof(
+        fc.string(),
+        fc.double({ noNaN: true, noDefaultInfinity: true }),
+        fc.boolean(),
+        fc.constant(null),
+      ),
+      tree: fc.oneof({ maxDepth: 4 }, tie('leaf'), fc.array(tie('tree')), fc.dictionary(key, tie('tree'))),
+    }));
+    fc.assert(fc.property(tree, (value) => guardJson(value).length === 0));
+  });
+
+  it('finds `__proto__` wherever it is, and leaves `constructor` alone', () => {
+    const value = JSON.parse(
+      '{"tools":[{"a":1,"inner":{"__proto__":{"x":1}}}],"constructor":{"prototype":1}}',
+    );
+    expect(guardJson(value)).toEqual([{ path: 'tools[0].inner.__proto__', message: expect.any(String) }]);
+  });
+
+  it('finds numbers that JSON can write and a double cannot hold', () => {
+    expect(guardJson(JSON.parse('{"a":{"b":[1,-1e999]}}'))).toEqual([
+      { path: 'a.b[1]', message: 'is too large for a number' },
+    ]);
+  });
+
+  it('stops at the depth limit, however deep the value goes', () => {
+    expect(guardJson(nested(MAX_JSON_DEPTH))).toEqual([]);
+    expect(guardJson(nested(MAX_JSON_DEPTH + 1))).toHaveLength(1);
+    expect(guardJson(nested(400_000))).toHaveLength(1);
+  });
+
+  it('reports a few violations, not a million', () => {
+    expect(guardJson(JSON.parse(`[${'1e999,'.repeat(1000)}1]`))).toHaveLength(20);
+  });
+});
+
+it('jsonPath quotes names that are no identifiers and keeps long paths short', () => {
+  expect(jsonPath(['tools', 3, 'input schema', 'ключ'])).toBe('tools[3]["input schema"].ключ');
+  expect(jsonPath(['If-Match'])).toBe('If-Match');
+  expect(jsonPath(['x'.repeat(5000), 'name']).length).toBeLessThan(200);
+});
