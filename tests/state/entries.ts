@@ -1,0 +1,130 @@
+import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
+import type {
+  Entry,
+  ObservationEntry,
+  ObservedDecision,
+  OutcomeReport,
+  ToolsEntry,
+} from '../../src/ledger/entry.ts';
+import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { CatalogState } from '../../src/state/catalog-state.ts';
+import { fold } from '../../src/state/fold.ts';
+import type { FoldOutcome, RewardOutcome } from '../../src/state/outcome.ts';
+
+/** 2026-01-01, a time from which all entries here count. */
+export const START = Date.UTC(2026, 0, 1);
+export const MINUTE = 60_000;
+const DIMENSIONS = 4;
+
+/** A state and the entries it was folded from, so that a test can fold them again elsewhere. */
+export class Story {
+  readonly kernels = createTypescriptKernels();
+  readonly state = new CatalogState('default', { kernels: this.kernels, derived: true });
+  readonly entries: Entry[] = [];
+
+  tell(entry: Entry): FoldOutcome {
+    this.entries.push(entry);
+    return fold(this.state, { position: this.entries.length, entry });
+  }
+
+  rewards(entry: ObservationEntry): readonly RewardOutcome[] {
+    const outcome = this.tell(entry);
+    if (outcome.kind !== 'observation') throw new Error(`expected an observation, got ${outcome.kind}`);
+    return outcome.rewards;
+  }
+
+  /** An embedder and the tools `t0`, `t1`, … with axis-aligned vectors. */
+  static withTools(count: number): Story {
+    const story = new Story();
+    story.tell({
+      kind: 'embedder',
+      key: 'embedder/1',
+      at: START,
+      fingerprint: 'e1',
+      dimensions: DIMENSIONS,
+      vectors: [],
+    });
+    story.tell(putTools(Array.from({ length: count }, (_, index) => tool(`t${index}`))));
+    return story;
+  }
+}
+
+export function emptyState(): CatalogState {
+  return new CatalogState('default', { kernels: createTypescriptKernels(), derived: true });
+}
+
+export function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefinition {
+  return { name, description: `does ${name}`, inputSchema: { type: 'object' }, ...more };
+}
+
+let keys = 0;
+
+export function putTools(tools: readonly ToolDefinition[], more: Partial<ToolsEntry> = {}): ToolsEntry {
+  return {
+    kind: 'tools',
+    key: `tools/${keys++}`,
+    at: START,
+    put: tools.map((definition) => ({
+      tool: definition,
+      hash: JSON.stringify(definition),
+      embedding: axis(definition.name),
+    })),
+    remove: [],
+    fingerprint: 'e1',
+    ...more,
+  };
+}
+
+/** A unit vector that follows from the name. */
+export function axis(name: string): Float32Array {
+  const vector = new Float32Array(DIMENSIONS);
+  vector[(name.charCodeAt(name.length - 1) ?? 0) % DIMENSIONS] = 1;
+  return vector;
+}
+
+export function decision(
+  id: string,
+  tools: readonly string[],
+  more: Partial<ObservedDecision> = {},
+): ObservedDecision {
+  const shown = more.shown ?? tools.length;
+  return {
+    id: `default.${id}`,
+    at: START,
+    deadline: START + 10 * MINUTE,
+    fingerprint: 'e1',
+    embedding: axis(id),
+    terms: { terms: Uint32Array.of(id.charCodeAt(0)), weights: Float32Array.of(1) },
+    tools,
+    shown,
+    similarities: new Float32Array(tools.length).fill(0.5),
+    features: { 'sc-linucb-memory@2': new Float32Array(tools.length * 6).fill(0.25) },
+    unit: 0,
+    learn: true,
+    ...more,
+  };
+}
+
+export function report(
+  rewardId: string,
+  tool: string | null,
+  more: Partial<OutcomeReport> = {},
+): OutcomeReport {
+  return { rewardId, tool, outcome: 'success', value: 1, weight: 1, at: START + 1000, ...more };
+}
+
+export function observe(
+  observed: ObservedDecision,
+  reports: readonly OutcomeReport[],
+  more: Partial<ObservationEntry> = {},
+): ObservationEntry {
+  return {
+    kind: 'observation',
+    key: `observation/${keys++}`,
+    at: Math.max(...reports.map(({ at }) => at)),
+    decision: observed,
+    reports,
+    closes: true,
+    ...more,
+  };
+}

@@ -1,0 +1,261 @@
+import { describe, expect, it } from 'vitest';
+import { createPolicy } from '../../bandit/policies/registry.ts';
+import type { LearnerState, Policy } from '../../bandit/policy.ts';
+import type { ObservedDecision } from '../../src/ledger/entry.ts';
+import { RECORD_GRACE_MS } from '../../src/state/observed-decisions.ts';
+import { decision, MINUTE, observe, report, START, Story } from './entries.ts';
+
+const VERSION = 'sc-linucb-memory@2';
+
+/** The same policy, taught by hand: what the fold is expected to have done. */
+function byHand(story: Story, teach: (policy: Policy) => void): LearnerState {
+  const { policy, settings } = story.state.learners.get(VERSION)!;
+  const { tools } = story.state;
+  const context = { kernels: story.kernels, vectors: tools.vectors, derived: true };
+  const twin = createPolicy(policy.name, { ...context, parameters: settings.parameters });
+  for (const { slot } of tools.records()) twin.addTool(slot);
+  teach(twin);
+  const state = twin.save();
+  twin.free();
+  return state;
+}
+
+function learned(story: Story): LearnerState {
+  return story.state.learners.get(VERSION)!.policy.save();
+}
+
+function example(observed: ObservedDecision, story: Story, name: string) {
+  const index = observed.tools.indexOf(name);
+  return {
+    embedding: observed.embedding,
+    slot: story.state.tools.find(name)!.slot,
+    similarity: observed.similarities[index],
+    extras: observed.features[VERSION].subarray(index * 6, index * 6 + 6),
+  };
+}
+
+describe('folding observations', () => {
+  it('learns a call at once and, when the decision closes, 0 for what was shown and not called', () => {
+    const story = Story.withTools(3);
+    const observed = decision('a', ['t0', 't1', 't2']);
+    expect(story.rewards(observe(observed, [report('r1', 't1')]))).toEqual([
+      { rewardId: 'r1', status: 'applied' },
+    ]);
+    const slot = (name: string): number => story.state.tools.find(name)!.slot;
+    const expected = byHand(story, (policy) => {
+      policy.learn(example(observed, story, 't1'), 1, 1);
+      policy.countCall(slot('t1'), 1);
+      policy.learn(example(observed, story, 't0'), 0, 1);
+      policy.learn(example(observed, story, 't2'), 0, 1);
+      const outcomes = [
+        { slot: slot('t0'), reward: 0 },
+        { slot: slot('t1'), reward: 1 },
+        { slot: slot('t2'), reward: 0 },
+      ];
+      policy.remember({ embedding: observed.embedding, terms: observed.terms }, outcomes, observed.at, 0);
+    });
+    expect(learned(story)).toEqual(expected);
+  });
+
+  it('stays open while more is promised, and closes at its deadline', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', 't0')], { closes: false }));
+    expect(learned(story).numbers.updates).toBe(1);
+    const settlement = {
+      kind: 'settlement',
+      key: 's',
+      at: START,
+      decision: observed,
+      defaultReward: null,
+    } as const;
+    expect(story.tell(settlement)).toEqual({ kind: 'settlement', closed: true });
+    expect(learned(story).numbers.updates).toBe(2);
+    expect(story.tell({ ...settlement, key: 's2' })).toEqual({ kind: 'settlement', closed: false });
+    expect(learned(story).numbers.updates).toBe(2);
+  });
+
+  it('applies a reward once, however often and in whatever entry it arrives', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', 't0')]));
+    const before = learned(story);
+    expect(story.rewards(observe(observed, [report('r1', 't0')]))).toEqual([
+      { rewardId: 'r1', status: 'duplicate' },
+    ]);
+    expect(learned(story)).toEqual(before);
+    expect(story.state.tools.get('t0')!.statistics).toMatchObject({ called: 1, rewardSum: 1, shown: 1 });
+  });
+
+  it('does not learn what came after the deadline unless the contract says so', () => {
+    const late = { at: START + 11 * MINUTE };
+    const story = Story.withTools(1);
+    const before = learned(story);
+    expect(story.rewards(observe(decision('a', ['t0']), [report('r1', 't0', late)]))).toMatchObject([
+      { status: 'late', reason: 'after-deadline' },
+    ]);
+    expect(learned(story)).toEqual(before);
+    const contract = { ...story.state.settings.rewards, onLate: 'learn' } as const;
+    story.tell({
+      kind: 'settings',
+      key: 'k',
+      at: START,
+      settings: { ...story.state.settings, rewards: contract },
+    });
+    expect(story.rewards(observe(decision('b', ['t0']), [report('r2', 't0', late)]))).toMatchObject([
+      { status: 'applied' },
+    ]);
+  });
+
+  it('refuses a report whose record may have been dropped rather than risk applying it twice', () => {
+    const story = Story.withTools(1);
+    story.rewards(observe(decision('a', ['t0']), [report('r1', 't0')]));
+    const later = START + 10 * MINUTE + RECORD_GRACE_MS + 1;
+    story.rewards(
+      observe(decision('b', ['t0'], { at: later, deadline: later + MINUTE }), [
+        report('r2', 't0', { at: later }),
+      ]),
+    );
+    const before = learned(story);
+    expect(story.rewards(observe(decision('a', ['t0']), [report('r1', 't0')]))).toMatchObject([
+      { status: 'late' },
+    ]);
+    expect(learned(story)).toEqual(before);
+  });
+
+  it('takes timeouts and refusals as silence: neither a call nor a negative', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    const reports = [report('r1', 't0', { outcome: 'timeout', value: 0 }), report('r2', 't1')];
+    expect(story.rewards(observe(observed, reports))).toMatchObject([
+      { status: 'applied', reason: 'outcome-teaches-nothing' },
+      { status: 'applied' },
+    ]);
+    expect(learned(story).numbers.updates).toBe(1);
+    expect(story.state.tools.get('t0')!.statistics).toMatchObject({ called: 1, failures: 0, unlearned: 1 });
+  });
+
+  it.each([
+    ['last', [0, 1], 1],
+    ['first', [0, 1], 0],
+    ['mean', [0, 1], 0.5],
+    ['sum', [0.25, 0.5], 0.75],
+    ['sum', [1, 1], 1],
+    ['last', [1, -1], 0],
+  ] as const)('makes one reward of several by "%s": %j is learned as %d', (aggregation, values, expected) => {
+    const story = Story.withTools(2);
+    const contract = { ...story.state.settings.rewards, aggregation };
+    story.tell({
+      kind: 'settings',
+      key: 'k',
+      at: START,
+      settings: { ...story.state.settings, rewards: contract },
+    });
+    const observed = decision('a', ['t0', 't1']);
+    for (const [index, value] of values.entries()) {
+      story.rewards(observe(observed, [report(`r${index}`, 't0', { value })], { closes: false }));
+    }
+    const { slot } = story.state.tools.find('t0')!;
+    const direct = byHand(story, (policy) => {
+      policy.learn(example(observed, story, 't0'), expected, 1);
+      policy.countCall(slot, expected);
+    });
+    const folded = learned(story);
+    expect(folded.numbers.updates).toBe(direct.numbers.updates);
+    expect(folded.arrays.matrix).toEqual(direct.arrays.matrix);
+    const target = folded.arrays.target as Float64Array;
+    for (const [index, value] of (direct.arrays.target as Float64Array).entries()) {
+      expect(target[index]).toBeCloseTo(value, 12);
+    }
+  });
+
+  it('learns an outcome that arrives after closing as a call, and takes its 0 back from memory', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', 't0', { outcome: 'failure', value: 0 })]));
+    story.rewards(observe(observed, [report('r2', 't1')]));
+    const { policy } = story.state.learners.get(VERSION)!;
+    const recall = policy.recall({ embedding: observed.embedding, terms: observed.terms });
+    const at = [...recall.slots].indexOf(story.state.tools.find('t1')!.slot);
+    expect(recall.positives[at]).toBeGreaterThan(0);
+    expect(recall.trials[at]).toBeCloseTo(recall.positives[at], 6);
+    expect(learned(story).numbers.updates).toBe(3);
+  });
+
+  it('closes by itself when every shown tool has an outcome', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    const reports = [report('r1', 't0'), report('r2', 't1', { outcome: 'not_used', value: 0 })];
+    story.rewards(observe(observed, reports, { closes: false }));
+    expect(story.state.decisions.get(observed.id)!.closed).toBe(true);
+    expect(learned(story).numbers.updates).toBe(2);
+  });
+
+  it('learns a tool that was called without being shown, from the features it had as a candidate', () => {
+    const story = Story.withTools(3);
+    const observed = decision('a', ['t0', 't2'], { shown: 1 });
+    expect(story.rewards(observe(observed, [report('r1', 't2')]))).toMatchObject([
+      { status: 'applied', reason: 'tool-not-shown' },
+    ]);
+    expect(learned(story).numbers.updates).toBe(2);
+    const stranger = decision('b', ['t0', 't1'], {
+      shown: 1,
+      similarities: Float32Array.of(0.5, Number.NaN),
+    });
+    story.rewards(observe(stranger, [report('r2', 't1')]));
+    expect(learned(story).numbers.updates).toBe(3);
+  });
+
+  it('rejects what cannot be learned: unknown tools, another embedder', () => {
+    const story = Story.withTools(1);
+    const before = learned(story);
+    expect(story.rewards(observe(decision('a', ['t0']), [report('r1', 'nobody')]))).toMatchObject([
+      { status: 'rejected', reason: 'tool-unknown' },
+    ]);
+    const foreign = decision('b', ['t0'], { fingerprint: 'e0' });
+    expect(story.rewards(observe(foreign, [report('r2', 't0')]))).toMatchObject([
+      { status: 'rejected', reason: 'embedder-changed' },
+    ]);
+    expect(learned(story)).toEqual(before);
+  });
+
+  it('counts but does not learn when the decision must not teach or its unit is over the limit', () => {
+    const story = Story.withTools(2);
+    const before = learned(story);
+    story.rewards(observe(decision('a', ['t0', 't1'], { learn: false }), [report('r1', 't0')]));
+    expect(learned(story)).toEqual(before);
+    const contract = { ...story.state.settings.rewards, unitHourlyWeight: 2 };
+    story.tell({
+      kind: 'settings',
+      key: 'k',
+      at: START,
+      settings: { ...story.state.settings, rewards: contract },
+    });
+    const reasons = ['b', 'c', 'd'].map((id) => {
+      const observed = decision(id, ['t0', 't1'], { unit: 7 });
+      return story.rewards(observe(observed, [report(`r-${id}`, 't0')]))[0].reason;
+    });
+    expect(reasons).toEqual([undefined, undefined, 'unit-limit']);
+    expect(learned(story).numbers.updates).toBe(4);
+  });
+
+  it('teaches the default reward at the deadline when nothing was reported', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    const settle = { kind: 'settlement', at: START, decision: observed } as const;
+    expect(story.tell({ ...settle, key: 'none', defaultReward: null })).toMatchObject({ closed: false });
+    expect(learned(story).numbers.updates).toBe(0);
+    expect(story.tell({ ...settle, key: 'zero', defaultReward: 0 })).toMatchObject({ closed: true });
+    expect(learned(story).numbers.updates).toBe(2);
+  });
+
+  it('says that a report without a tool was counted, and closes only if nothing helped', () => {
+    const story = Story.withTools(2);
+    story.rewards(observe(decision('a', ['t0', 't1']), [report('r1', null)]));
+    expect(learned(story).numbers.updates).toBe(0);
+    story.rewards(
+      observe(decision('b', ['t0', 't1']), [report('r2', null, { outcome: 'failure', value: 0 })]),
+    );
+    expect(learned(story).numbers.updates).toBe(2);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { putTools, START, Story, tool } from './entries.ts';
+
+const DAY = 24 * 60 * 60 * 1000;
+
+function namesOf(story: Story): string[] {
+  return [...story.state.tools.live()].map(({ tool: { name } }) => name).sort();
+}
+
+describe('folding tools', () => {
+  it('counts what was added, changed and left alone, and moves the revision only when something changed', () => {
+    const story = Story.withTools(2);
+    const before = story.state.revision;
+    expect(story.tell(putTools([tool('t0'), tool('t1')]))).toMatchObject({
+      added: 0,
+      changed: 0,
+      unchanged: 2,
+    });
+    expect(story.state.revision).toBe(before);
+    const outcome = story.tell(putTools([tool('t0'), tool('t1', { description: 'new words' }), tool('t2')]));
+    expect(outcome).toMatchObject({ kind: 'tools', added: 1, changed: 1, removed: 0, unchanged: 1 });
+    expect(story.state.revision).not.toBe(before);
+  });
+
+  it('removes whatever a full sync does not list', () => {
+    const story = Story.withTools(3);
+    const sync = { t0: JSON.stringify(tool('t0')), t9: JSON.stringify(tool('t9')) };
+    expect(story.tell(putTools([tool('t9')], { sync }))).toMatchObject({
+      added: 1,
+      changed: 0,
+      removed: 2,
+      unchanged: 1,
+    });
+    expect(namesOf(story)).toEqual(['t0', 't9']);
+  });
+
+  it('refuses a sync that was computed from another catalog than the one it meets', () => {
+    const story = Story.withTools(1);
+    const before = namesOf(story);
+    const sync = { t0: 'a hash that t0 does not have' };
+    expect(story.tell(putTools([], { sync }))).toMatchObject({ kind: 'tools-refused', reason: 'stale' });
+    expect(story.tell(putTools([tool('t7')], { fingerprint: 'e0' }))).toMatchObject({ reason: 'stale' });
+    expect(namesOf(story)).toEqual(before);
+  });
+
+  it('judges If-Match against the revision at its place in the ledger', () => {
+    const story = Story.withTools(1);
+    const { revision } = story.state;
+    expect(story.tell(putTools([tool('t5')], { ifMatch: revision }))).toMatchObject({ added: 1 });
+    const second = story.tell(putTools([tool('t6')], { ifMatch: revision }));
+    expect(second).toEqual({ kind: 'tools-refused', reason: 'revision', revision: story.state.revision });
+    expect(namesOf(story)).toEqual(['t0', 't5']);
+  });
+
+  it('applies a command once and answers its repetition alike', () => {
+    const story = Story.withTools(1);
+    const entry = putTools([tool('t5')]);
+    const first = story.tell(entry);
+    story.tell(putTools([], { remove: ['t5'] }));
+    expect(story.tell(entry)).toEqual(first);
+    expect(namesOf(story)).toEqual(['t0']);
+  });
+
+  it('keeps the slot and the counts of a tool through removal, return and renaming', () => {
+    const story = Story.withTools(2);
+    const { slot, statistics } = story.state.tools.get('t1')!;
+    statistics.called = 7;
+    story.tell(putTools([], { remove: ['t1'] }));
+    expect(story.state.tools.get('t1')).toBeUndefined();
+    story.tell(putTools([tool('t1')]));
+    expect(story.state.tools.get('t1')).toMatchObject({ slot, statistics: { called: 7 } });
+    const renamed = tool('fresh', { replaces: ['never', 't1'] });
+    expect(story.tell(putTools([renamed]))).toMatchObject({ added: 0, changed: 1 });
+    expect(story.state.tools.get('fresh')).toMatchObject({ slot, statistics: { called: 7 } });
+    expect(namesOf(story)).toEqual(['fresh', 't0']);
+  });
+
+  it('does not let a tool take the place of one that is put in the same call', () => {
+    const story = Story.withTools(1);
+    story.tell(putTools([tool('t0'), tool('other', { replaces: ['t0'] })]));
+    expect(namesOf(story)).toEqual(['other', 't0']);
+  });
+
+  it('forgets a tombstone after its time and gives its slot to the next tool', () => {
+    const story = Story.withTools(2);
+    const { slot } = story.state.tools.get('t1')!;
+    story.tell(putTools([], { remove: ['t1'] }));
+    story.tell(putTools([tool('t0')], { at: START + 31 * DAY }));
+    expect(story.state.tools.find('t1')).toBeUndefined();
+    story.tell(putTools([tool('later')], { at: START + 31 * DAY }));
+    expect(story.state.tools.get('later')).toMatchObject({ slot, statistics: { called: 0 } });
+  });
+});

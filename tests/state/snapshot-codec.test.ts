@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
+import type { Entry } from '../../src/ledger/entry.ts';
+import { fold } from '../../src/state/fold.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { decision, emptyState, observe, putTools, report, START, Story, tool } from './entries.ts';
+
+const context = () => ({ kernels: createTypescriptKernels(), derived: true });
+
+/** Arbitrary histories of one small catalog. */
+const history: fc.Arbitrary<Entry[]> = fc
+  .array(
+    fc.record({
+      kind: fc.constantFrom('put', 'remove', 'reward', 'more', 'repeat'),
+      tool: fc.integer({ min: 0, max: 5 }),
+      other: fc.integer({ min: 0, max: 5 }),
+      id: fc.integer({ min: 0, max: 8 }),
+      value: fc.double({ min: -1, max: 1, noNaN: true }),
+      minutes: fc.integer({ min: 0, max: 90 }),
+    }),
+    { minLength: 1, maxLength: 40 },
+  )
+  .map((steps) =>
+    steps.map(({ kind, tool: index, other, id, value, minutes }, step) => {
+      const at = START + minutes * 60_000;
+      if (kind === 'put') return putTools([tool(`t${index}`, { description: `words ${value}` })], { at });
+      if (kind === 'remove') return putTools([], { remove: [`t${index}`], at });
+      const tools = [...new Set([`t${index}`, `t${other}`])];
+      const rewardId = kind === 'repeat' ? `r${id}` : `r${step}`;
+      return observe(
+        decision(String.fromCharCode(97 + id), tools),
+        [report(rewardId, `t${index}`, { value, at })],
+        {
+          closes: kind !== 'more',
+        },
+      );
+    }),
+  );
+
+describe('snapshots', () => {
+  it('restore to the same bits, and folding goes on to the same bits from any point', () => {
+    fc.assert(
+      fc.property(history, fc.nat(), (entries, cut) => {
+        const story = Story.withTools(3);
+        const middle = cut % entries.length;
+        let resumed = story.state;
+        for (const [index, entry] of entries.entries()) {
+          if (index === middle) {
+            const bytes = encodeSnapshot(story.state);
+            resumed = decodeSnapshot(bytes, 'default', context());
+            expect(Buffer.compare(encodeSnapshot(resumed), bytes)).toBe(0);
+          }
+          const position = story.entries.length + 1;
+          story.tell(entry);
+          if (index >= middle) fold(resumed, { position, entry });
+        }
+        expect(Buffer.compare(encodeSnapshot(resumed), encodeSnapshot(story.state))).toBe(0);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are the same whether derived values are kept or not', () => {
+    fc.assert(
+      fc.property(history, (entries) => {
+        const story = Story.withTools(3);
+        for (const entry of entries) story.tell(entry);
+        const canonical = decodeSnapshot(encodeSnapshot(emptyState()), 'default', {
+          ...context(),
+          derived: false,
+        });
+        for (const [index, entry] of story.entries.entries()) fold(canonical, { position: index + 1, entry });
+        expect(Buffer.compare(encodeSnapshot(canonical), encodeSnapshot(story.state))).toBe(0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('are refused when a byte changed, when cut short, and when of another catalog', () => {
+    const story = Story.withTools(3);
+    story.rewards(observe(decision('a', ['t0', 't1']), [report('r1', 't0')]));
+    const bytes = encodeSnapshot(story.state);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+        const damaged = bytes.slice();
+        damaged[at] ^= flip;
+        expect(() => decodeSnapshot(damaged, 'default', context())).toThrow();
+        expect(() => decodeSnapshot(bytes.subarray(0, at), 'default', context())).toThrow();
+      }),
+      { numRuns: 100 },
+    );
+    expect(() => decodeSnapshot(bytes, 'other', context())).toThrow(/catalog "default"/);
+  });
+});
