@@ -1,5 +1,5 @@
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { Replica } from '../state/replica.ts';

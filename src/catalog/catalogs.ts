@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
-import type { Ledgers } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { applySettings, type CatalogSettingsPatch } from './configure-catalog.ts';
 
 /** Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index. */
 export type OpenCatalog = (name: string) => Promise<Catalog & { close(): Promise<void> }>;
+
+/** Deletes everything that the stores hold of a closed catalog. */
+export type EraseCatalog = (name: string) => Promise<void>;
 
 /** What users see of a catalog. */
 export interface CatalogView {
@@ -24,17 +26,20 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 export class Catalogs {
   readonly #open = new Map<string, Awaited<ReturnType<OpenCatalog>>>();
   readonly #openCatalog: OpenCatalog;
-  readonly #ledgers: Ledgers;
+  readonly #erase: EraseCatalog;
 
-  private constructor(openCatalog: OpenCatalog, ledgers: Ledgers) {
+  private constructor(openCatalog: OpenCatalog, erase: EraseCatalog) {
     this.#openCatalog = openCatalog;
-    this.#ledgers = ledgers;
+    this.#erase = erase;
   }
 
-  static async start(openCatalog: OpenCatalog, ledgers: Ledgers): Promise<Catalogs> {
-    const catalogs = new Catalogs(openCatalog, ledgers);
-    const names = new Set(['default', ...(await ledgers.list())]);
-    for (const name of names) catalogs.#open.set(name, await openCatalog(name));
+  static async start(
+    openCatalog: OpenCatalog,
+    erase: EraseCatalog,
+    known: readonly string[],
+  ): Promise<Catalogs> {
+    const catalogs = new Catalogs(openCatalog, erase);
+    for (const name of new Set(['default', ...known])) catalogs.#open.set(name, await openCatalog(name));
     return catalogs;
   }
 
@@ -94,7 +99,7 @@ export class Catalogs {
     if (catalog === undefined) this.get(name);
     this.#open.delete(name);
     await catalog?.close();
-    await this.#ledgers.remove(name);
+    await this.#erase(name);
     if (name === 'default') this.#open.set(name, await this.#openCatalog(name));
   }
 
@@ -103,7 +108,11 @@ export class Catalogs {
       return applySettings(this.#open.get(name)?.state.settings ?? DEFAULT_CATALOG_SETTINGS, patch);
     } catch (error) {
       if (!(error instanceof PolicySettingsError)) throw error;
-      throw new Problem('unknown-policy', error.message, 'Use one of the names and parameters that are listed.');
+      throw new Problem(
+        'unknown-policy',
+        error.message,
+        'Use one of the names and parameters that are listed.',
+      );
     }
   }
 

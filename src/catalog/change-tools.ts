@@ -125,6 +125,8 @@ function refuseRepeats(names: readonly string[]): void {
     'validation-failed',
     `Tool names must be unique within one request; repeated: ${[...new Set(repeated)].slice(0, 5).join(', ')}.`,
     'Send every tool once. Tools of different servers with the same name need a prefix, e.g. "mail.search".',
-    { violations: [...new Set(repeated)].map((name) => ({ path: 'tools', message: `"${name}" is repeated` })) },
+    {
+      violations: [...new Set(repeated)].map((name) => ({ path: 'tools', message: `"${name}" is repeated` })),
+    },
   );
 }

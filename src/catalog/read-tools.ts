@@ -17,7 +17,8 @@ export function listTools(catalog: Catalog, limit: number, cursor?: string): Too
   return {
     revision: catalog.state.revision,
     tools: page.map((name) => getTool(catalog, name)),
-    nextCursor: names.length > page.length && last !== undefined ? Buffer.from(last).toString('base64url') : null,
+    nextCursor:
+      names.length > page.length && last !== undefined ? Buffer.from(last).toString('base64url') : null,
   };
 }
 

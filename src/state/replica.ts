@@ -23,6 +23,7 @@ export class Replica {
   readonly #onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void;
   readonly state: CatalogState;
   #running: Promise<void> | null = null;
+  #failure: Error | null = null;
 
   /** @param now milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
   constructor(
@@ -37,6 +38,11 @@ export class Replica {
     this.#onFold = onFold;
   }
 
+  /** Why it no longer follows its ledger; null while it does. */
+  get failure(): Error | null {
+    return this.#failure;
+  }
+
   /** Folds everything that the ledger holds now, and resolves when that is done. */
   async catchUp(): Promise<void> {
     const head = await this.#ledger.head();
@@ -46,6 +52,7 @@ export class Replica {
   /** Follows the ledger until `close`. A failure of the loop itself is reported through `failed`. */
   follow(failed: (error: unknown) => void): void {
     this.#running = this.#loop().catch((error) => {
+      this.#failure = error;
       for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(error));
       failed(error);
     });

@@ -3,9 +3,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** The numbers that /metrics shows; one registry per service. */
 export class Metrics {
   readonly #registry = new Registry();
-  readonly routeSeconds: Histogram;
-  readonly rewards: Counter;
-  readonly folded: Counter;
+  private readonly routeSeconds: Histogram;
+  private readonly rewards: Counter;
+  private readonly folded: Counter;
   readonly queueJobs: Gauge;
   readonly ledgerLag: Gauge;
   readonly catalogTools: Gauge;
@@ -47,6 +47,15 @@ export class Metrics {
     ]);
     this.learnerCases = gauge('learner_cases', 'Remembered cases.', ['catalog', 'version']);
     this.learnerUpdates = gauge('learner_updates', 'Examples learned.', ['catalog', 'version']);
+  }
+
+  countRoute(catalog: string, fallback: string | null, seconds: number): void {
+    this.routeSeconds.observe({ catalog, fallback: fallback ?? 'none' }, seconds);
+  }
+
+  countFold(catalog: string, kind: string, rewardStatuses: readonly string[]): void {
+    this.folded.inc({ catalog, kind });
+    for (const status of rewardStatuses) this.rewards.inc({ catalog, status });
   }
 
   /** Prometheus text. */

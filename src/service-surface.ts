@@ -1,0 +1,114 @@
+import type { Catalogs } from './catalog/catalogs.ts';
+import { patchTools, syncTools } from './catalog/change-tools.ts';
+import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
+import type { Readiness, Services } from './http/services.ts';
+import { rewardHealth } from './rewards/reward-health.ts';
+import type { RewardIntake } from './rewards/reward-intake.ts';
+import { rewardStatus } from './rewards/reward-status.ts';
+import type { Routing } from './routing/routing.ts';
+import type { Stores } from './stores.ts';
+import type { Metrics } from './telemetry/metrics.ts';
+import type { Traffic } from './telemetry/traffic.ts';
+
+export interface ServiceParts {
+  readonly catalogs: Catalogs;
+  readonly routing: Routing;
+  readonly intake: RewardIntake;
+  readonly stores: Stores;
+  readonly metrics: Metrics;
+  readonly traffic: Traffic;
+  embedderAvailable(): boolean;
+}
+
+/** What the outside may ask of a running service, wired to the nouns that answer. */
+export function servicesOf(parts: ServiceParts): Services {
+  const { catalogs, routing, intake, stores, metrics, traffic } = parts;
+  return {
+    routing: {
+      route: async (request, options) => {
+        const start = performance.now();
+        const answer = await routing.route(request, options);
+        traffic.countRoute(answer.catalog);
+        metrics.countRoute(answer.catalog, answer.fallback, (performance.now() - start) / 1000);
+        return answer;
+      },
+      explain: (decisionId) => routing.explain(decisionId),
+      activate: (decisionId) => routing.activate(decisionId),
+    },
+    rewards: {
+      report: async (reports) => {
+        const results = await intake.report(reports);
+        const unknown = results.filter(
+          (result) => 'problem' in result && result.problem.code === 'decision-not-found',
+        );
+        traffic.countUnknownDecisions(unknown.length);
+        return results;
+      },
+      status: (rewardId) => rewardStatus(rewardId, catalogs, stores.decisionLogs),
+      health: (catalog) => rewardHealth(catalogs.get(catalog), stores.queue, traffic),
+    },
+    catalogs: {
+      list: () => catalogs.list(),
+      get: (name) => catalogs.view(name),
+      configure: (name, patch) => catalogs.configure(name, patch),
+      remove: (name) => catalogs.remove(name),
+    },
+    tools: {
+      sync: async (catalog, tools, options) => syncTools(catalogs.get(catalog), tools, options),
+      patch: async (catalog, { put = [], remove = [] }, options) =>
+        patchTools(catalogs.get(catalog), put, remove, options),
+      list: async (catalog, { limit, cursor }) => listTools(catalogs.get(catalog), limit, cursor),
+      get: async (catalog, name) => getTool(catalogs.get(catalog), name),
+      remove: async (catalog, name, options) => {
+        getTool(catalogs.get(catalog), name);
+        return patchTools(catalogs.get(catalog), [], [name], options);
+      },
+      stats: async (catalog, name) => toolStatistics(catalogs.get(catalog), name),
+    },
+    ready: () => readiness(parts),
+    metrics: async () => {
+      await measure(parts);
+      return metrics.text();
+    },
+  };
+}
+
+async function readiness({ catalogs, stores, embedderAvailable }: ServiceParts): Promise<Readiness> {
+  const checks: Record<string, { ok: boolean; detail: string }> = {};
+  for (const { name, replica } of catalogs.all()) {
+    const lag = await replica.lag().catch(() => null);
+    const ok = lag !== null && replica.failure === null;
+    const detail =
+      replica.failure?.message ?? (lag === null ? 'its ledger is away' : `${lag} entries behind`);
+    checks[`catalog:${name}`] = { ok, detail };
+  }
+  const pending = await stores.queue.pending().catch(() => null);
+  checks.queue = {
+    ok: pending !== null,
+    detail: pending === null ? 'its store is away' : `${pending} jobs wait`,
+  };
+  // Without it words alone decide; that is worse, but it is an answer.
+  checks.embedder = {
+    ok: true,
+    detail: embedderAvailable() ? 'in use' : 'not available: retrieval by words alone',
+  };
+  return { ready: Object.values(checks).every(({ ok }) => ok), checks };
+}
+
+/** Gauges are read when somebody looks. */
+async function measure({ catalogs, stores, metrics }: ServiceParts): Promise<void> {
+  metrics.queueJobs.set({ state: 'pending' }, await stores.queue.pending());
+  metrics.queueJobs.set({ state: 'delayed' }, await stores.queue.delayed());
+  for (const { name, replica, state } of catalogs.all()) {
+    metrics.ledgerLag.set({ catalog: name }, await replica.lag());
+    metrics.catalogTools.set({ catalog: name }, state.tools.size);
+    for (const { version, policy } of state.learners.all()) {
+      const { cases, updates, ...bytes } = policy.sizeInBytes();
+      for (const [part, size] of Object.entries(bytes)) {
+        metrics.learnerBytes.set({ catalog: name, version, part }, size);
+      }
+      metrics.learnerCases.set({ catalog: name, version }, cases);
+      metrics.learnerUpdates.set({ catalog: name, version }, updates);
+    }
+  }
+}

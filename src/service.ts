@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.ts';
+import { startRewardWorker } from '../workers/reward-worker.ts';
+import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
+import { Catalogs } from './catalog/catalogs.ts';
+import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
+import { openCatalog } from './catalog/open-catalog.ts';
+import { openEmbeddedStores } from './embedded-stores.ts';
+import { openEmbedder } from './embedding-model.ts';
+import type { Services } from './http/services.ts';
+import { loadKernels } from './load-kernels.ts';
+import { EmbeddingCache } from './retrieval/embedding-cache.ts';
+import { RewardIntake } from './rewards/reward-intake.ts';
+import { Routing } from './routing/routing.ts';
+import { servicesOf } from './service-surface.ts';
+import { Metrics } from './telemetry/metrics.ts';
+import { Traffic } from './telemetry/traffic.ts';
+
+export interface Service extends Services {
+  /** Folds and writes what is under way, then lets everything go. Nothing may be asked afterwards. */
+  close(): Promise<void>;
+}
+
+/**
+ * The composition root: the only place that knows every part. Opens the stores, then what reads them, then what
+ * works beside the request path; `close` goes the other way round.
+ */
+export async function startService(settings: Settings, log: Logger): Promise<Service> {
+  const now = (): number => Date.now();
+  const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    while (closers.length > 0) await closers.pop()?.();
+  };
+  try {
+    const kernels = await loadKernels((reason) => log.warn(reason));
+    const stores = await openEmbeddedStores(settings, { now, trouble });
+    closers.push(() => stores.close());
+    let embedderAvailable = settings.model !== 'none';
+    const embedder = await openEmbedder(settings.model, (available, reason) => {
+      embedderAvailable = available;
+      log.warn({ available }, `embedder: ${reason}`);
+    });
+    if (embedder !== null) closers.push(() => embedder.close());
+    const cache =
+      embedder === null
+        ? null
+        : await EmbeddingCache.open(
+            join(settings.dataDir, 'embeddings'),
+            embedder.fingerprint,
+            embedder.dimensions,
+          );
+    if (cache !== null) closers.push(() => cache.close());
+
+    const metrics = new Metrics();
+    const traffic = new Traffic(now);
+    const keeper = new SnapshotKeeper({ stores, dataDir: settings.dataDir, trouble });
+    const catalogs = await Catalogs.start(
+      (name) =>
+        openCatalog(name, {
+          ledgers: stores.ledgers,
+          snapshots: stores.snapshots,
+          kernels,
+          embedder,
+          embeddings: new DocumentEmbeddings(embedder, cache),
+          now,
+          steadyNow: () => performance.now(),
+          onFold: (catalog, folded, outcome) => {
+            const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
+            metrics.countFold(
+              catalog,
+              folded.entry.kind,
+              rewards.map(({ status }) => status),
+            );
+            keeper.noticeFold(catalog, folded.position);
+          },
+          onTrouble: trouble,
+        }),
+      async (name) => {
+        await stores.ledgers.remove(name);
+        await stores.snapshots.remove(name);
+        await stores.decisionLogs.remove(name);
+      },
+      await stores.ledgers.list(),
+    );
+    closers.push(() => catalogs.close());
+    closers.push(() => keeper.close());
+
+    const routing = new Routing(catalogs, { embedder, decisionLogs: stores.decisionLogs, now }, stores.queue);
+    const intake = new RewardIntake(catalogs, routing, stores.queue, now);
+    startRewardWorker(stores.queue, catalogs, stores.decisionLogs);
+    closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
+    const parts = { catalogs, routing, intake, stores, metrics, traffic };
+    return { ...servicesOf({ ...parts, embedderAvailable: () => embedderAvailable }), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
