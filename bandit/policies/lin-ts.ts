@@ -1,6 +1,6 @@
 import { Cholesky } from '../cholesky.ts';
 import type { Example, LearnerSize, LearnerState, RankingRequest } from '../policy.ts';
-import type { Random } from '../random.ts';
+import { POLICY_COUNTERS, type Random } from '../random.ts';
 import type { PolicyContext, PolicyKind } from './policy-kind.ts';
 import { SEMANTIC_PARAMETERS, SemanticPolicy, savedRidge } from './semantic-policy.ts';
 
@@ -67,8 +67,8 @@ class LinTs extends SemanticPolicy {
 function standardNormals(random: Random, count: number): Float64Array {
   const normals = new Float64Array(count + (count % 2));
   for (let i = 0; i < count; i += 2) {
-    const radius = Math.sqrt(-2 * Math.log(random.uniform(i)));
-    const angle = 2 * Math.PI * random.uniform(i + 1);
+    const radius = Math.sqrt(-2 * Math.log(random.uniform(POLICY_COUNTERS + i)));
+    const angle = 2 * Math.PI * random.uniform(POLICY_COUNTERS + i + 1);
     normals[i] = radius * Math.cos(angle);
     normals[i + 1] = radius * Math.sin(angle);
   }
