@@ -34,6 +34,7 @@ class FixedRanking extends WithoutMemory {
       gain: nothing,
       uncertainty: nothing,
       bonus: nothing,
+      trials: nothing,
       features: new Float32Array(0),
     };
   }

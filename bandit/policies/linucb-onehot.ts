@@ -77,6 +77,7 @@ class LinUcbOneHot extends WithoutMemory {
       gain: mean,
       uncertainty,
       bonus,
+      trials: new Float64Array(n),
       features: new Float32Array(0),
     };
   }

@@ -97,7 +97,7 @@ class ScLinUcbMemory implements Policy {
       (value, i) => alpha * value + (localBonus * retrieval[i]) / (1 + trials[i]),
     );
     const score = mean.map((value, i) => value + bonus[i]);
-    return { score, mean, base, gain, uncertainty, bonus, features };
+    return { score, mean, base, gain, uncertainty, bonus, trials, features };
   }
 
   learn(example: Example, reward: number, weight: number): void {

@@ -59,6 +59,7 @@ export abstract class SemanticPolicy extends WithoutMemory {
       ...scores,
       score: scores.mean.map((mean, i) => mean + bonus[i]),
       bonus,
+      trials: new Float64Array(slots.length),
       features: new Float32Array(0),
     };
   }
