@@ -13,3 +13,8 @@ export interface Embedder {
 export class EmbedderUnavailableError extends Error {
   override readonly name = 'EmbedderUnavailableError';
 }
+
+/** A model folder that cannot be used; the message says what is wrong with it and what to do. */
+export class UnusableModelError extends Error {
+  override readonly name = 'UnusableModelError';
+}

@@ -1,5 +1,6 @@
 /**
- * Nearest tools by cosine. Slots are rows of `ToolVectors`; the index never copies vectors that it can share.
+ * Cosines of a query with the live tools. Slots are rows of `ToolVectors`; the index never copies vectors that
+ * it can share. A tool whose vector is all zero (no embedding, no known token) has cosine 0 with everything.
  * Contract: tests/contracts/vector-index.contract.ts.
  */
 export interface VectorIndex {
@@ -7,17 +8,21 @@ export interface VectorIndex {
   put(slot: number): void;
   remove(slot: number): void;
   /**
-   * Cosines of the query with live slots. Exact indexes fill every live slot; approximate ones only those
-   * they found, and −Infinity elsewhere.
+   * @param query unit vector of the index's dimensions.
+   * @param limit how many of the nearest tools are wanted at least.
+   * @returns hits that are valid until the next call of any method.
    */
   search(query: Float32Array, limit: number): VectorHits;
+  /** Gives its memory back; nothing may be called afterwards. */
+  free(): void;
 }
 
 export interface VectorHits {
-  /** Slots, best first (ties: lower slot first), at most `limit`. */
+  /** Live slots, each once, in no particular order: all of them (exact), or at least the nearest `limit`. */
   readonly slots: Int32Array;
-  readonly similarities: Float32Array;
-  /** Smallest and largest cosine over the whole catalog (approximate indexes estimate the smallest). */
+  /** Smallest and largest cosine over all live tools; an approximate index may estimate the smallest. */
   readonly minimum: number;
   readonly maximum: number;
+  /** The cosine with any live slot, listed in `slots` or not; float32 precision. */
+  similarity(slot: number): number;
 }

@@ -1,0 +1,149 @@
+import { EMPTY_SPARSE_VECTOR, type SparseVector } from '../../bandit/sparse-vector.ts';
+
+const K1 = 1.2;
+const B = 0.75;
+
+/**
+ * Okapi BM25 over the live tools (Robertson & Zaragoza 2009, eq. 3.15, with the idf that is never negative):
+ * Σ over query terms of ln(1 + (M − df + ½)/(df + ½)) · tf·(k1 + 1)/(tf + k1·(1 − b + b·length/average)).
+ *
+ * An inverted index with one typed posting list per term. Scores depend on what is indexed now, never on the
+ * order in which it came.
+ */
+export class Bm25Index {
+  readonly #postings = new Map<number, Postings>();
+  /** Distinct terms by slot; undefined where there is no document. */
+  readonly #documents: (Uint32Array | undefined)[] = [];
+  #lengths = new Float64Array(64);
+  #scores = new Float64Array(64);
+  #documentCount = 0;
+  #totalLength = 0;
+
+  /** Number of indexed documents, M. */
+  get size(): number {
+    return this.#documentCount;
+  }
+
+  /** Indexes a document, in place of the one that was at this slot. */
+  put(slot: number, tokens: Uint32Array): void {
+    this.remove(slot);
+    this.#growTo(slot + 1);
+    const counts = countTerms(tokens);
+    for (const [term, count] of counts) {
+      let postings = this.#postings.get(term);
+      if (postings === undefined) this.#postings.set(term, (postings = new Postings()));
+      postings.add(slot, count);
+    }
+    this.#documents[slot] = Uint32Array.from(counts.keys());
+    this.#lengths[slot] = tokens.length;
+    this.#totalLength += tokens.length;
+    this.#documentCount++;
+  }
+
+  remove(slot: number): void {
+    const terms = this.#documents[slot];
+    if (terms === undefined) return;
+    for (const term of terms) {
+      const postings = this.#postings.get(term);
+      postings?.remove(slot);
+      if (postings?.size === 0) this.#postings.delete(term);
+    }
+    this.#documents[slot] = undefined;
+    this.#totalLength -= this.#lengths[slot];
+    this.#documentCount--;
+  }
+
+  /**
+   * Scores of the documents that share a term with the query; a term that the query repeats counts as often.
+   * The result is valid until the next call.
+   */
+  search(query: Uint32Array): Bm25Hits {
+    const scores = this.#scores.fill(0);
+    const average = this.#totalLength / this.#documentCount;
+    let maximum = 0;
+    for (const [term, repeats] of countTerms(query)) {
+      const postings = this.#postings.get(term);
+      if (postings === undefined) continue;
+      const { slots, counts, size } = postings;
+      const weight = repeats * inverseDocumentFrequency(this.#documentCount, size) * (K1 + 1);
+      for (let at = 0; at < size; at++) {
+        const slot = slots[at];
+        const norm = K1 * (1 - B + (B * this.#lengths[slot]) / average);
+        const score = scores[slot] + (weight * counts[at]) / (counts[at] + norm);
+        scores[slot] = score;
+        if (score > maximum) maximum = score;
+      }
+    }
+    return { scores, maximum };
+  }
+
+  /** Unit tf–idf vector of a query: weight tf·ln(1 + M/(1 + df)), df over the indexed documents. */
+  queryTerms(query: Uint32Array): SparseVector {
+    if (query.length === 0) return EMPTY_SPARSE_VECTOR;
+    const counts = countTerms(query);
+    const terms = Uint32Array.from(counts.keys()).sort();
+    const weights = Float64Array.from(terms, (term) => {
+      const frequency = this.#postings.get(term)?.size ?? 0;
+      return counts.get(term)! * Math.log(1 + this.#documentCount / (1 + frequency));
+    });
+    const norm = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0));
+    if (norm === 0) return EMPTY_SPARSE_VECTOR;
+    return { terms, weights: Float32Array.from(weights, (weight) => weight / norm) };
+  }
+
+  #growTo(length: number): void {
+    if (length <= this.#lengths.length) return;
+    const lengths = new Float64Array(Math.max(length, Math.ceil(this.#lengths.length * 1.5)));
+    lengths.set(this.#lengths);
+    this.#lengths = lengths;
+    this.#scores = new Float64Array(lengths.length);
+  }
+}
+
+export interface Bm25Hits {
+  /** By slot; 0 where nothing matches. At least as long as the highest slot in use. */
+  readonly scores: Float64Array;
+  /** The largest score, 0 if nothing matches. */
+  readonly maximum: number;
+}
+
+/** The documents that have a term, and how often; in no particular order. */
+class Postings {
+  slots = new Int32Array(2);
+  counts = new Int32Array(2);
+  size = 0;
+
+  add(slot: number, count: number): void {
+    if (this.size === this.slots.length) {
+      this.slots = enlarged(this.slots);
+      this.counts = enlarged(this.counts);
+    }
+    this.slots[this.size] = slot;
+    this.counts[this.size++] = count;
+  }
+
+  remove(slot: number): void {
+    const at = this.slots.indexOf(slot);
+    if (at < 0 || at >= this.size) return;
+    this.size--;
+    this.slots[at] = this.slots[this.size];
+    this.counts[at] = this.counts[this.size];
+  }
+}
+
+function enlarged(array: Int32Array): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(Math.ceil(array.length * 1.5));
+  larger.set(array);
+  return larger;
+}
+
+function inverseDocumentFrequency(documents: number, frequency: number): number {
+  return Math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
+}
+
+/** Terms in order of first appearance, with their counts. */
+function countTerms(tokens: Uint32Array): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+  return counts;
+}

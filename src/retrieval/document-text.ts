@@ -1,0 +1,75 @@
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+
+/** What the embedder reads of a tool. The static model was trained on exactly this shape. */
+export function denseText(tool: ToolDefinition): string {
+  return `${separateWords(tool.name)}: ${tool.description}`;
+}
+
+/** What BM25 reads of a tool: server, tags, name, description, and the names and descriptions of its parameters. */
+export function lexicalText(tool: ToolDefinition): string {
+  const parts = [tool.server ?? '', ...(tool.tags ?? []), tool.name, tool.description];
+  return [...parts, ...parameterTexts(tool.inputSchema)].join('\n');
+}
+
+const MAX_DEPTH = 12;
+/** Schemas and parameters of one definition that are visited, `$ref`s followed included. */
+const MAX_VISITS = 4_000;
+
+/** `getUserInfo`, `get_user_info`, `users.messages.get` → separate words. */
+function separateWords(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/[_\-./:\s]+/g, ' ')
+    .trim();
+}
+
+/** Names and descriptions, outermost first. Each schema is read once, so that a `$ref` may point to itself. */
+function parameterTexts(root: unknown): string[] {
+  const texts: string[] = [];
+  const seen = new Set<unknown>();
+  let visits = 0;
+  let level: unknown[] = [root];
+  for (let depth = 0; depth < MAX_DEPTH && level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (++visits > MAX_VISITS) return texts;
+      const schema = isObject(item) && typeof item.$ref === 'string' ? resolve(root, item.$ref) : item;
+      if (!isObject(schema) || seen.has(schema)) continue;
+      seen.add(schema);
+      if (depth > 0 && typeof schema.description === 'string') texts.push(schema.description);
+      if (isObject(schema.properties)) {
+        for (const name in schema.properties) {
+          if (++visits > MAX_VISITS) return texts;
+          texts.push(name);
+          next.push(schema.properties[name]);
+        }
+      }
+      for (const keyword of SCHEMA_KEYWORDS) {
+        const inner = schema[keyword];
+        if (Array.isArray(inner)) for (const one of inner.slice(0, MAX_VISITS)) next.push(one);
+        else if (isObject(inner)) next.push(inner);
+      }
+    }
+    level = next;
+  }
+  return texts;
+}
+
+const SCHEMA_KEYWORDS = ['items', 'prefixItems', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'];
+
+/** A JSON pointer within the same schema; undefined for everything else. */
+function resolve(root: unknown, reference: string): unknown {
+  if (!reference.startsWith('#')) return undefined;
+  let node = root;
+  for (const step of reference.slice(1).split('/').slice(1, 64)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
+    node = (node as Record<string, unknown>)[key];
+  }
+  return node;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

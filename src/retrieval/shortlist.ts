@@ -1,0 +1,59 @@
+import { nominate } from '../../bandit/memory/nominate.ts';
+import type { Candidates, Recall } from '../../bandit/policy.ts';
+import { BestSlots } from './best-slots.ts';
+import type { FusedScores } from './fused-score.ts';
+
+export interface ShortlistRequest {
+  /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */
+  readonly limit: number;
+  /** What outcome memory says about the query: it puts forward tools that retrieval did not find. */
+  readonly recall?: Recall;
+  /** Slots that have to be candidates. */
+  readonly pin?: readonly number[];
+  /** Slots that must not be candidates, pinned or not. */
+  readonly exclude?: ReadonlySet<number>;
+}
+
+/** Why a tool is a candidate; a pinned one is `pinned` even if retrieval found it as well. */
+export type Origin = 'retrieved' | 'remembered' | 'pinned';
+
+export interface Shortlist {
+  /** In descending order of the retrieval score; of equals the lower slot first. */
+  readonly candidates: Candidates;
+  /** One per candidate. */
+  readonly origins: readonly Origin[];
+}
+
+/** Chooses the candidates of one request among the live slots. Slots that are not live are ignored. */
+export function shortlist(
+  live: { has(slot: number): boolean },
+  found: Int32Array,
+  scores: FusedScores,
+  request: ShortlistRequest,
+): Shortlist {
+  const allowed = (slot: number): boolean => live.has(slot) && request.exclude?.has(slot) !== true;
+  const best = new BestSlots(request.limit);
+  for (const slot of found) if (request.exclude?.has(slot) !== true) best.offer(slot, scores.base(slot));
+
+  const origins = new Map<number, Origin>();
+  for (const slot of best.list()) origins.set(slot, 'retrieved');
+  if (request.recall !== undefined) {
+    const unseen = (slot: number): boolean => allowed(slot) && !origins.has(slot);
+    for (const slot of nominate(request.recall, unseen)) origins.set(slot, 'remembered');
+  }
+  for (const slot of request.pin ?? []) if (allowed(slot)) origins.set(slot, 'pinned');
+
+  const order = new BestSlots(origins.size);
+  for (const slot of origins.keys()) order.offer(slot, scores.base(slot));
+  const slots = order.list();
+  return {
+    candidates: {
+      slots,
+      lexical: Float64Array.from(slots, (slot) => scores.lexical(slot)),
+      dense: Float64Array.from(slots, (slot) => scores.dense(slot)),
+      base: Float64Array.from(slots, (slot) => scores.base(slot)),
+      similarity: Float64Array.from(slots, (slot) => scores.similarity(slot)),
+    },
+    origins: Array.from(slots, (slot) => origins.get(slot)!),
+  };
+}

@@ -1,0 +1,43 @@
+/** A set of slots that lists its members without gaps. */
+export class SlotSet {
+  #members = new Int32Array(64);
+  /** Place of each slot in `#members` plus one; 0 where it is no member. */
+  #places = new Int32Array(64);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  has(slot: number): boolean {
+    return this.#places[slot] > 0;
+  }
+
+  add(slot: number): void {
+    if (this.has(slot)) return;
+    if (slot >= this.#places.length) this.#places = enlarged(this.#places, slot + 1);
+    if (this.#size === this.#members.length) this.#members = enlarged(this.#members, this.#size + 1);
+    this.#members[this.#size] = slot;
+    this.#places[slot] = ++this.#size;
+  }
+
+  delete(slot: number): void {
+    if (!this.has(slot)) return;
+    const place = this.#places[slot];
+    const last = this.#members[--this.#size];
+    this.#members[place - 1] = last;
+    this.#places[last] = place;
+    this.#places[slot] = 0;
+  }
+
+  /** The members in no particular order; valid until the next change. */
+  list(): Int32Array {
+    return this.#members.subarray(0, this.#size);
+  }
+}
+
+function enlarged(array: Int32Array, atLeast: number): Int32Array<ArrayBuffer> {
+  const larger = new Int32Array(Math.max(atLeast, Math.ceil(array.length * 1.5)));
+  larger.set(array);
+  return larger;
+}

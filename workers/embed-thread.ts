@@ -1,0 +1,27 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/retrieval/embed-thread-messages.ts';
+import { SentenceModel } from '../src/retrieval/sentence-model.ts';
+
+/**
+ * The thread in which the embedding model runs: inference blocks the event loop it is called from. First tells
+ * whether the model could be loaded, then answers every list of texts with their vectors.
+ */
+const port = parentPort;
+if (port === null) throw new Error('embed-thread runs as a worker thread only.');
+
+const tell = (answer: EmbedAnswer, transfer: ArrayBuffer[] = []): void => port.postMessage(answer, transfer);
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+try {
+  const model = await SentenceModel.load((workerData as EmbedThreadData).folder);
+  let last = Promise.resolve();
+  port.on('message', ({ id, texts }: EmbedRequest) => {
+    last = last
+      .then(() => model.embed(texts))
+      .then((vectors) => tell({ kind: 'vectors', id, vectors }, [vectors.buffer]))
+      .catch((error: unknown) => tell({ kind: 'failed', id, message: messageOf(error) }));
+  });
+  tell({ kind: 'ready', dimensions: model.dimensions, fingerprint: model.fingerprint });
+} catch (error) {
+  tell({ kind: 'unusable', message: messageOf(error) });
+}
