@@ -6,12 +6,14 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { RewardHealth } from '../rewards/reward-health.ts';
 import type { RewardReport, RewardResult } from '../rewards/reward-report.ts';
 import type { RewardState } from '../rewards/reward-status.ts';
+import type { DecisionExplanation } from '../routing/explain-decision.ts';
 import type { RouteAnswer, RouteRequest } from '../routing/route-request.ts';
+import type { ActivatedDecision } from '../routing/routing.ts';
 import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
 
 /**
  * Everything that the endpoints call, by noun. Each endpoint takes just the functions it uses, so a test needs
- * no more than those. Answers that are `unknown` here are serialised as they come.
+ * no more than those.
  */
 export interface Services {
   readonly routing: RoutingService;
@@ -25,8 +27,8 @@ export interface Services {
 
 export interface RoutingService {
   route(request: RouteRequest, options: { readonly idempotencyKey?: string }): Promise<RouteAnswer>;
-  explain(decisionId: string): Promise<unknown>;
-  activate(decisionId: string): Promise<unknown>;
+  explain(decisionId: string): Promise<DecisionExplanation>;
+  activate(decisionId: string): Promise<ActivatedDecision>;
 }
 
 export interface RewardsService {

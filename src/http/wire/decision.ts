@@ -1,5 +1,7 @@
 import { z } from '@hono/zod-openapi';
-import { decisionId } from './names.ts';
+import { catalogName, decisionId, toolName } from './names.ts';
+import { rewardStatusSchema } from './reward.ts';
+import { fallbackSchema, reasonSchema } from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
 
@@ -7,4 +9,48 @@ export const activationSchema = z
   .object({ decisionId, activatedAt: z.iso.datetime(), rewardDeadline: z.iso.datetime() })
   .openapi('Activation');
 
-export const decisionExplanationSchema = z.looseObject({ decisionId }).openapi('DecisionExplanation');
+const candidateSchema = z
+  .object({
+    name: toolName,
+    rank: z.int().nullable().meta({ description: 'Place in the slate; null: not in it.' }),
+    retrievalRank: z.int().meta({ description: 'Place that retrieval alone would give it.' }),
+    reason: reasonSchema.nullable(),
+    score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
+    mean: z.number().meta({ description: 'Expected reward: base + gain.' }),
+    base: z.number(),
+    gain: z.number().meta({ description: 'What was learned.' }),
+    uncertainty: z.number(),
+    bonus: z.number().meta({ description: 'What was added to try it out.' }),
+    propensity: z.number(),
+    trials: z
+      .number()
+      .meta({ description: 'How many remembered outcomes near this query speak for or against.' }),
+    features: z.record(z.string(), z.number()),
+    sentence: z.string().meta({ description: 'All of this in words.' }),
+  })
+  .openapi('ExplainedCandidate');
+
+export const decisionExplanationSchema = z
+  .object({
+    decisionId,
+    catalog: catalogName,
+    at: z.iso.datetime(),
+    revision: z.string(),
+    policy: z.object({ name: z.string(), version: z.string() }),
+    exploration: z.enum(['plackett-luce', 'ucb', 'greedy']),
+    temperature: z.number(),
+    k: z.int(),
+    fallback: fallbackSchema,
+    query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
+    learn: z.boolean(),
+    activatedAt: z.iso.datetime().nullable(),
+    rewardDeadline: z.iso.datetime(),
+    slateProbability: z
+      .number()
+      .meta({ description: 'Probability of exactly this ordered slate, pins left out.' }),
+    candidates: z
+      .array(candidateSchema)
+      .meta({ description: 'The slate in order, then the others by score.' }),
+    rewards: z.array(rewardStatusSchema).meta({ description: 'What was reported and became of it.' }),
+  })
+  .openapi('DecisionExplanation');

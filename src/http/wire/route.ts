@@ -52,6 +52,8 @@ export const routeRequestSchema = z
   })
   .openapi('RouteRequest');
 
+export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned']);
+
 const routedToolSchema = z
   .object({
     name: toolName,
@@ -61,7 +63,7 @@ const routedToolSchema = z
     gain: z.number().meta({ description: 'What was learned: the estimated increase in success.' }),
     uncertainty: z.number(),
     propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
-    reason: z.enum(['retrieved', 'remembered', 'explored', 'pinned']),
+    reason: reasonSchema,
     definitionHash: z.string(),
     definition: z.unknown().optional().meta({ description: 'In the requested `format`.' }),
   })

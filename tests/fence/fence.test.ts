@@ -1,0 +1,184 @@
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const root = new URL('../../', import.meta.url).pathname;
+
+/** For every folder with a fence: what it may import, and what it may not. */
+const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: string[] }> = {
+  'bandit/policies': {
+    allowed: ['./cosine.ts', '../policy.ts', '../memory/case.ts'],
+    forbidden: [
+      'node:fs',
+      'zod',
+      '@hono/zod-openapi',
+      'zod/v4/core.js',
+      '../../src/problem.ts',
+      '../../config/settings.ts',
+    ],
+  },
+  config: {
+    allowed: ['zod', 'node:fs', './settings.ts'],
+    forbidden: ['hono', '../src/problem.ts', '../bandit/policy.ts'],
+  },
+  'src/storage': {
+    allowed: ['node:fs', 'node:fs/promises', './segment.ts'],
+    forbidden: ['../ledger/entry.ts', '../problem.ts', 'lmdb'],
+  },
+  'src/ledger': {
+    allowed: ['node:path', '../../bandit/policy.ts', '../storage/segment.ts'],
+    forbidden: ['../state/fold.ts', '../../config/settings.ts', 'zod'],
+  },
+  'src/queue': { allowed: ['../storage/segment.ts'], forbidden: ['../ledger/entry.ts', '../http/app.ts'] },
+  'src/state': {
+    allowed: ['../ledger/entry.ts', '../../bandit/policy.ts', 'node:timers/promises'],
+    forbidden: ['../catalog/catalog.ts', '../routing/decision.ts', '../http/app.ts', 'prom-client'],
+  },
+  'src/access': { allowed: ['../problem.ts', 'node:crypto'], forbidden: ['../state/fold.ts'] },
+  'src/telemetry': { allowed: ['prom-client'], forbidden: ['../state/fold.ts', '../http/app.ts'] },
+  'src/retrieval': {
+    allowed: ['../ledger/entry.ts', 'onnxruntime-node', '../package-root.ts'],
+    forbidden: ['../catalog/catalog.ts', '../routing/decision.ts', 'hono'],
+  },
+  'src/catalog': {
+    allowed: ['../retrieval/bm25.ts', '../state/fold.ts', '../problem.ts'],
+    forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
+  },
+  'src/routing': {
+    allowed: ['../catalog/catalog.ts', '../queue/job-queue.ts'],
+    forbidden: ['../rewards/reward-job.ts', '../http/wire/names.ts', '../service.ts'],
+  },
+  'src/rewards': {
+    allowed: ['../routing/decision.ts', 'zod'],
+    forbidden: ['../http/app.ts', '../service.ts', 'hono'],
+  },
+  'src/http/endpoints': {
+    allowed: [
+      '../endpoint.ts',
+      '../wire/names.ts',
+      '../../problem.ts',
+      '../../routing/route-request.ts',
+      '@hono/zod-openapi',
+    ],
+    forbidden: [
+      '../../storage/segment.ts',
+      '../../queue/job-queue.ts',
+      '../../ledger/ledger.ts',
+      'ioredis',
+      '../../service.ts',
+      '../../../config/settings.ts',
+    ],
+  },
+  workers: {
+    allowed: ['../src/rewards/reward-job.ts'],
+    forbidden: ['../src/http/app.ts', '../src/service.ts'],
+  },
+};
+
+/** One line of code each that the fence stops outside the imports. */
+const PLANTED = {
+  'src/routing/environment.ts': 'export const home = process.env.HOME;',
+  'bandit/clock.ts': 'export const now = () => Date.now();',
+  'src/state/first.ts': "import type { B } from './second.ts';\nexport type A = B | 1;",
+  'src/state/second.ts': "import type { A } from './first.ts';\nexport type B = A | 2;",
+};
+
+const nouns = readdirSync(join(root, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
+const codeFolders = ['bandit', 'config', 'workers', ...nouns.map(({ name }) => `src/${name}`)];
+
+const folder = mkdtempSync(join(tmpdir(), 'bandolier-fence-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function plant(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true });
+  writeFileSync(join(folder, path), text);
+}
+
+interface Finding {
+  readonly category: string;
+  readonly message: string;
+  readonly path: string;
+  readonly line: number;
+}
+
+/** Runs the project's own rules over the planted files. */
+function findings(): Finding[] {
+  const { vcs: _, $schema: __, ...config } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'));
+  plant('biome.json', JSON.stringify(config));
+  const biome = join(root, 'node_modules/.bin/biome');
+  const { stdout } = spawnSync(biome, ['lint', '--max-diagnostics=none', '--reporter=github', '.'], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  const pattern = /^::error title=(\S+?),file=(.+?),line=(\d+),.*?::(.*)$/gm;
+  return [...stdout.matchAll(pattern)].map(([, category, path, line, message]) => ({
+    category,
+    message,
+    path: path.replace(`${folder}/`, ''),
+    line: Number(line),
+  }));
+}
+
+const importLine = (specifier: string, index: number) =>
+  `import * as m${index} from '${specifier}';\nvoid m${index};`;
+
+describe('the fence', () => {
+  for (const [place, { allowed, forbidden }] of Object.entries(FENCES)) {
+    plant(`${place}/planted-allowed.ts`, allowed.map(importLine).join('\n'));
+    plant(`${place}/planted-forbidden.ts`, forbidden.map(importLine).join('\n'));
+  }
+  for (const [path, text] of Object.entries(PLANTED)) plant(path, text);
+  const found = findings();
+
+  it.each(Object.entries(FENCES))(
+    'around %s bites, with a sentence, and only where it should',
+    (place, fence) => {
+      const caught = found.filter(
+        ({ path, category }) => path.startsWith(`${place}/planted`) && /Imports$/.test(category),
+      );
+      const sentences = new Set(caught.map(({ message }) => message));
+      expect(caught.filter(({ path }) => path.endsWith('allowed.ts'))).toEqual([]);
+      const stopped = caught.map(({ line }) => fence.forbidden[(line - 1) / 2]);
+      expect(stopped.sort()).toEqual([...fence.forbidden].sort());
+      expect([...sentences]).toEqual([expect.stringMatching(/^(bandit|config|src|workers)\/.*\.$/)]);
+    },
+  );
+
+  it('keeps the environment in config/, clocks out of bandit/, and circles out of everything', () => {
+    const caught = found.filter(({ path }) => path in PLANTED).map(({ path, category }) => [path, category]);
+    expect(caught.sort()).toEqual([
+      ['bandit/clock.ts', 'lint/style/noRestrictedGlobals'],
+      ['src/routing/environment.ts', 'lint/style/noProcessEnv'],
+      ['src/state/first.ts', 'lint/suspicious/noImportCycles'],
+      ['src/state/second.ts', 'lint/suspicious/noImportCycles'],
+    ]);
+  });
+
+  it('is there for every folder that holds code', () => {
+    const fenced = Object.keys(FENCES).map((place) =>
+      place
+        .split('/')
+        .slice(0, place.startsWith('src') ? 2 : 1)
+        .join('/'),
+    );
+    const unfenced = ['src/cli'];
+    for (const place of ['bandit', 'config', 'workers', ...nouns])
+      expect([...fenced, ...unfenced]).toContain(place);
+  });
+});
+
+it('every folder that holds code opens with a README', () => {
+  const files = (place: string) => readdirSync(join(root, place));
+  const holdCode = codeFolders.filter((place) => files(place).some((file) => file.endsWith('.ts')));
+  expect(holdCode.filter((place) => !files(place).includes('README.md'))).toEqual([]);
+});
