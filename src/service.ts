@@ -55,7 +55,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
 
     const metrics = new Metrics();
     const traffic = new Traffic(now);
-    const keeper = new SnapshotKeeper({ stores, dataDir: settings.dataDir, trouble });
     const catalogs = await Catalogs.start(
       (name) =>
         openCatalog(name, {
@@ -73,7 +72,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
               folded.entry.kind,
               rewards.map(({ status }) => status),
             );
-            keeper.noticeFold(catalog, folded.position);
           },
           onTrouble: trouble,
         }),
@@ -85,6 +83,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       await stores.ledgers.list(),
     );
     closers.push(() => catalogs.close());
+    const keeper = new SnapshotKeeper(catalogs, { stores, dataDir: settings.dataDir, trouble });
     closers.push(() => keeper.close());
 
     const routing = new Routing(catalogs, { embedder, decisionLogs: stores.decisionLogs, now }, stores.queue);

@@ -1,0 +1,62 @@
+import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import type { Decision, DecisionColumns } from './decision.ts';
+
+/** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
+export const DECISION_TAG = 2;
+
+/** The columns in the order in which they are stored. A new one goes to the end and raises the format. */
+const COLUMNS = [
+  'score',
+  'mean',
+  'base',
+  'gain',
+  'uncertainty',
+  'bonus',
+  'trials',
+  'propensity',
+  'similarity',
+  'retrieval',
+] as const satisfies readonly (keyof DecisionColumns)[];
+
+type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'temperature' | 'logProbability'> & {
+  readonly embedded: boolean;
+  /** Policy versions in the order of their feature arrays, which come last but for the embedding. */
+  readonly versions: readonly string[];
+};
+
+/** A decision as bytes; what comes back is equal bit for bit. */
+export function encodeDecision(decision: Decision): Buffer {
+  const { query, columns, features, temperature, logProbability, ...plain } = decision;
+  const versions = Object.keys(features);
+  const packed: PackedDecision = { ...plain, embedded: query.embedding !== null, versions };
+  const arrays: NumberArray[] = [
+    Float64Array.of(temperature, logProbability),
+    query.terms.terms,
+    query.terms.weights,
+  ];
+  for (const column of COLUMNS) arrays.push(columns[column]);
+  for (const version of versions) arrays.push(features[version]);
+  if (query.embedding !== null) arrays.push(query.embedding);
+  return packDocument(DECISION_TAG, packed, arrays);
+}
+
+/** @throws Error when the bytes are no decision, or one of a newer format. */
+export function decodeDecision(bytes: Uint8Array): Decision {
+  const { json, arrays } = unpackDocument(DECISION_TAG, bytes);
+  const { embedded, versions, ...plain } = json as PackedDecision;
+  const [doubles, terms, weights, ...rest] = arrays;
+  const [temperature, logProbability] = doubles;
+  const columns = Object.fromEntries(COLUMNS.map((column, i) => [column, rest[i]]));
+  const features = versions.map((version, i) => [version, rest[COLUMNS.length + i]]);
+  return {
+    ...plain,
+    temperature,
+    logProbability,
+    query: {
+      embedding: embedded ? (arrays[arrays.length - 1] as Float32Array) : null,
+      terms: { terms: terms as Uint32Array, weights: weights as Float32Array },
+    },
+    columns: columns as unknown as DecisionColumns,
+    features: Object.fromEntries(features) as Record<string, Float32Array>,
+  };
+}
