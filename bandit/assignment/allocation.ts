@@ -88,7 +88,7 @@ function giveFreeBuckets(
   let next = 0;
   for (const [name, basisPoints] of wanted) {
     for (let missing = basisPoints - (held.get(name) ?? 0); missing > 0; missing--)
-      owners[free[next++]!] = name;
+      owners[free[next++]] = name;
   }
 }
 

@@ -36,7 +36,7 @@ export class Bucketer {
 
   /** 0 … 9999. The same unit always falls into the same bucket. */
   bucket(unit: string): number {
-    const first = this.#hash.continueFrom(this.#header).writeText(unit).digest()[0]! >>> 0;
+    const first = this.#hash.continueFrom(this.#header).writeText(unit).digest()[0] >>> 0;
     return Math.floor((first * BUCKETS) / 0x1_0000_0000);
   }
 }

@@ -22,7 +22,7 @@ export class Sha256 {
     const place = this.#bytes & 63;
     const words = this.#words;
     // Shifting in from the right: after four bytes whatever stood in the word before has been pushed out.
-    words[place >> 2] = (words[place >> 2]! << 8) | byte;
+    words[place >> 2] = (words[place >> 2] << 8) | byte;
     this.#bytes += 1;
     if (place === 63) compress(this.#state, words);
     return this;
@@ -82,23 +82,23 @@ function isLowSurrogate(code: number): boolean {
 /** FIPS 180-4, section 6.2.2. */
 function compress(state: Int32Array, w: Int32Array): void {
   for (let t = 16; t < 64; t++) {
-    const x = w[t - 15]!;
-    const y = w[t - 2]!;
+    const x = w[t - 15];
+    const y = w[t - 2];
     const s0 = ((x >>> 7) | (x << 25)) ^ ((x >>> 18) | (x << 14)) ^ (x >>> 3);
     const s1 = ((y >>> 17) | (y << 15)) ^ ((y >>> 19) | (y << 13)) ^ (y >>> 10);
-    w[t] = (w[t - 16]! + s0 + w[t - 7]! + s1) | 0;
+    w[t] = (w[t - 16] + s0 + w[t - 7] + s1) | 0;
   }
-  let a = state[0]!;
-  let b = state[1]!;
-  let c = state[2]!;
-  let d = state[3]!;
-  let e = state[4]!;
-  let f = state[5]!;
-  let g = state[6]!;
-  let h = state[7]!;
+  let a = state[0];
+  let b = state[1];
+  let c = state[2];
+  let d = state[3];
+  let e = state[4];
+  let f = state[5];
+  let g = state[6];
+  let h = state[7];
   for (let t = 0; t < 64; t++) {
     const sum1 = ((e >>> 6) | (e << 26)) ^ ((e >>> 11) | (e << 21)) ^ ((e >>> 25) | (e << 7));
-    const t1 = (h + sum1 + ((e & f) ^ (~e & g)) + ROUND[t]! + w[t]!) | 0;
+    const t1 = (h + sum1 + ((e & f) ^ (~e & g)) + ROUND[t] + w[t]) | 0;
     const sum0 = ((a >>> 2) | (a << 30)) ^ ((a >>> 13) | (a << 19)) ^ ((a >>> 22) | (a << 10));
     const t2 = (sum0 + ((a & b) ^ (a & c) ^ (b & c))) | 0;
     h = g;
@@ -110,14 +110,14 @@ function compress(state: Int32Array, w: Int32Array): void {
     b = a;
     a = (t1 + t2) | 0;
   }
-  state[0]! += a;
-  state[1]! += b;
-  state[2]! += c;
-  state[3]! += d;
-  state[4]! += e;
-  state[5]! += f;
-  state[6]! += g;
-  state[7]! += h;
+  state[0] += a;
+  state[1] += b;
+  state[2] += c;
+  state[3] += d;
+  state[4] += e;
+  state[5] += f;
+  state[6] += g;
+  state[7] += h;
 }
 
 /** Section 5.3.3: the first 32 bits of the fractional parts of the square roots of the first 8 primes. */

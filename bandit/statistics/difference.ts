@@ -49,7 +49,9 @@ export const POOLED_UNITS = 300;
  * @returns null while every pair has a variant with fewer than `minimumUnits` units, or nothing varies yet.
  */
 export function difference(pairs: readonly Pair[], minimumUnits: number = MINIMUM_UNITS): Difference | null {
-  const ready = pairs.filter(({ variant, against }) => Math.min(variant.units, against.units) >= minimumUnits);
+  const ready = pairs.filter(
+    ({ variant, against }) => Math.min(variant.units, against.units) >= minimumUnits,
+  );
   const samples = ready.flatMap(({ variant, against }) => [variant, against]);
   const weight = covariateWeight(samples);
   const pooled = pooledVariance(samples, weight);
@@ -60,7 +62,7 @@ export function difference(pairs: readonly Pair[], minimumUnits: number = MINIMU
   let satterthwaite = 0;
   for (const pair of ready) {
     const sides = [pair.variant, pair.against].map((sample) => squaredErrors(sample, weight, pooled));
-    const precision = 1 / (sides[0]!.cautious + sides[1]!.cautious);
+    const precision = 1 / (sides[0].cautious + sides[1].cautious);
     information += precision;
     weighted += precision * adjustedDifference(pair, weight);
     for (const { own, freedom } of sides) {

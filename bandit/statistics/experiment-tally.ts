@@ -78,17 +78,17 @@ export class ExperimentTally {
     }
     const row = [event.decisions, event.covariate];
     for (const { sum, of } of event.values) row.push(sum, of);
-    this.#latest().variants[this.#variant(variant)]!.add(unit, row);
+    this.#latest().variants[this.#variant(variant)].add(unit, row);
   }
 
   /** This unit will not do anything any more (its session has ended): its totals need not be kept. */
   release(variant: string, unit: string): void {
-    this.#latest().variants[this.#variant(variant)]!.release(unit);
+    this.#latest().variants[this.#variant(variant)].release(unit);
   }
 
   units(variant: string): number {
     const index = this.#variant(variant);
-    return this.#periods.reduce((sum, period) => sum + period.variants[index]!.moments.count, 0);
+    return this.#periods.reduce((sum, period) => sum + period.variants[index].moments.count, 0);
   }
 
   decisions(variant: string): number {
@@ -140,14 +140,14 @@ export class ExperimentTally {
 
   #sum(variant: string, column: number): number {
     const index = this.#variant(variant);
-    return this.#periods.reduce((sum, { variants }) => sum + variants[index]!.moments.sum(column), 0);
+    return this.#periods.reduce((sum, { variants }) => sum + variants[index].moments.sum(column), 0);
   }
 
   #sample(period: Period, metric: string, variant: string, withCovariate: boolean): Sample {
     const value = this.#valueColumn(metric);
     const columns = { value, weight: value + 1 };
     const covariate = { value: COVARIATE, weight: DECISIONS };
-    const { moments } = period.variants[this.#variant(variant)]!;
+    const { moments } = period.variants[this.#variant(variant)];
     return sampleOf(moments, withCovariate ? { ...columns, covariate } : columns);
   }
 

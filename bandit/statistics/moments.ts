@@ -30,18 +30,18 @@ export class Moments {
 
   /** Exact for whole numbers. */
   sum(i: number): number {
-    return this.#sums[i]!;
+    return this.#sums[i];
   }
 
   /** 0 as long as there is nothing. */
   mean(i: number): number {
-    return this.#count > 0 ? this.#sums[i]! / this.#count : 0;
+    return this.#count > 0 ? this.#sums[i] / this.#count : 0;
   }
 
   /** Sample covariance of columns i and j (divisor count − 1); 0 below two vectors. */
   covariance(i: number, j: number): number {
     if (this.#count < 2) return 0;
-    const covariance = this.#products[place(Math.max(i, j), Math.min(i, j))]! / (this.#count - 1);
+    const covariance = this.#products[place(Math.max(i, j), Math.min(i, j))] / (this.#count - 1);
     // A variance that rounding took below zero is zero.
     return i === j ? Math.max(0, covariance) : covariance;
   }
@@ -50,7 +50,7 @@ export class Moments {
   combinedCovariance(a: ArrayLike<number>, b: ArrayLike<number>): number {
     let sum = 0;
     for (let i = 0; i < this.dimensions; i++) {
-      for (let j = 0; j < this.dimensions; j++) sum += a[i]! * b[j]! * this.covariance(i, j);
+      for (let j = 0; j < this.dimensions; j++) sum += a[i] * b[j] * this.covariance(i, j);
     }
     return sum;
   }
@@ -59,9 +59,9 @@ export class Moments {
   add(values: ArrayLike<number>): void {
     checkFinite(values, this.dimensions);
     const count = this.#count + 1;
-    for (let i = 0; i < this.dimensions; i++) this.#delta[i] = values[i]! - this.mean(i);
+    for (let i = 0; i < this.dimensions; i++) this.#delta[i] = values[i] - this.mean(i);
     this.#addProducts(this.#delta, (count - 1) / count);
-    for (let i = 0; i < this.dimensions; i++) this.#sums[i]! += values[i]!;
+    for (let i = 0; i < this.dimensions; i++) this.#sums[i] += values[i];
     this.#count = count;
   }
 
@@ -73,14 +73,14 @@ export class Moments {
   replace(before: ArrayLike<number>, after: ArrayLike<number>): void {
     checkFinite(after, this.dimensions);
     const delta = this.#delta;
-    for (let i = 0; i < this.dimensions; i++) delta[i] = after[i]! - this.mean(i);
+    for (let i = 0; i < this.dimensions; i++) delta[i] = after[i] - this.mean(i);
     this.#addProducts(delta, 1);
-    for (let i = 0; i < this.dimensions; i++) delta[i] = before[i]! - this.mean(i);
+    for (let i = 0; i < this.dimensions; i++) delta[i] = before[i] - this.mean(i);
     this.#addProducts(delta, -1);
     for (let i = 0; i < this.dimensions; i++) {
-      const grown = after[i]! - before[i]!;
+      const grown = after[i] - before[i];
       delta[i] = grown / this.#count;
-      this.#sums[i]! += grown;
+      this.#sums[i] += grown;
     }
     this.#addProducts(delta, -this.#count);
   }
@@ -92,9 +92,9 @@ export class Moments {
     const count = this.#count + other.#count;
     if (count === 0) return;
     for (let i = 0; i < this.dimensions; i++) this.#delta[i] = other.mean(i) - this.mean(i);
-    for (let i = 0; i < this.#products.length; i++) this.#products[i]! += other.#products[i]!;
+    for (let i = 0; i < this.#products.length; i++) this.#products[i] += other.#products[i];
     this.#addProducts(this.#delta, (this.#count * other.#count) / count);
-    for (let i = 0; i < this.dimensions; i++) this.#sums[i]! += other.#sums[i]!;
+    for (let i = 0; i < this.dimensions; i++) this.#sums[i] += other.#sums[i];
     this.#count = count;
   }
 
@@ -118,8 +118,8 @@ export class Moments {
   #addProducts(delta: Float64Array, scale: number): void {
     let at = 0;
     for (let i = 0; i < this.dimensions; i++) {
-      const scaled = delta[i]! * scale;
-      for (let j = 0; j <= i; j++) this.#products[at++]! += scaled * delta[j]!;
+      const scaled = delta[i] * scale;
+      for (let j = 0; j <= i; j++) this.#products[at++] += scaled * delta[j];
     }
   }
 }
@@ -133,7 +133,7 @@ function checkFinite(values: ArrayLike<number>, dimensions: number): void {
     throw new RangeError(`expected ${dimensions} values, one per column, and got ${values.length}`);
   }
   for (let i = 0; i < dimensions; i++) {
-    if (!Number.isFinite(values[i]!))
+    if (!Number.isFinite(values[i]))
       throw new RangeError(`column ${i} is ${values[i]}: only finite numbers count`);
   }
 }

@@ -38,7 +38,7 @@ export function sampleRatio(periods: readonly SharePeriod[]): SampleRatio {
     lnEvidence += lnMixtureRatio(counts, shares, units);
     // Who was to get nothing adds nothing to expect; units there are evidence beyond any doubt.
     counts.forEach((count, i) => {
-      if (shares[i]! > 0) statistic += (count - units * shares[i]!) ** 2 / (units * shares[i]!);
+      if (shares[i] > 0) statistic += (count - units * shares[i]) ** 2 / (units * shares[i]);
       else if (count > 0) statistic = Number.POSITIVE_INFINITY;
     });
     degreesOfFreedom += shares.filter((share) => share > 0).length - 1;
@@ -65,7 +65,7 @@ function chiSquaredPValue(statistic: number, degreesOfFreedom: number): number {
 function lnMixtureRatio(counts: readonly number[], shares: readonly number[], units: number): number {
   let ln = lnGamma(CONCENTRATION) - lnGamma(CONCENTRATION + units);
   for (const [i, count] of counts.entries()) {
-    const share = shares[i]!;
+    const share = shares[i];
     if (share === 0 && count > 0) return Number.POSITIVE_INFINITY;
     if (count === 0) continue;
     const prior = CONCENTRATION * share;

@@ -52,7 +52,7 @@ function ratio(moments: Moments, value: number, weight: number) {
   const size = moments.mean(weight);
   if (!(size > 0)) return { mean: 0, influence };
   const mean = moments.mean(value) / size;
-  influence[value]! += 1 / size;
-  influence[weight]! -= mean / size;
+  influence[value] += 1 / size;
+  influence[weight] -= mean / size;
   return { mean, influence };
 }

@@ -38,7 +38,7 @@ export class UnitTotals {
       if (unit !== null) this.#totals.set(unit, Float64Array.from(values));
       return;
     }
-    const after = Float64Array.from(before, (total, i) => total + values[i]!);
+    const after = Float64Array.from(before, (total, i) => total + values[i]);
     this.moments.replace(before, after);
     before.set(after);
   }

@@ -54,7 +54,7 @@ export function verdict(rule: DecisionRule, challenges: readonly Challenge[], ra
     return { decision: false, reason: judged.map(({ sentence }) => sentence).join(' '), winner: null };
   }
   return undecided(
-    open.length > 0 ? open[0]!.sentence : 'There is nothing to compare: the experiment has one variant.',
+    open.length > 0 ? open[0].sentence : 'There is nothing to compare: the experiment has one variant.',
   );
 }
 

@@ -83,7 +83,7 @@ describe('allocations', () => {
     .chain((names) =>
       fc
         .array(fc.nat(1000), { minLength: names.length, maxLength: names.length })
-        .map((weights) => names.map((name, i) => ({ name, weight: weights[i]! }))),
+        .map((weights) => names.map((name, i) => ({ name, weight: weights[i] }))),
     )
     .map((weighted) => {
       const total = Math.max(
@@ -120,7 +120,7 @@ describe('allocations', () => {
   test('shares that make no sense are refused', () => {
     expect(() => allocate([{ name: 'a', basisPoints: 0.5 }])).toThrow(/whole basis points/);
     expect(() => allocate([{ name: 'a', basisPoints: -1 }])).toThrow(/whole basis points/);
-    expect(() => allocate([halves[0]!, halves[0]!])).toThrow(/two shares/);
+    expect(() => allocate([halves[0], halves[0]])).toThrow(/two shares/);
     expect(() => allocate([...halves, { name: 'c', basisPoints: 1 }])).toThrow(/10001/);
     expect(() => reallocate(allocate(halves), [...halves, { name: 'c', basisPoints: 1 }])).toThrow(/10001/);
   });

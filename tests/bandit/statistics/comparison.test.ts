@@ -68,7 +68,7 @@ describe('difference of means', () => {
     const wanted = golden.ratio;
     const moments = new Moments(3);
     wanted.sizes.forEach((size, i) => {
-      moments.add([size, wanted.values[i]!, wanted.covariates[i]!]);
+      moments.add([size, wanted.values[i], wanted.covariates[i]]);
     });
     const found = sampleOf(moments, { value: 1, weight: 0, covariate: { value: 2, weight: 0 } });
     expect(found.mean).toBeCloseTo(wanted.mean, 12);

@@ -78,10 +78,10 @@ function run(units: number, { rates, latencies = {}, skew = 0 }: World, tally = 
   const names = Object.keys(rates);
   for (let unit = 0; unit < units; unit++) {
     const variant =
-      names[Math.min(names.length - 1, Math.floor(random.uniform(counter++) * names.length + skew))]!;
+      names[Math.min(names.length - 1, Math.floor(random.uniform(counter++) * names.length + skew))];
     for (let visit = 0; visit < 2; visit++) {
       const ease = random.uniform(counter++);
-      const success = random.uniform(counter++) < rates[variant]! + 0.5 * (ease - 0.5) ? 1 : 0;
+      const success = random.uniform(counter++) < rates[variant] + 0.5 * (ease - 0.5) ? 1 : 0;
       const latency = 100 + (latencies[variant] ?? 0) + 40 * random.uniform(counter++);
       const values = [
         { sum: success, of: 1 },
@@ -153,15 +153,15 @@ describe('report of an experiment', () => {
     const tally = run(6000, { rates: { control: 0.3, good: 0.42, best: 0.5 } }, new ExperimentTally(three));
     const report = reportExperiment(tally, settings);
     expect(report).toMatchObject({ decision: true, winner: 'best' });
-    const alone = reportExperiment(tally, { ...settings, alpha: 0.025 }).differences[0]!;
-    const paired = report.differences[0]!;
+    const alone = reportExperiment(tally, { ...settings, alpha: 0.025 }).differences[0];
+    const paired = report.differences[0];
     expect(paired.upper! - paired.lower!).toBeLessThan(alone.upper! - alone.lower!);
   });
 
   test('a covariate makes the interval narrower and keeps the estimate', () => {
     const tally = run(3000, { rates: { control: 0.5, new: 0.5 } });
-    const plain = reportExperiment(tally, settings).differences[0]!;
-    const corrected = reportExperiment(tally, { ...settings, withCovariate: true }).differences[0]!;
+    const plain = reportExperiment(tally, settings).differences[0];
+    const corrected = reportExperiment(tally, { ...settings, withCovariate: true }).differences[0];
     expect(corrected.varianceReduction).toBeGreaterThan(0.04);
     expect(corrected.upper! - corrected.lower!).toBeLessThan(plain.upper! - plain.lower!);
     expect(Math.abs(corrected.estimate! - plain.estimate!)).toBeLessThan(0.02);

@@ -17,15 +17,12 @@ function momentsOf(data: readonly (readonly number[])[]): Moments {
 function expectMoments(moments: Moments, data: readonly (readonly number[])[]) {
   expect(moments.count).toBe(data.length);
   const mean = [0, 1, 2].map(
-    (i) => data.reduce((sum, values) => sum + values[i]!, 0) / Math.max(1, data.length),
+    (i) => data.reduce((sum, values) => sum + values[i], 0) / Math.max(1, data.length),
   );
   for (const i of [0, 1, 2]) {
-    expect(moments.mean(i)).toBeCloseTo(mean[i]!, 8);
+    expect(moments.mean(i)).toBeCloseTo(mean[i], 8);
     for (const j of [0, 1, 2]) {
-      const products = data.reduce(
-        (sum, values) => sum + (values[i]! - mean[i]!) * (values[j]! - mean[j]!),
-        0,
-      );
+      const products = data.reduce((sum, values) => sum + (values[i] - mean[i]) * (values[j] - mean[j]), 0);
       const wanted = data.length < 2 ? 0 : products / (data.length - 1);
       expect(Math.abs(moments.covariance(i, j) - wanted)).toBeLessThan(1e-6 * Math.max(1, Math.abs(wanted)));
     }
@@ -52,7 +49,7 @@ describe('moments', () => {
       fc.property(fc.array(row, { minLength: 1, maxLength: 30 }), fc.nat(), row, (data, at, after) => {
         const changed = data.with(at % data.length, after);
         const moments = momentsOf(data);
-        moments.replace(data[at % data.length]!, after);
+        moments.replace(data[at % data.length], after);
         expectMoments(moments, changed);
       }),
     );
@@ -114,7 +111,7 @@ describe('totals of units', () => {
           if (known === undefined) naive.push([unit, [...values]]);
           else
             values.forEach((value, i) => {
-              known[1][i]! += value;
+              known[1][i] += value;
             });
         }
         expectMoments(
