@@ -1,5 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
+import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
 import { POLICY_KINDS } from '../../../bandit/policies/registry.ts';
 import { policyContract } from '../../contracts/policy.contract.ts';
 
-for (const kind of POLICY_KINDS) policyContract(kind, createTypescriptKernels());
+const wasm = readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url));
+
+for (const kind of POLICY_KINDS) {
+  policyContract(kind, createTypescriptKernels());
+  policyContract(kind, createWasmKernels(wasm));
+}
