@@ -18,11 +18,12 @@ export class DocumentEmbeddings {
     tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
   ): Promise<readonly (Float32Array | null)[]> {
     if (this.#embedder === null) return tools.map(() => null);
-    const vectors = tools.map(({ hash }) => this.#cache?.get(hash) ?? null);
-    const missing = tools.filter((_, index) => vectors[index] === null);
+    const texts = tools.map(({ tool }) => denseText(tool));
+    const vectors = (await this.#cache?.get(texts)) ?? tools.map(() => null);
+    const missing = texts.filter((_, index) => vectors[index] === null);
     if (missing.length === 0) return vectors;
-    const fresh = await this.#embedder.embedDocuments(missing.map(({ tool }) => denseText(tool)));
-    await this.#cache?.put(missing.map(({ hash }, index) => ({ hash, vector: fresh[index] })));
+    const fresh = await this.#embedder.embedDocuments(missing);
+    await this.#cache?.put(missing, fresh);
     let next = 0;
     return vectors.map((vector) => vector ?? fresh[next++]);
   }

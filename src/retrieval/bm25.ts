@@ -31,7 +31,10 @@ export class Bm25Index {
     const counts = countTerms(tokens);
     for (const [term, count] of counts) {
       let postings = this.#postings.get(term);
-      if (postings === undefined) this.#postings.set(term, (postings = new Postings()));
+      if (postings === undefined) {
+        postings = new Postings();
+        this.#postings.set(term, postings);
+      }
       postings.add(slot, count);
     }
     this.#documents[slot] = Uint32Array.from(counts.keys());

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { constants, type FileHandle, open } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+
+/** First bytes of every file, then the dimensions as u32. */
+const MAGIC = Buffer.from('bandvec1');
+const HEADER_BYTES = MAGIC.length + 4;
+const KEY_BYTES = 16;
+const CHUNK_BYTES = 1 << 20;
+
+/** The key of a text: the first 128 bits of its SHA-256, in hex. */
+export function textKey(text: string): string {
+  return createHash('sha256')
+    .update(text)
+    .digest('hex')
+    .slice(0, 2 * KEY_BYTES);
+}
+
+/**
+ * Vectors by text key, appended one after the other: [crc32 u32][key 16 bytes][D × float32], little-endian, the
+ * checksum over key and vector. Records have one length, so a damaged one is skipped and the next is found.
+ */
+export class EmbeddingFile {
+  readonly #handle: FileHandle;
+  readonly #dimensions: number;
+  #records: number;
+
+  private constructor(handle: FileHandle, dimensions: number, records: number) {
+    this.#handle = handle;
+    this.#dimensions = dimensions;
+    this.#records = records;
+  }
+
+  /** Opens or creates a file. One that was written for something else is emptied; a torn tail is cut off. */
+  static async open(path: string, dimensions: number): Promise<EmbeddingFile> {
+    const handle = await open(path, constants.O_RDWR | constants.O_CREAT);
+    const header = Buffer.alloc(HEADER_BYTES);
+    MAGIC.copy(header);
+    header.writeUInt32LE(dimensions, MAGIC.length);
+    const { size } = await handle.stat();
+    const found = Buffer.alloc(HEADER_BYTES);
+    await handle.read(found, 0, HEADER_BYTES, 0);
+    if (size >= HEADER_BYTES && found.equals(header)) {
+      const records = Math.floor((size - HEADER_BYTES) / recordBytes(dimensions));
+      return new EmbeddingFile(handle, dimensions, records);
+    }
+    await handle.truncate(0);
+    await handle.write(header, 0, HEADER_BYTES, 0);
+    return new EmbeddingFile(handle, dimensions, 0);
+  }
+
+  /** Records in the file, damaged ones included. */
+  get length(): number {
+    return this.#records;
+  }
+
+  /** Keys of the sound records with their numbers, in the order of writing. */
+  async *keys(): AsyncIterable<readonly [key: string, record: number]> {
+    const bytes = recordBytes(this.#dimensions);
+    const perChunk = Math.max(1, Math.floor(CHUNK_BYTES / bytes));
+    for (let first = 0; first < this.#records; first += perChunk) {
+      const count = Math.min(perChunk, this.#records - first);
+      const chunk = Buffer.alloc(count * bytes);
+      await this.#handle.read(chunk, 0, chunk.length, this.#position(first));
+      for (let at = 0; at < count; at++) {
+        const record = chunk.subarray(at * bytes, (at + 1) * bytes);
+        if (isSound(record)) yield [record.toString('hex', 4, 4 + KEY_BYTES), first + at];
+      }
+    }
+  }
+
+  /** The vector of this record; null if it is damaged or belongs to another key. */
+  async read(record: number, key: string): Promise<Float32Array | null> {
+    const bytes = Buffer.alloc(recordBytes(this.#dimensions));
+    await this.#handle.read(bytes, 0, bytes.length, this.#position(record));
+    if (!isSound(bytes) || bytes.toString('hex', 4, 4 + KEY_BYTES) !== key) return null;
+    const vector = new Float32Array(this.#dimensions);
+    for (let at = 0; at < vector.length; at++) vector[at] = bytes.readFloatLE(4 + KEY_BYTES + 4 * at);
+    return vector;
+  }
+
+  /** Appends records and answers the number of the first; nothing was appended when it throws. */
+  async append(entries: readonly (readonly [key: string, vector: Float32Array])[]): Promise<number> {
+    const length = recordBytes(this.#dimensions);
+    const bytes = Buffer.alloc(entries.length * length);
+    for (const [at, [key, vector]] of entries.entries()) {
+      const record = bytes.subarray(at * length, (at + 1) * length);
+      record.write(key, 4, 'hex');
+      for (const [i, value] of vector.entries()) record.writeFloatLE(value, 4 + KEY_BYTES + 4 * i);
+      record.writeUInt32LE(crc32(record.subarray(4)), 0);
+    }
+    const first = this.#records;
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesWritten } = await this.#handle.write(
+        bytes,
+        done,
+        bytes.length - done,
+        this.#position(first) + done,
+      );
+      done += bytesWritten;
+    }
+    this.#records += entries.length;
+    return first;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  #position(record: number): number {
+    return HEADER_BYTES + record * recordBytes(this.#dimensions);
+  }
+}
+
+function recordBytes(dimensions: number): number {
+  return 4 + KEY_BYTES + 4 * dimensions;
+}
+
+function isSound(record: Buffer): boolean {
+  return crc32(record.subarray(4)) === record.readUInt32LE(0);
+}
