@@ -34,7 +34,7 @@ export class VariantAssignment {
   }
 
   variantOf(unit: string): string {
-    return this.#owners[this.#bucketer.bucket(unit)];
+    return this.#owners[this.#bucketer.bucket(unit)]!;
   }
 }
 
