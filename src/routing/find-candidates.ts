@@ -26,7 +26,7 @@ export function findCandidates(
   request: RouteRequest,
   query: UnderstoodQuery,
   recall: Recall,
-  catalog: Catalog,
+  catalog: Pick<Catalog, 'state' | 'index'>,
 ): Found {
   const { tools, settings } = catalog.state;
   const slotsOf = (names: readonly string[] = []): number[] =>

@@ -17,7 +17,7 @@ interface DecisionParts {
   readonly found: Found;
   readonly ranking: Ranking;
   readonly slate: Slate;
-  readonly catalog: Catalog;
+  readonly catalog: Pick<Catalog, 'name' | 'state'>;
 }
 
 /** The record of a decision: all that explaining, learning and evaluating it will ever need. */

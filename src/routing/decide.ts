@@ -1,0 +1,38 @@
+import { randomFor } from '../../bandit/random.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision } from './decision.ts';
+import { findCandidates } from './find-candidates.ts';
+import { recordDecision } from './record-decision.ts';
+import type { RouteRequest } from './route-request.ts';
+import { selectSlate } from './select-slate.ts';
+import type { UnderstoodQuery } from './understand-query.ts';
+
+export interface Question {
+  /** Id of the decision; every draw is keyed by it. */
+  readonly id: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  readonly request: RouteRequest;
+  readonly text: string;
+  readonly query: UnderstoodQuery;
+}
+
+/**
+ * From an understood query to a decision: recall → candidates → rank → draw → record. Runs in one turn of the
+ * event loop, on one state, and changes nothing. The simulator decides through the same function.
+ */
+export function decide(question: Question, catalog: Pick<Catalog, 'name' | 'state' | 'index'>): Decision {
+  const { id, request, query } = question;
+  const { state } = catalog;
+  const learner = state.learners.active;
+  const recall = learner.policy.recall(query.features);
+  const found = findCandidates(request, query, recall, catalog);
+  const ranking = learner.policy.rank({
+    query: query.features,
+    candidates: found.candidates,
+    recall,
+    random: randomFor(`${id}/rank`),
+  });
+  const slate = selectSlate(request, found, ranking, state.settings, randomFor(`${id}/draw`));
+  return recordDecision({ ...question, learner, found, ranking, slate, catalog });
+}
