@@ -3,6 +3,7 @@ import type { Catalog } from '../src/catalog/catalog.ts';
 import type { Catalogs } from '../src/catalog/catalogs.ts';
 import type { Position } from '../src/ledger/entry.ts';
 import { threadFile } from '../src/package-root.ts';
+import { snapshotLease } from '../src/state/snapshot-store.ts';
 import type { Stores } from '../src/stores.ts';
 
 /** What a snapshot thread is told, and what it answers. */
@@ -49,7 +50,7 @@ export class SnapshotKeeper {
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
   async snapshot(catalog: Catalog): Promise<Position | null> {
     const { stores, dataDir, trouble } = this.#parts;
-    const lease = await stores.leases.acquire(`snapshots-${catalog.name}`);
+    const lease = await stores.leases.acquire(snapshotLease(catalog.name));
     if (lease === null) return null;
     try {
       const { warnings, position } = await runThread({

@@ -38,6 +38,11 @@ export interface Leases {
   close(): Promise<void>;
 }
 
+/** Name of the lease under which snapshots of a catalog are written; stores know it by this name. */
+export function snapshotLease(catalog: string): string {
+  return `snapshots-${catalog}`;
+}
+
 export class StaleFenceError extends Error {
   override readonly name = 'StaleFenceError';
 }

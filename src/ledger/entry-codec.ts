@@ -1,0 +1,141 @@
+import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import type { EmbedderEntry, Entry, ObservationEntry, OutcomeReport, ToolsEntry } from './entry.ts';
+import {
+  decisionArrays,
+  type PackedObserved,
+  packObserved,
+  unpackObserved,
+} from './observed-decision-codec.ts';
+
+/** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
+const ENTRY_TAG = 1;
+
+/**
+ * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
+ * What users wrote (definitions, settings) comes back as JSON has it: there −0 is 0, and undefined is absent.
+ */
+export function encodeEntry(entry: Entry): Buffer {
+  switch (entry.kind) {
+    case 'tools':
+      return encodeTools(entry);
+    case 'embedder':
+      return encodeEmbedder(entry);
+    case 'observation':
+      return encodeObservation(entry);
+    case 'settlement':
+      return packDocument(
+        ENTRY_TAG,
+        { ...entry, decision: packObserved(entry.decision) },
+        decisionArrays(entry.decision),
+      );
+    case 'settings':
+    case 'forget':
+      return packDocument(ENTRY_TAG, entry, []);
+  }
+}
+
+/** @throws Error when the bytes are no entry, or one that only a newer version knows. */
+export function decodeEntry(bytes: Uint8Array): Entry {
+  const { json, arrays } = unpackDocument(ENTRY_TAG, bytes);
+  const packed = json as PackedEntry;
+  switch (packed.kind) {
+    case 'tools':
+      return {
+        ...packed,
+        put: packed.put.map((put) => ({ ...put, embedding: vectorAt(arrays, put.embedding) })),
+      };
+    case 'embedder':
+      return {
+        ...packed,
+        vectors: packed.vectors.map((vector, i) => ({ ...vector, embedding: arrays[i] as Float32Array })),
+      };
+    case 'observation':
+      return decodeObservation(packed, arrays);
+    case 'settlement':
+      return { ...packed, decision: unpackObserved(packed.decision, arrays) };
+    case 'settings':
+    case 'forget':
+      return packed;
+    default: {
+      const { kind } = packed as { kind: unknown };
+      throw new Error(
+        `The ledger holds an entry of kind "${kind}", which only a newer version of Bandolier knows.`,
+      );
+    }
+  }
+}
+
+type PackedEntry =
+  | PackedTools
+  | PackedEmbedder
+  | PackedObservation
+  | PackedSettlement
+  | Extract<Entry, { kind: 'settings' | 'forget' }>;
+
+/** `embedding`: index of its array, −1 for none. */
+type PackedTools = Omit<ToolsEntry, 'put'> & {
+  readonly put: readonly (Omit<ToolsEntry['put'][number], 'embedding'> & { readonly embedding: number })[];
+};
+
+type PackedEmbedder = Omit<EmbedderEntry, 'vectors'> & {
+  readonly vectors: readonly Omit<EmbedderEntry['vectors'][number], 'embedding'>[];
+};
+
+type PackedSettlement = Omit<Extract<Entry, { kind: 'settlement' }>, 'decision'> & {
+  readonly decision: PackedObserved;
+};
+
+type PackedObservation = Omit<ObservationEntry, 'decision' | 'reports'> & {
+  readonly decision: PackedObserved;
+  /** `has` says which of the optional numbers are there: 1 latency, 2 cost. */
+  readonly reports: readonly (Omit<OutcomeReport, ReportNumber> & { readonly has: number })[];
+};
+
+type ReportNumber = 'value' | 'weight' | 'latencyMs' | 'cost';
+const NUMBERS_PER_REPORT = 4;
+
+function encodeTools(entry: ToolsEntry): Buffer {
+  const arrays: NumberArray[] = [];
+  const put = entry.put.map(({ embedding, ...rest }) => ({
+    ...rest,
+    embedding: embedding === null ? -1 : arrays.push(embedding) - 1,
+  }));
+  return packDocument(ENTRY_TAG, { ...entry, put }, arrays);
+}
+
+function encodeEmbedder(entry: EmbedderEntry): Buffer {
+  const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
+  return packDocument(
+    ENTRY_TAG,
+    { ...entry, vectors },
+    entry.vectors.map(({ embedding }) => embedding),
+  );
+}
+
+function encodeObservation(entry: ObservationEntry): Buffer {
+  const numbers = new Float64Array(entry.reports.length * NUMBERS_PER_REPORT);
+  const reports = entry.reports.map(({ value, weight, latencyMs, cost, ...report }, i) => {
+    numbers.set([value, weight, latencyMs ?? 0, cost ?? 0], i * NUMBERS_PER_REPORT);
+    return { ...report, has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2) };
+  });
+  return packDocument(ENTRY_TAG, { ...entry, decision: packObserved(entry.decision), reports }, [
+    numbers,
+    ...decisionArrays(entry.decision),
+  ]);
+}
+
+function decodeObservation(packed: PackedObservation, arrays: readonly NumberArray[]): ObservationEntry {
+  const [numbers, ...rest] = arrays;
+  return {
+    ...packed,
+    decision: unpackObserved(packed.decision, rest),
+    reports: packed.reports.map(({ has, ...report }, i) => {
+      const [value, weight, latencyMs, cost] = numbers.subarray(i * NUMBERS_PER_REPORT);
+      return { ...report, value, weight, ...(has & 1 && { latencyMs }), ...(has & 2 && { cost }) };
+    }),
+  };
+}
+
+function vectorAt(arrays: readonly NumberArray[], index: number): Float32Array | null {
+  return index < 0 ? null : (arrays[index] as Float32Array);
+}

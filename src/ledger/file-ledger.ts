@@ -1,0 +1,112 @@
+import { RecentRecords } from '../storage/recent-records.ts';
+import { SegmentLog, type SegmentLogOptions, type TornTail } from '../storage/segment-log.ts';
+import { StorageUnavailableError } from '../storage/storage-errors.ts';
+import type { Entry, Position } from './entry.ts';
+import { decodeEntry, encodeEntry } from './entry-codec.ts';
+import { inWordsOfTheLedger } from './file-ledger-errors.ts';
+import type { Ledger, PositionedEntry } from './ledger.ts';
+
+export interface FileLedgerOptions extends SegmentLogOptions {
+  /** Entries are kept this long even if they were trimmed; ms, 0 unless said. */
+  readonly retainMs?: number;
+  /** Bytes of recent entries in memory, for whoever follows the ledger; 4 MB unless said. */
+  readonly recentBytes?: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+const RECENT_BYTES = 4 * 1024 * 1024;
+
+/** A ledger in a folder of this machine. One process appends to it. */
+export class FileLedger implements Ledger {
+  readonly #log: SegmentLog;
+  readonly #options: FileLedgerOptions;
+  /**
+   * As bytes, not as objects: their size is known, and whoever follows the ledger folds exactly what a replay
+   * will fold, whatever the JSON in between does to a value.
+   */
+  readonly #recent: RecentRecords;
+  readonly #waiters = new Set<() => void>();
+  readonly #onClose: () => void;
+  #closed = false;
+
+  private constructor(log: SegmentLog, options: FileLedgerOptions, onClose: () => void) {
+    this.#log = log;
+    this.#options = options;
+    this.#onClose = onClose;
+    this.#recent = new RecentRecords(options.recentBytes ?? RECENT_BYTES);
+  }
+
+  /** @throws LedgerCorruptError, LedgerUnavailableError */
+  static async open(folder: string, options: FileLedgerOptions, onClose = () => {}): Promise<FileLedger> {
+    const log = await inWordsOfTheLedger(() => SegmentLog.open(folder, options));
+    return new FileLedger(log, options, onClose);
+  }
+
+  /** What a crash had left unfinished, and was cut off; for the service's log. */
+  get tornTail(): TornTail | null {
+    return this.#log.tornTail;
+  }
+
+  append(entries: readonly Entry[]): Promise<Position> {
+    return inWordsOfTheLedger(async () => {
+      const records = entries.map(encodeEntry);
+      const { last } = await this.#log.append(records);
+      for (let i = 0; i < records.length; i++) this.#recent.push(last - records.length + 1 + i, records[i]);
+      this.#wake();
+      return last;
+    });
+  }
+
+  read(after: Position, limit: number): Promise<PositionedEntry[]> {
+    return inWordsOfTheLedger(async () => {
+      if (this.#closed) throw new StorageUnavailableError('The ledger is closed.');
+      const recent = this.#recent.after(after, limit);
+      if (recent !== null) return recent.map((bytes, i) => positioned(after + 1 + i, bytes));
+      const records = await this.#log.read(after, limit);
+      return records.map(({ sequence, bytes }) => positioned(sequence, bytes));
+    });
+  }
+
+  wait(after: Position, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        if (!this.#closed && !signal.aborted && this.#log.last <= after) return;
+        this.#waiters.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal.addEventListener('abort', done);
+      done();
+    });
+  }
+
+  async head(): Promise<Position> {
+    return this.#log.last;
+  }
+
+  /** Keeps the newest segment, and whatever is younger than `retainMs`. */
+  trim(upTo: Position): Promise<void> {
+    const { retainMs = 0, now } = this.#options;
+    const writtenBefore = retainMs > 0 ? now() - retainMs : Number.POSITIVE_INFINITY;
+    return inWordsOfTheLedger(() => this.#log.drop(upTo, writtenBefore));
+  }
+
+  /** Waits for appends that are under way, and lets everybody go who waits for more. */
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    await this.#log.close();
+    this.#onClose();
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const done of this.#waiters) done();
+  }
+}
+
+function positioned(position: Position, bytes: Uint8Array): PositionedEntry {
+  return { position, entry: decodeEntry(bytes) };
+}

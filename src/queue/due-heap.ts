@@ -1,0 +1,52 @@
+/** Something that is due at a time; of two that are due at the same time the one with the lower order is first. */
+export interface Due {
+  readonly runAt: number;
+  readonly order: number;
+}
+
+/** A binary heap: the next due element on top. */
+export class DueHeap<T extends Due> {
+  readonly #elements: T[] = [];
+
+  get size(): number {
+    return this.#elements.length;
+  }
+
+  /** The next one, without taking it. */
+  get top(): T | undefined {
+    return this.#elements[0];
+  }
+
+  add(element: T): void {
+    const elements = this.#elements;
+    let at = elements.push(element) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >>> 1;
+      if (!isBefore(element, elements[parent])) break;
+      elements[at] = elements[parent];
+      at = parent;
+    }
+    elements[at] = element;
+  }
+
+  /** Takes the next one. */
+  take(): T | undefined {
+    const elements = this.#elements;
+    const top = elements[0];
+    const last = elements.pop();
+    if (last === undefined || elements.length === 0) return top;
+    let at = 0;
+    for (let child = 1; child < elements.length; child = 2 * at + 1) {
+      if (child + 1 < elements.length && isBefore(elements[child + 1], elements[child])) child++;
+      if (!isBefore(elements[child], last)) break;
+      elements[at] = elements[child];
+      at = child;
+    }
+    elements[at] = last;
+    return top;
+  }
+}
+
+function isBefore(a: Due, b: Due): boolean {
+  return a.runAt !== b.runAt ? a.runAt < b.runAt : a.order < b.order;
+}

@@ -1,0 +1,210 @@
+import { StorageUnavailableError } from '../storage/storage-errors.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
+import { JobJournal } from './job-journal.ts';
+import {
+  type DeadJob,
+  type Job,
+  type JobQueue,
+  QueueUnavailableError,
+  UnrecoverableJobError,
+} from './job-queue.ts';
+import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
+
+export interface FileJobQueueOptions {
+  readonly clock?: Clock;
+  /** Jobs that may wait, run or be delayed at a time; a million unless said. */
+  readonly maxJobs?: number;
+  /** Characters that their names, ids and payloads may have together; 128 million unless said. */
+  readonly maxCharacters?: number;
+}
+
+interface Consumer {
+  readonly handler: (job: Job) => Promise<void>;
+  readonly concurrency: number;
+  running: number;
+}
+
+const MAX_ERROR_CHARACTERS = 2_000;
+const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
+
+/** A job queue in a folder. Jobs run in this process; a crash lets those run again that were not done. */
+export class FileJobQueue implements JobQueue {
+  readonly #journal: JobJournal;
+  readonly #book: JobBook;
+  readonly #clock: Clock;
+  readonly #maxJobs: number;
+  readonly #maxCharacters: number;
+  readonly #consumers = new Map<string, Consumer>();
+  /** Ids that are being made durable for the first time. */
+  readonly #adding = new Map<string, Promise<void>>();
+  #running = 0;
+  #state: 'open' | 'draining' | 'closed' = 'open';
+  #onIdle = (): void => {};
+  #timer = { due: Number.POSITIVE_INFINITY, cancel: (): void => {} };
+
+  private constructor(journal: JobJournal, options: FileJobQueueOptions) {
+    this.#journal = journal;
+    this.#book = journal.book;
+    this.#clock = options.clock ?? systemClock;
+    this.#maxJobs = options.maxJobs ?? 1_000_000;
+    this.#maxCharacters = options.maxCharacters ?? 128_000_000;
+  }
+
+  /** @throws QueueUnavailableError; StorageCorruptError, which names file and byte */
+  static open(folder: string, options: FileJobQueueOptions = {}): Promise<FileJobQueue> {
+    return inWordsOfTheQueue(async () => new FileJobQueue(await JobJournal.open(folder), options));
+  }
+
+  add(jobs: readonly Job[]): Promise<void> {
+    return inWordsOfTheQueue(async () => {
+      if (this.#state === 'closed') throw new QueueUnavailableError('The job queue is closed.');
+      const underWay = jobs.map(({ id }) => this.#adding.get(id));
+      const fresh = this.#freshJobs(jobs);
+      this.#refuseOverflow(fresh);
+      await Promise.all([this.#write(fresh), ...underWay]);
+      this.#serve();
+    });
+  }
+
+  process(
+    name: string,
+    handler: (job: Job) => Promise<void>,
+    { concurrency }: { concurrency: number },
+  ): void {
+    if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
+    this.#consumers.set(name, { handler, concurrency, running: 0 });
+    this.#serve();
+  }
+
+  async pending(): Promise<number> {
+    this.#book.promote(this.#clock.now());
+    return this.#book.size - this.#book.delayed;
+  }
+
+  async delayed(): Promise<number> {
+    this.#book.promote(this.#clock.now());
+    return this.#book.delayed;
+  }
+
+  async deadJobs(limit: number): Promise<DeadJob[]> {
+    return this.#book.dead(limit);
+  }
+
+  redrive(ids: readonly string[] = this.#book.deadIds()): Promise<number> {
+    return inWordsOfTheQueue(async () => {
+      const possible = new Set(ids.filter((id) => this.#book.isDead(id) && !this.#book.has(id)));
+      if (possible.size === 0) return 0;
+      await this.#journal.write({ event: 'redriven', ids: [...possible], runAt: this.#clock.now() });
+      this.#serve();
+      return possible.size;
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#state !== 'open') return;
+    this.#state = 'draining';
+    this.#timer.cancel();
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => {
+        const cancel = this.#clock.after(graceMs, resolve);
+        this.#onIdle = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+    this.#state = 'closed';
+    await this.#journal.close();
+  }
+
+  #freshJobs(jobs: readonly Job[]): StoredJob[] {
+    const fresh = new Map<string, StoredJob>();
+    for (const { name, id, payload, runAt = this.#clock.now() } of jobs) {
+      if (this.#book.has(id) || this.#adding.has(id) || fresh.has(id)) continue;
+      fresh.set(id, { name, id, payload: JSON.stringify(payload ?? null), runAt, attempts: 0 });
+    }
+    return [...fresh.values()];
+  }
+
+  #refuseOverflow(jobs: readonly StoredJob[]): void {
+    const count = this.#book.size + this.#adding.size + jobs.length;
+    const characters = jobs.reduce((sum, job) => sum + job.payload.length + job.id.length, this.#book.bytes);
+    if (jobs.length > 0 && (count > this.#maxJobs || characters > this.#maxCharacters)) {
+      throw new QueueUnavailableError(`The job queue is full: ${this.#book.size} jobs wait.`);
+    }
+  }
+
+  async #write(jobs: readonly StoredJob[]): Promise<void> {
+    if (jobs.length === 0) return;
+    const written = this.#journal.write({ event: 'added', jobs });
+    for (const { id } of jobs) this.#adding.set(id, written);
+    try {
+      await written;
+    } finally {
+      for (const { id } of jobs) this.#adding.delete(id);
+    }
+  }
+
+  /** Starts whatever can be started, and sees to it that this is called again when the next job is due. */
+  #serve(): void {
+    if (this.#state !== 'open') return;
+    const now = this.#clock.now();
+    this.#book.promote(now);
+    for (const [name, consumer] of this.#consumers) {
+      while (consumer.running < consumer.concurrency) {
+        const job = this.#book.take(name);
+        if (job === undefined) break;
+        void this.#run(consumer, job);
+      }
+    }
+    const due = this.#book.nextDue ?? Number.POSITIVE_INFINITY;
+    if (due === this.#timer.due) return;
+    this.#timer.cancel();
+    const wait = Math.min(due - now, LONGEST_TIMER_MS);
+    const cancel = due === Number.POSITIVE_INFINITY ? () => {} : this.#clock.after(wait, () => this.#wake());
+    this.#timer = { due, cancel };
+  }
+
+  #wake(): void {
+    this.#timer = { due: Number.POSITIVE_INFINITY, cancel: () => {} };
+    this.#serve();
+  }
+
+  async #run(consumer: Consumer, job: LiveJob): Promise<void> {
+    consumer.running++;
+    this.#running++;
+    const event = await this.#attempt(consumer, job);
+    consumer.running--;
+    this.#running--;
+    if (this.#state === 'closed') return; // too late to be written down: the job will run again
+    this.#journal.note(event);
+    if (this.#running === 0) this.#onIdle();
+    this.#serve();
+  }
+
+  /** Runs the handler; answers what became of the job. */
+  async #attempt({ handler }: Consumer, { name, id, payload, attempts }: LiveJob): Promise<JobEvent> {
+    try {
+      await handler({ name, id, payload: JSON.parse(payload) });
+      return { event: 'done', id };
+    } catch (error) {
+      const now = this.#clock.now();
+      const failed = attempts + 1;
+      if (failed < MAX_ATTEMPTS && !(error instanceof UnrecoverableJobError)) {
+        return { event: 'failed', id, runAt: now + retryDelayMs(failed) };
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      return { event: 'buried', id, failedAt: now, error: message.slice(0, MAX_ERROR_CHARACTERS) };
+    }
+  }
+}
+
+async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StorageUnavailableError)) throw error;
+    throw new QueueUnavailableError(error.message, { cause: error });
+  }
+}

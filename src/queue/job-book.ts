@@ -1,0 +1,224 @@
+import { DueHeap } from './due-heap.ts';
+import { Fifo } from './fifo.ts';
+import type { DeadJob } from './job-queue.ts';
+
+/** A job as it is kept, in memory and in the journal. */
+export interface StoredJob {
+  readonly name: string;
+  readonly id: string;
+  /** JSON. */
+  readonly payload: string;
+  readonly runAt: number;
+  /** Failed attempts so far. */
+  readonly attempts: number;
+}
+
+export interface StoredDeadJob {
+  readonly job: StoredJob;
+  readonly failedAt: number;
+  readonly error: string;
+}
+
+/** Everything that can happen to jobs. The book is what results from these, in order. */
+export type JobEvent =
+  /** What comes next is the whole book; forget everything before it. */
+  | { readonly event: 'checkpoint' }
+  | { readonly event: 'added'; readonly jobs: readonly StoredJob[] }
+  | { readonly event: 'done'; readonly id: string }
+  | { readonly event: 'failed'; readonly id: string; readonly runAt: number }
+  | { readonly event: 'buried'; readonly id: string; readonly failedAt: number; readonly error: string }
+  | { readonly event: 'redriven'; readonly ids: readonly string[]; readonly runAt: number }
+  /** Only in checkpoints. */
+  | { readonly event: 'dead'; readonly jobs: readonly StoredDeadJob[] };
+
+/** A job that waits or runs. */
+export interface LiveJob extends StoredJob {
+  /** Jobs that are due at the same time run in this order. */
+  readonly order: number;
+}
+
+/** More buried jobs are not kept: the oldest are forgotten. */
+const MAX_DEAD_JOBS = 10_000;
+const CHECKPOINT_CHUNK = 500;
+
+/** Which jobs wait, run, are delayed or buried. Knows no clock, no disk and no handlers. */
+export class JobBook {
+  /** By id; a job stays in here until it is done or buried. */
+  readonly #live = new Map<string, LiveJob>();
+  readonly #ready = new Map<string, Fifo<LiveJob>>();
+  readonly #delayed = new DueHeap<LiveJob>();
+  readonly #dead = new Map<string, StoredDeadJob>();
+  #nextOrder = 1;
+  #bytes = 0;
+
+  /** Jobs that wait, run or are delayed. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  /** Characters of their names, ids and payloads. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get delayed(): number {
+    return this.#delayed.size;
+  }
+
+  /** When the next delayed job is due, ms since the epoch. */
+  get nextDue(): number | undefined {
+    return this.#delayed.top?.runAt;
+  }
+
+  has(id: string): boolean {
+    return this.#live.has(id);
+  }
+
+  isDead(id: string): boolean {
+    return this.#dead.has(id);
+  }
+
+  /** Newest first. */
+  dead(limit: number): DeadJob[] {
+    return [...this.#dead.values()]
+      .reverse()
+      .slice(0, limit)
+      .map(({ job, failedAt, error }) => ({
+        job: { name: job.name, id: job.id, payload: JSON.parse(job.payload) },
+        failedAt,
+        attempts: job.attempts,
+        error,
+      }));
+  }
+
+  deadIds(): string[] {
+    return [...this.#dead.keys()];
+  }
+
+  /** Delayed jobs that are due join those that wait. */
+  promote(now: number): void {
+    for (let top = this.#delayed.top; top !== undefined && top.runAt <= now; top = this.#delayed.top) {
+      this.#delayed.take();
+      this.#waiting(top.name).add(top);
+    }
+  }
+
+  /** The next job of this name; it stays live until an event says what became of it. */
+  take(name: string): LiveJob | undefined {
+    return this.#ready.get(name)?.take();
+  }
+
+  apply(event: JobEvent): void {
+    switch (event.event) {
+      case 'checkpoint':
+        this.#clear();
+        break;
+      case 'added':
+        for (const job of event.jobs) this.#add(job);
+        break;
+      case 'done':
+        this.#remove(event.id);
+        break;
+      case 'failed':
+        this.#fail(event.id, event.runAt);
+        break;
+      case 'buried':
+        this.#bury(event.id, event.failedAt, event.error);
+        break;
+      case 'redriven':
+        for (const id of event.ids) this.#revive(id, event.runAt);
+        break;
+      case 'dead':
+        for (const dead of event.jobs) this.#dead.set(dead.job.id, dead);
+        break;
+    }
+  }
+
+  /** The same jobs in a book of their own, without what replaying a journal left behind in this one. */
+  copy(): JobBook {
+    const copy = new JobBook();
+    for (const event of this.checkpoint()) copy.apply(event);
+    return copy;
+  }
+
+  /** The whole book as events. */
+  *checkpoint(): Generator<JobEvent> {
+    yield { event: 'checkpoint' };
+    for (const jobs of chunks(this.#live.values())) {
+      yield { event: 'added', jobs: jobs.map(({ order: _, ...job }) => job) };
+    }
+    for (const jobs of chunks(this.#dead.values())) yield { event: 'dead', jobs };
+  }
+
+  #add(job: StoredJob): void {
+    if (this.#live.has(job.id)) return;
+    const live = { ...job, order: this.#nextOrder++ };
+    this.#live.set(job.id, live);
+    this.#bytes += sizeOf(job);
+    this.#delayed.add(live);
+  }
+
+  #remove(id: string): LiveJob | undefined {
+    const job = this.#live.get(id);
+    if (job === undefined) return undefined;
+    this.#live.delete(id);
+    this.#bytes -= sizeOf(job);
+    return job;
+  }
+
+  #fail(id: string, runAt: number): void {
+    const job = this.#remove(id);
+    if (job !== undefined) this.#add({ ...job, attempts: job.attempts + 1, runAt });
+  }
+
+  #bury(id: string, failedAt: number, error: string): void {
+    const job = this.#remove(id);
+    if (job === undefined) return;
+    const { order: _, ...stored } = job;
+    this.#dead.delete(id);
+    this.#dead.set(id, { job: { ...stored, attempts: job.attempts + 1 }, failedAt, error });
+    for (const oldest of this.#dead.keys()) {
+      if (this.#dead.size <= MAX_DEAD_JOBS) break;
+      this.#dead.delete(oldest);
+    }
+  }
+
+  #revive(id: string, runAt: number): void {
+    const dead = this.#dead.get(id);
+    if (dead === undefined || this.#live.has(id)) return;
+    this.#dead.delete(id);
+    this.#add({ ...dead.job, attempts: 0, runAt });
+  }
+
+  #waiting(name: string): Fifo<LiveJob> {
+    let fifo = this.#ready.get(name);
+    if (fifo === undefined) {
+      fifo = new Fifo();
+      this.#ready.set(name, fifo);
+    }
+    return fifo;
+  }
+
+  #clear(): void {
+    this.#live.clear();
+    this.#ready.clear();
+    this.#dead.clear();
+    while (this.#delayed.take() !== undefined);
+    this.#bytes = 0;
+  }
+}
+
+function sizeOf({ name, id, payload }: StoredJob): number {
+  return name.length + id.length + payload.length;
+}
+
+function* chunks<T>(elements: Iterable<T>): Generator<T[]> {
+  let chunk: T[] = [];
+  for (const element of elements) {
+    chunk.push(element);
+    if (chunk.length < CHECKPOINT_CHUNK) continue;
+    yield chunk;
+    chunk = [];
+  }
+  if (chunk.length > 0) yield chunk;
+}

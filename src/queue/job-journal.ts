@@ -1,0 +1,112 @@
+import { SegmentLog } from '../storage/segment-log.ts';
+import { JobBook, type JobEvent } from './job-book.ts';
+
+/** Below this size the journal is not worth being rewritten. */
+const SMALL_BYTES = 8 * 1024 * 1024;
+/** A journal that has grown to so many times what its last checkpoint left is rewritten. */
+const GROWTH = 3;
+const BATCH = 10_000;
+
+interface Waiting {
+  readonly event: JobEvent;
+  readonly bytes: Buffer;
+  /** Absent: nobody waits for it, but it must not get lost either. */
+  readonly writer?: { resolve(): void; reject(error: unknown): void };
+}
+
+/**
+ * Keeps a book of jobs on disk: a log of everything that happened to them, replayed when it is opened and
+ * replaced by a checkpoint when it has grown. One batch is under way at a time, so events get there in order.
+ */
+export class JobJournal {
+  readonly book: JobBook;
+  readonly #log: SegmentLog;
+  #waiting: Waiting[] = [];
+  #flushing: Promise<void> | null = null;
+  #checkpointAt = SMALL_BYTES;
+
+  private constructor(log: SegmentLog, book: JobBook) {
+    this.#log = log;
+    this.book = book;
+  }
+
+  /** @throws StorageCorruptError, StorageUnavailableError */
+  static async open(folder: string): Promise<JobJournal> {
+    const log = await SegmentLog.open(folder);
+    const replayed = new JobBook();
+    for (let after = log.first - 1; after < log.last; ) {
+      for (const { sequence, bytes } of await log.read(after, BATCH)) {
+        replayed.apply(JSON.parse(Buffer.from(bytes).toString()));
+        after = sequence;
+      }
+    }
+    return new JobJournal(log, replayed.copy());
+  }
+
+  /** Makes an event durable, then applies it. @throws StorageUnavailableError when it did not happen. */
+  write(event: JobEvent): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#add({ event, bytes: encode(event), writer: { resolve, reject } });
+    });
+  }
+
+  /** Applies an event now, and writes it down as soon as that can be done. */
+  note(event: JobEvent): void {
+    this.book.apply(event);
+    this.#add({ event, bytes: encode(event) });
+  }
+
+  /** Writes down what was noted, as far as the disk lets it. */
+  async close(): Promise<void> {
+    await this.#flushing;
+    if (this.#waiting.length > 0) await this.#flush();
+    await this.#log.close();
+  }
+
+  #add(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    this.#flushing ??= this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    // Notes that could not be written stay; they go along with whatever comes next, and are not tried by themselves.
+    for (let failed = false; failed ? this.#hasWriter() : this.#waiting.length > 0; ) {
+      if (this.#log.bytes > this.#checkpointAt) await this.#checkpoint();
+      const batch = this.#waiting.splice(0, BATCH);
+      try {
+        await this.#log.append(batch.map(({ bytes }) => bytes));
+        failed = false;
+        for (const { event, writer } of batch) {
+          if (writer === undefined) continue;
+          this.book.apply(event);
+          writer.resolve();
+        }
+      } catch (error) {
+        failed = true;
+        this.#waiting.unshift(...batch.filter(({ writer }) => writer === undefined));
+        for (const { writer } of batch) writer?.reject(error);
+      }
+    }
+    this.#flushing = null;
+  }
+
+  #hasWriter(): boolean {
+    return this.#waiting.some(({ writer }) => writer !== undefined);
+  }
+
+  /** Starts a new segment with the whole book and deletes the others. A failure costs nothing but space. */
+  async #checkpoint(): Promise<void> {
+    try {
+      const records = [...this.book.checkpoint()].map(encode);
+      const { last } = await this.#log.append(records, { startSegment: true });
+      await this.#log.drop(last - records.length);
+      this.#checkpointAt = Math.max(SMALL_BYTES, GROWTH * this.#log.bytes);
+    } catch {
+      this.#checkpointAt = this.#log.bytes + SMALL_BYTES;
+    }
+  }
+}
+
+function encode(event: JobEvent): Buffer {
+  return Buffer.from(JSON.stringify(event));
+}

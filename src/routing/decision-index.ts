@@ -1,0 +1,91 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { writeFileDurably } from '../storage/durable-file.ts';
+import { KeyIndex } from '../storage/key-index.ts';
+import { packDocument, unpackDocument } from '../storage/packed-document.ts';
+
+/** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
+const INDEX_TAG = 5;
+
+/** What is known in memory about one segment of a decision log. */
+export interface IndexedSegment {
+  readonly first: number;
+  readonly keys: KeyIndex;
+  /** Newest time of a record, ms since the epoch: when this has expired, everything has. */
+  newestAt: number;
+}
+
+/**
+ * Finds the records of a decision by its id: one table per segment, so that expiry forgets a segment with its
+ * table. The table of a full segment is stored beside it; it saves reading the segment at the next start.
+ */
+export class DecisionIndex {
+  readonly #folder: string;
+  /** Oldest first. */
+  readonly #segments: IndexedSegment[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  get oldest(): IndexedSegment | undefined {
+    return this.#segments[0];
+  }
+
+  get newest(): IndexedSegment | undefined {
+    return this.#segments.at(-1);
+  }
+
+  add(segment: number, id: string, offset: number, at: number): void {
+    let indexed = this.newest;
+    if (indexed?.first !== segment) {
+      indexed = { first: segment, keys: new KeyIndex(), newestAt: at };
+      this.#segments.push(indexed);
+    }
+    indexed.keys.add(id, offset);
+    indexed.newestAt = Math.max(indexed.newestAt, at);
+  }
+
+  /** Where records with this id may lie, newest first. */
+  *find(id: string): Generator<{ readonly segment: number; readonly offset: number }> {
+    for (let i = this.#segments.length - 1; i >= 0; i--) {
+      const { first, keys } = this.#segments[i];
+      for (const offset of keys.find(id)) yield { segment: first, offset };
+    }
+  }
+
+  /** Forgets the segments before this one, also on disk. */
+  async dropBefore(first: number): Promise<void> {
+    while (this.#segments.length > 0 && this.#segments[0].first < first) {
+      const dropped = this.#segments.shift()!;
+      await rm(this.#file(dropped.first), { force: true });
+    }
+  }
+
+  /** Stores the table of a segment to which nothing is added any more. @param records how many it has */
+  async store({ first, keys, newestAt }: IndexedSegment, records: number): Promise<void> {
+    if (keys.size !== records) return;
+    const { hashes, offsets } = keys.table;
+    const document = packDocument(INDEX_TAG, { newestAt, records }, [hashes, offsets]);
+    const checksum = Buffer.alloc(4);
+    checksum.writeUInt32LE(crc32(document));
+    await writeFileDurably(this.#file(first), Buffer.concat([checksum, document]));
+  }
+
+  /** Takes up a stored table; false if there is none that fits, and the segment has to be read. */
+  async load(first: number, records: number): Promise<boolean> {
+    const bytes = await readFile(this.#file(first)).catch(() => Buffer.alloc(0));
+    if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return false;
+    const { json, arrays } = unpackDocument(INDEX_TAG, bytes.subarray(4));
+    const stored = json as { newestAt: number; records: number };
+    if (stored.records !== records) return false;
+    const [hashes, offsets] = arrays as Uint32Array[];
+    this.#segments.push({ first, keys: new KeyIndex(hashes, offsets), newestAt: stored.newestAt });
+    return true;
+  }
+
+  #file(first: number): string {
+    return join(this.#folder, `${String(first).padStart(16, '0')}.keys`);
+  }
+}

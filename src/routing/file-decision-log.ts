@@ -1,0 +1,211 @@
+import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
+import type { LogRecord } from '../storage/segment-reader.ts';
+import { StorageTrimmedError, StorageUnavailableError } from '../storage/storage-errors.ts';
+import type { Decision } from './decision.ts';
+import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
+import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
+import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+
+export interface FileDecisionLogOptions extends SegmentLogOptions {
+  /** Decisions expire this long after they were made; ms. */
+  readonly retainMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** An activation is a record of its own, after that of its decision. */
+const ACTIVATION_TAG = 4;
+/** Decisions are deleted in so many slices of the time for which they are kept. */
+const SLICES = 16;
+const READ_BATCH = 256;
+
+/** The decisions of one catalog in a folder. Expired ones are deleted segment by segment. */
+export class FileDecisionLog implements DecisionLog {
+  readonly #log: SegmentLog;
+  readonly #index: DecisionIndex;
+  readonly #options: FileDecisionLogOptions;
+  readonly #activating = new Map<string, Promise<boolean>>();
+  #sliceStart: number;
+  /** Storing a table and deleting what expired go on beside the appends. */
+  #upkeep: Promise<void> = Promise.resolve();
+
+  private constructor(log: SegmentLog, index: DecisionIndex, options: FileDecisionLogOptions) {
+    this.#log = log;
+    this.#index = index;
+    this.#options = options;
+    this.#sliceStart = options.now();
+  }
+
+  /** @throws DecisionLogUnavailableError; StorageCorruptError, which names file and byte */
+  static open(folder: string, options: FileDecisionLogOptions): Promise<FileDecisionLog> {
+    return inWordsOfTheDecisionLog(async () => {
+      const log = await SegmentLog.open(folder, options);
+      const index = new DecisionIndex(folder);
+      const opened = new FileDecisionLog(log, index, options);
+      await opened.#buildIndex();
+      await opened.expire();
+      return opened;
+    });
+  }
+
+  append(decision: Decision): Promise<void> {
+    return inWordsOfTheDecisionLog(() =>
+      this.#append(decision.id, decision.at, encodeDecision(decision), this.#sliceIsOver()),
+    );
+  }
+
+  get(id: string): Promise<Decision | null> {
+    return inWordsOfTheDecisionLog(() => this.#find(id));
+  }
+
+  async activate(id: string, at: number): Promise<boolean> {
+    const earlier = this.#activating.get(id);
+    if (earlier !== undefined) return earlier;
+    const activation = inWordsOfTheDecisionLog(() => this.#activate(id, at));
+    this.#activating.set(id, activation);
+    try {
+      return await activation;
+    } finally {
+      this.#activating.delete(id);
+    }
+  }
+
+  async *read(): AsyncGenerator<Decision> {
+    const end = this.#log.last;
+    let after = this.#log.first - 1;
+    while (after < end) {
+      for (const record of await this.#readSome(after)) {
+        after = record.sequence;
+        if (documentTag(record.bytes) !== DECISION_TAG) continue;
+        const decision = decodeDecision(record.bytes);
+        if (this.#isExpired(decision.at)) continue;
+        yield this.#mayBeActivated(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
+      }
+      after = Math.max(after, this.#log.first - 1);
+    }
+  }
+
+  /** Deletes segments in which everything has expired. Happens by itself as long as decisions are made. */
+  async expire(): Promise<void> {
+    for (let oldest = this.#index.oldest; oldest !== undefined; oldest = this.#index.oldest) {
+      if (!this.#isExpired(oldest.newestAt)) return;
+      if (this.#log.segments.length === 1) await this.#log.append([], { startSegment: true });
+      const next = this.#log.segments[1];
+      await this.#log.drop(next - 1);
+      await this.#index.dropBefore(next);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#log.close();
+    await this.#upkeep;
+  }
+
+  async #append(id: string, at: number, bytes: Uint8Array, startSegment: boolean): Promise<void> {
+    const placed = await this.#log.append([bytes], { startSegment });
+    const before = this.#index.newest;
+    this.#index.add(placed.segment, id, placed.offset, at);
+    if (before !== undefined && before.first !== placed.segment) this.#keepUp(before, placed.segment);
+  }
+
+  /** A segment is full. Failing costs nothing but time at the next start, or is tried again with the next one. */
+  #keepUp(full: IndexedSegment, next: number): void {
+    this.#upkeep = this.#upkeep
+      .then(() => this.#index.store(full, next - full.first))
+      .then(() => this.expire())
+      .catch(() => {});
+  }
+
+  async #find(id: string): Promise<Decision | null> {
+    let activatedAt: number | null = null;
+    for (const { segment, offset } of this.#index.find(id)) {
+      const bytes = await this.#readAt(segment, offset);
+      if (bytes === null) return null;
+      if (documentTag(bytes) === ACTIVATION_TAG) {
+        const activation = unpackDocument(ACTIVATION_TAG, bytes).json as { id: string; at: number };
+        if (activation.id === id) activatedAt = activation.at;
+        continue;
+      }
+      const decision = decodeDecision(bytes);
+      if (decision.id !== id) continue;
+      if (this.#isExpired(decision.at)) return null;
+      return { ...decision, activatedAt: decision.activatedAt ?? activatedAt };
+    }
+    return null;
+  }
+
+  async #activate(id: string, at: number): Promise<boolean> {
+    const decision = await this.#find(id);
+    if (decision === null) return false;
+    if (decision.activatedAt === null) {
+      await this.#append(id, at, packDocument(ACTIVATION_TAG, { id, at }, []), false);
+    }
+    return true;
+  }
+
+  /** Null when it has been deleted in the meantime. */
+  async #readAt(segment: number, offset: number): Promise<Uint8Array | null> {
+    try {
+      return await this.#log.readAt(segment, offset);
+    } catch (error) {
+      if (error instanceof StorageTrimmedError) return null;
+      throw error;
+    }
+  }
+
+  async #readSome(after: number): Promise<LogRecord[]> {
+    try {
+      return await this.#log.read(after, READ_BATCH);
+    } catch (error) {
+      if (error instanceof StorageTrimmedError) return [];
+      throw error;
+    }
+  }
+
+  #mayBeActivated({ id, activatedAt }: Decision): boolean {
+    return activatedAt === null && [...this.#index.find(id)].length > 1;
+  }
+
+  #isExpired(at: number): boolean {
+    return at + this.#options.retainMs <= this.#options.now();
+  }
+
+  #sliceIsOver(): boolean {
+    const now = this.#options.now();
+    if (now - this.#sliceStart < this.#options.retainMs / SLICES) return false;
+    this.#sliceStart = now;
+    return true;
+  }
+
+  async #buildIndex(): Promise<void> {
+    const firsts = this.#log.segments;
+    for (const [i, first] of firsts.entries()) {
+      const end = i + 1 < firsts.length ? firsts[i + 1] - 1 : this.#log.last;
+      const isFull = i + 1 < firsts.length;
+      if (isFull && (await this.#index.load(first, end - first + 1))) continue;
+      for (let after = first - 1; after < end; ) {
+        for (const record of await this.#log.read(after, READ_BATCH)) {
+          this.#addToIndex(record);
+          after = record.sequence;
+        }
+      }
+    }
+  }
+
+  #addToIndex({ segment, offset, bytes }: LogRecord): void {
+    const isActivation = documentTag(bytes) === ACTIVATION_TAG;
+    const { json } = unpackDocument(isActivation ? ACTIVATION_TAG : DECISION_TAG, bytes);
+    const { id, at } = json as { id: string; at: number };
+    this.#index.add(segment, id, offset, at);
+  }
+}
+
+async function inWordsOfTheDecisionLog<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof StorageUnavailableError)) throw error;
+    throw new DecisionLogUnavailableError(error.message, { cause: error });
+  }
+}

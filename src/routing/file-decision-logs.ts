@@ -1,0 +1,46 @@
+import { join } from 'node:path';
+import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
+import type { DecisionLogs } from './decision-log.ts';
+import { FileDecisionLog, type FileDecisionLogOptions } from './file-decision-log.ts';
+
+/** The decision logs in a data folder: `catalogs/<catalog>/decisions`. */
+export class FileDecisionLogs implements DecisionLogs {
+  readonly #dataDir: string;
+  readonly #options: FileDecisionLogOptions;
+  readonly #open = new Map<string, Promise<FileDecisionLog>>();
+
+  constructor(dataDir: string, options: FileDecisionLogOptions) {
+    this.#dataDir = dataDir;
+    this.#options = options;
+  }
+
+  open(catalog: string): Promise<FileDecisionLog> {
+    const open = this.#open.get(catalog);
+    if (open !== undefined) return open;
+    const opening = FileDecisionLog.open(this.#folder(catalog), this.#options);
+    this.#open.set(catalog, opening);
+    opening.catch(() => this.#open.delete(catalog)); // the next caller tries again
+    return opening;
+  }
+
+  async remove(catalog: string): Promise<void> {
+    const open = this.#open.get(catalog);
+    this.#open.delete(catalog);
+    await (await open)?.close();
+    await removeFolder(this.#folder(catalog));
+  }
+
+  /** Deletes what has expired, also in catalogs that make no decisions. */
+  async expire(): Promise<void> {
+    for (const open of this.#open.values()) await (await open).expire();
+  }
+
+  async close(): Promise<void> {
+    for (const open of this.#open.values()) await (await open).close();
+    this.#open.clear();
+  }
+
+  #folder(catalog: string): string {
+    return join(catalogFolder(this.#dataDir, catalog), 'decisions');
+  }
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path';
+import { currentProcess, type ProcessIdentity } from '../storage/process-identity.ts';
+import { type HeldLock, newestGeneration, takeLock } from '../storage/process-lock.ts';
+import type { Lease, Leases } from './snapshot-store.ts';
+
+/**
+ * Leases as lock files in a data folder, under `leases`. A holder that died loses its lease at once, one on
+ * another machine after 15 s of silence.
+ */
+export class FileLeases implements Leases {
+  readonly #folder: string;
+  readonly #holder: ProcessIdentity;
+  readonly #held = new Set<HeldLock>();
+
+  constructor(dataDir: string, holder: ProcessIdentity = currentProcess()) {
+    this.#folder = leasesFolder(dataDir);
+    this.#holder = holder;
+  }
+
+  async acquire(name: string): Promise<Lease | null> {
+    const lock = await takeLock(this.#folder, name, this.#holder);
+    if (!lock.held) return null;
+    this.#held.add(lock);
+    return {
+      fence: lock.generation,
+      lost: lock.lost,
+      release: async () => {
+        this.#held.delete(lock);
+        await lock.release();
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    for (const lock of this.#held) await lock.release();
+    this.#held.clear();
+  }
+}
+
+/** Fence of the newest lease of this name in a data folder, whoever holds it; 0 if there never was one. */
+export function newestFence(dataDir: string, name: string): Promise<number> {
+  return newestGeneration(leasesFolder(dataDir), name);
+}
+
+function leasesFolder(dataDir: string): string {
+  return join(dataDir, 'leases');
+}

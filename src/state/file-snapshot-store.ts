@@ -1,0 +1,117 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Position } from '../ledger/entry.ts';
+import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
+import { createFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
+import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import { newestFence } from './file-leases.ts';
+import {
+  type SnapshotStore,
+  type SnapshotStores,
+  StaleFenceError,
+  type StoredSnapshot,
+  snapshotLease,
+} from './snapshot-store.ts';
+
+/** The snapshots in a data folder: `catalogs/<catalog>/snapshots/<position>.snapshot`. */
+export class FileSnapshotStores implements SnapshotStores {
+  readonly #dataDir: string;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  async open(catalog: string): Promise<FileSnapshotStore> {
+    const folder = join(catalogFolder(this.#dataDir, catalog), FOLDER);
+    await createFolder(folder);
+    return new FileSnapshotStore(folder, () => newestFence(this.#dataDir, snapshotLease(catalog)));
+  }
+
+  async remove(catalog: string): Promise<void> {
+    await removeFolder(join(catalogFolder(this.#dataDir, catalog), FOLDER));
+  }
+}
+
+/** Snapshots as files of a folder. One is there whole or not at all. */
+export class FileSnapshotStore implements SnapshotStore {
+  readonly #folder: string;
+  readonly #newestFence: () => Promise<number>;
+  /** One `put` after the other. */
+  #putting: Promise<void> = Promise.resolve();
+
+  constructor(folder: string, newestFence: () => Promise<number>) {
+    this.#folder = folder;
+    this.#newestFence = newestFence;
+  }
+
+  /** @throws StaleFenceError; StorageUnavailableError when the disk is full or away. */
+  put(snapshot: StoredSnapshot, fence: number, keep: number): Promise<void> {
+    const put = this.#putting.then(() => this.#put(snapshot, fence, keep));
+    this.#putting = put.catch(() => {});
+    return put;
+  }
+
+  async list(): Promise<Position[]> {
+    const names = await readdir(this.#folder);
+    return names
+      .map((name) => NAME.exec(name)?.[1])
+      .filter((digits) => digits !== undefined)
+      .map(Number)
+      .sort((a, b) => b - a);
+  }
+
+  async get(position: Position): Promise<StoredSnapshot | null> {
+    try {
+      return { position, bytes: await readFile(this.#file(position)) };
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes snapshots of positions that the ledger does not have. Needed after a damaged ledger was cut off: its
+   * next entries take the same positions again, and must not be mistaken for what those snapshots hold.
+   */
+  async discardAfter(position: Position): Promise<void> {
+    for (const stored of await this.list()) {
+      if (stored > position) await rm(this.#file(stored), { force: true });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#putting;
+  }
+
+  async #put({ position, bytes }: StoredSnapshot, fence: number, keep: number): Promise<void> {
+    await this.#refuseStale(fence);
+    try {
+      await writeFileDurably(this.#file(position), bytes, () => this.#refuseStale(fence));
+    } catch (error) {
+      if (error instanceof StaleFenceError) throw error;
+      throw unavailable(error, `Snapshot ${position} cannot be stored in "${this.#folder}"`);
+    }
+    await this.#tidy(keep);
+  }
+
+  async #refuseStale(fence: number): Promise<void> {
+    const newest = await this.#newestFence();
+    if (fence < newest) {
+      throw new StaleFenceError(`Lease ${fence} has been succeeded by lease ${newest}; nothing was written.`);
+    }
+  }
+
+  async #tidy(keep: number): Promise<void> {
+    for (const position of (await this.list()).slice(keep)) await rm(this.#file(position), { force: true });
+    for (const name of await readdir(this.#folder)) {
+      if (name.endsWith(UNFINISHED)) await rm(join(this.#folder, name), { force: true });
+    }
+  }
+
+  #file(position: Position): string {
+    return join(this.#folder, `${String(position).padStart(16, '0')}.snapshot`);
+  }
+}
+
+const FOLDER = 'snapshots';
+const NAME = /^(\d{16})\.snapshot$/;

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+
+/** Suffix of files that were being written when the process ended; they may be deleted at any time. */
+export const UNFINISHED = '.unfinished';
+
+/** Makes names that were created, renamed or removed in this folder durable. */
+export async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Creates a folder and its parents, so that they are still there after a power failure. */
+export async function createFolder(folder: string): Promise<void> {
+  const topmost = await mkdir(folder, { recursive: true });
+  if (topmost === undefined) return;
+  const stop = dirname(resolve(topmost));
+  for (let created = resolve(folder); created !== stop; created = dirname(created)) {
+    await syncFolder(dirname(created));
+  }
+}
+
+/** Writes a file that holds either its old content or the new one, whatever happens. */
+export async function writeFileDurably(
+  file: string,
+  bytes: Uint8Array,
+  beforeRename: () => Promise<void> = async () => {},
+): Promise<void> {
+  const unfinished = `${file}.${randomUUID()}${UNFINISHED}`;
+  try {
+    await writeNewFile(unfinished, bytes);
+    await beforeRename();
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(file));
+}
+
+/** Creates a file with this content and syncs it. @throws EEXIST */
+export async function writeNewFile(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, 'wx');
+  try {
+    await writeFully(handle, bytes, 0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A write may be cut short when the disk fills up; the next one then says why. */
+export async function writeFully(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done);
+    done += bytesWritten;
+  }
+}
+
+/** Reads `length` bytes, fewer at the end of the file. */
+export async function readFully(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  let done = 0;
+  while (done < length) {
+    const { bytesRead } = await handle.read(buffer, done, length - done, position + done);
+    if (bytesRead === 0) return buffer.subarray(0, done);
+    done += bytesRead;
+  }
+  return buffer;
+}

@@ -1,0 +1,119 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { groupBytes, MAX_GROUP_RECORDS, MAX_RECORD_BYTES } from './record-format.ts';
+import { StorageUnavailableError } from './storage-errors.ts';
+
+export interface WriteOptions {
+  /** Begin a new segment with this batch. */
+  readonly startSegment?: boolean;
+}
+
+/** Where an appended batch lies. */
+export interface Appended {
+  /** Sequence number of its last record. */
+  readonly last: number;
+  /** First sequence number of its segment. */
+  readonly segment: number;
+  /** Byte at which its first record starts. */
+  readonly offset: number;
+}
+
+/** Where a group lies. */
+export interface CommittedGroup {
+  readonly first: number;
+  readonly segment: number;
+  readonly offset: number;
+}
+
+/** Makes one group durable; keeps nothing of it when it throws. */
+export type CommitGroup = (records: readonly Uint8Array[], startSegment: boolean) => Promise<CommittedGroup>;
+
+interface Batch {
+  readonly records: readonly Uint8Array[];
+  readonly bytes: number;
+  readonly startSegment: boolean;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Enough to make the cost of a sync small; more would only delay the first of them. */
+const GROUP_BYTES = 4 * 1024 * 1024;
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Collects batches while the disk is busy and hands them on as groups, in order, one group at a time. */
+export class GroupCommit {
+  readonly #commitGroup: CommitGroup;
+  #waiting: Batch[] = [];
+  #waitingBytes = 0;
+  #running: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(commitGroup: CommitGroup) {
+    this.#commitGroup = commitGroup;
+  }
+
+  /** Resolves once the batch is durable. @throws StorageUnavailableError when it was not kept. */
+  add(records: readonly Uint8Array[], options: WriteOptions): Promise<Appended> {
+    return new Promise((resolve, reject) => {
+      const bytes = groupBytes(records);
+      this.#refuse(records, bytes);
+      this.#waiting.push({ records, bytes, startSegment: options.startSegment ?? false, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#running ??= this.#run();
+    });
+  }
+
+  /** Refuses further batches and waits for those that are under way. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#running;
+  }
+
+  #refuse(records: readonly Uint8Array[], bytes: number): void {
+    if (this.#closed) throw new StorageUnavailableError('The log is closed.');
+    if (records.length > MAX_GROUP_RECORDS) {
+      throw new RangeError(`A batch has at most ${MAX_GROUP_RECORDS} records, not ${records.length}.`);
+    }
+    if (records.some(({ length }) => length > MAX_RECORD_BYTES)) {
+      throw new RangeError(`A record has at most ${MAX_RECORD_BYTES} bytes.`);
+    }
+    if (this.#waiting.length > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+      throw new StorageUnavailableError('The disk does not keep up: too much is waiting to be written.');
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn(); // whoever was released by the last group can join this one
+      const group = this.#take();
+      try {
+        const records = group.length === 1 ? group[0].records : group.flatMap((batch) => batch.records);
+        const placed = await this.#commitGroup(records, group[0].startSegment);
+        let last = placed.first - 1;
+        let offset = placed.offset;
+        for (const batch of group) {
+          last += batch.records.length;
+          batch.resolve({ last, segment: placed.segment, offset });
+          offset += batch.bytes;
+        }
+      } catch (error) {
+        for (const batch of group) batch.reject(error);
+      }
+    }
+    this.#running = null;
+  }
+
+  #take(): Batch[] {
+    let count = 0;
+    let records = 0;
+    let bytes = 0;
+    for (const batch of this.#waiting) {
+      const full = records + batch.records.length > MAX_GROUP_RECORDS || bytes + batch.bytes > GROUP_BYTES;
+      if (count > 0 && (full || batch.startSegment)) break;
+      count++;
+      records += batch.records.length;
+      bytes += batch.bytes;
+    }
+    this.#waitingBytes -= bytes;
+    return this.#waiting.splice(0, count);
+  }
+}

@@ -1,0 +1,109 @@
+import { open, rename } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { readFully, syncFolder, writeFileDurably } from './durable-file.ts';
+import { endGroupHere, FILE_HEADER } from './record-format.ts';
+import { listSegments, Segment } from './segment.ts';
+import { readRecords } from './segment-reader.ts';
+import { recoverSegment } from './segment-recovery.ts';
+import { SegmentScan } from './segment-scan.ts';
+import { StorageCorruptError } from './storage-errors.ts';
+
+/** What was done to a log, for the person who asked for it. */
+export interface Truncation {
+  /** Sequence number of the newest record that was kept. */
+  readonly last: number;
+  readonly cutBytes: number;
+  /** The cut bytes and the later segments are not deleted, but put aside under these names. */
+  readonly setAside: readonly string[];
+}
+
+/**
+ * Gives up everything in a log from this byte of this segment file on. The log must not be open.
+ * @throws RangeError when no record ends at this byte.
+ */
+export async function truncateLog(file: string, offset: number): Promise<Truncation> {
+  const folder = dirname(file);
+  const segment = new Segment(folder, Number.parseInt(basename(file), 10));
+  if (basename(segment.file) !== basename(file)) throw new RangeError(`"${file}" is not a segment of a log.`);
+  const content = await readWhole(file);
+  const kept = await keepUntil(segment, content, offset);
+
+  const setAside = [];
+  if (offset < content.length) {
+    setAside.push(`${file}.cut-at-${offset}`);
+    await writeFileDurably(setAside[0], content.subarray(offset));
+  }
+  const later = (await listSegments(folder)).filter((first) => first > segment.first);
+  for (const first of later.reverse()) {
+    const { file: laterFile } = new Segment(folder, first);
+    setAside.push(`${laterFile}.cut`);
+    await rename(laterFile, `${laterFile}.cut`);
+  }
+  await syncFolder(folder);
+  await writeFileDurably(file, kept.bytes);
+  return { last: kept.last, cutBytes: content.length - offset, setAside };
+}
+
+/** Reads a whole log, also its older segments, which opening does not look at. Changes nothing. */
+export async function checkLog(
+  folder: string,
+): Promise<{ last: number; damage: StorageCorruptError | null }> {
+  const segments = (await listSegments(folder)).map((first) => new Segment(folder, first));
+  const newest = segments.at(-1);
+  if (newest === undefined) return { last: 0, damage: null };
+  let last = segments[0].first - 1;
+  try {
+    while (last < newest.first - 1) {
+      const records = await readRecords(segments, { after: last, upTo: newest.first - 1, limit: 10_000 });
+      last += records.length;
+    }
+    const handle = await open(newest.file, 'r');
+    const { next } = await recoverSegment(handle, newest).finally(() => handle.close());
+    return { last: next - 1, damage: null };
+  } catch (error) {
+    if (error instanceof StorageCorruptError) return { last, damage: error };
+    throw error;
+  }
+}
+
+async function readWhole(file: string): Promise<Buffer> {
+  const handle = await open(file, 'r');
+  try {
+    return await readFully(handle, 0, (await handle.stat()).size);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The content up to `offset`, its last record marked as the end of its group. */
+async function keepUntil(segment: Segment, content: Buffer, offset: number) {
+  const bytes = Buffer.from(content.subarray(0, Math.max(offset, FILE_HEADER.length)));
+  if (offset <= FILE_HEADER.length) {
+    if (offset !== 0 && offset !== FILE_HEADER.length)
+      throw noRecordEnds(segment.file, offset, FILE_HEADER.length);
+    return { bytes: FILE_HEADER, last: segment.first - 1 };
+  }
+  const handle = await open(segment.file, 'r');
+  try {
+    const scan = new SegmentScan(handle, FILE_HEADER.length, offset);
+    let last = segment.first - 1;
+    let lastStart = FILE_HEADER.length;
+    while (await scan.fill()) {
+      for (let record = scan.next(); record !== null; record = scan.next()) {
+        last = record.sequence;
+        lastStart = record.offset;
+      }
+    }
+    if (scan.offset !== offset) throw noRecordEnds(segment.file, offset, scan.offset);
+    endGroupHere(bytes.subarray(lastStart));
+    return { bytes, last };
+  } finally {
+    await handle.close();
+  }
+}
+
+function noRecordEnds(file: string, offset: number, nearest: number): RangeError {
+  return new RangeError(
+    `No record of "${file}" ends at byte ${offset}; the nearest one before it ends at byte ${nearest}.`,
+  );
+}

@@ -1,0 +1,177 @@
+import { rm, stat } from 'node:fs/promises';
+import { createFolder, syncFolder } from './durable-file.ts';
+import { type Appended, type CommittedGroup, GroupCommit, type WriteOptions } from './group-commit.ts';
+import { encodeGroup, FILE_HEADER, groupBytes } from './record-format.ts';
+import { listSegments, Segment } from './segment.ts';
+import { type LogRecord, readRecordAt, readRecords } from './segment-reader.ts';
+import { SegmentWriter } from './segment-writer.ts';
+import { StorageTrimmedError, unavailable } from './storage-errors.ts';
+
+export interface SegmentLogOptions {
+  /** A new segment starts when this one would grow beyond it; 64 MB unless said, at most 2 GB. */
+  readonly segmentBytes?: number;
+}
+
+/** What a crash had left unfinished when the log was opened, and was cut off. */
+export interface TornTail {
+  readonly file: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/**
+ * A log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Whatever comes in while the disk is
+ * busy is written and synced together. One writer per folder.
+ */
+export class SegmentLog {
+  readonly folder: string;
+  readonly tornTail: TornTail | null;
+  readonly #segmentBytes: number;
+  readonly #segments: Segment[];
+  readonly #commits: GroupCommit;
+  #writer: SegmentWriter;
+  #next: number;
+  /** Bytes of all segments but the newest. */
+  #sealedBytes: number;
+
+  private constructor(folder: string, opened: OpenedLog, options: SegmentLogOptions) {
+    this.folder = folder;
+    this.#segmentBytes = options.segmentBytes ?? 64 * MEGABYTE;
+    this.#writer = opened.writer;
+    this.#segments = opened.segments;
+    this.#next = opened.next;
+    this.#sealedBytes = opened.sealedBytes;
+    this.tornTail = opened.tornTail;
+    this.#commits = new GroupCommit((records, startSegment) => this.#commit(records, startSegment));
+  }
+
+  /** Opens a log, or starts one. @throws StorageCorruptError, StorageUnavailableError */
+  static async open(folder: string, options: SegmentLogOptions = {}): Promise<SegmentLog> {
+    try {
+      return new SegmentLog(folder, await openFolder(folder), options);
+    } catch (error) {
+      throw unavailable(error, `The log in "${folder}" cannot be opened`);
+    }
+  }
+
+  /** Sequence number of the oldest record that is kept; `last + 1` when there is none. */
+  get first(): number {
+    return this.#segments[0].first;
+  }
+
+  /** Sequence number of the newest durable record, 0 when there is none. */
+  get last(): number {
+    return this.#next - 1;
+  }
+
+  /** First sequence numbers of the segments, oldest first. */
+  get segments(): readonly number[] {
+    return this.#segments.map((segment) => segment.first);
+  }
+
+  /** Bytes on disk. */
+  get bytes(): number {
+    return this.#sealedBytes + this.#writer.length;
+  }
+
+  /**
+   * Appends a batch, all or nothing, and resolves once it is durable.
+   * @throws StorageUnavailableError when it was not kept.
+   */
+  append(records: readonly Uint8Array[], options: WriteOptions = {}): Promise<Appended> {
+    return this.#commits.add(records, options);
+  }
+
+  /** Durable records after `after`: at least one if there is any, at most `limit`. */
+  read(after: number, limit: number): Promise<LogRecord[]> {
+    return readRecords(this.#segments, { after, upTo: this.last, limit });
+  }
+
+  /** The durable record that starts at this byte of this segment. */
+  async readAt(segment: number, offset: number): Promise<Uint8Array> {
+    const found = this.#segments.find(({ first }) => first === segment);
+    if (found === undefined) throw new StorageTrimmedError(`Segment ${segment} is not kept any more.`);
+    return readRecordAt(found, offset);
+  }
+
+  /**
+   * Deletes whole segments, oldest first, as long as they hold only records up to `upTo` and were last written
+   * before `writtenBefore` (ms since the epoch). The newest segment always stays.
+   */
+  async drop(upTo: number, writtenBefore = Number.POSITIVE_INFINITY): Promise<void> {
+    let dropped = false;
+    while (this.#segments.length > 1 && this.#segments[1].first - 1 <= upTo) {
+      const oldest = this.#segments[0];
+      const { mtimeMs, size } = await stat(oldest.file);
+      if (mtimeMs >= writtenBefore) break;
+      if (this.#segments[0] !== oldest) continue; // another call was faster
+      this.#segments.shift();
+      this.#sealedBytes -= size;
+      await rm(oldest.file, { force: true });
+      dropped = true;
+    }
+    if (dropped) await syncFolder(this.folder);
+  }
+
+  /** Waits for what is being written and closes the file. Appending afterwards is refused. */
+  async close(): Promise<void> {
+    await this.#commits.close();
+    await this.#writer.close();
+  }
+
+  async #commit(records: readonly Uint8Array[], startSegment: boolean): Promise<CommittedGroup> {
+    try {
+      const filled = this.#writer.length + groupBytes(records) > this.#segmentBytes;
+      if ((startSegment || filled) && this.#writer.length > FILE_HEADER.length) await this.#startSegment();
+      const first = this.#next;
+      const { segment, length } = this.#writer;
+      if (records.length > 0) {
+        await this.#writer.append(encodeGroup(records, first));
+        segment.mark(first, length);
+        this.#next += records.length;
+      }
+      return { first, segment: segment.first, offset: length };
+    } catch (error) {
+      throw unavailable(error, `Nothing can be written to "${this.folder}"`);
+    }
+  }
+
+  async #startSegment(): Promise<void> {
+    const sealed = this.#writer;
+    this.#writer = await SegmentWriter.create(this.folder, this.#next);
+    this.#segments.push(this.#writer.segment);
+    this.#sealedBytes += sealed.length;
+    await sealed.close();
+  }
+}
+
+interface OpenedLog {
+  readonly writer: SegmentWriter;
+  readonly segments: Segment[];
+  readonly next: number;
+  readonly sealedBytes: number;
+  readonly tornTail: TornTail | null;
+}
+
+async function openFolder(folder: string): Promise<OpenedLog> {
+  await createFolder(folder);
+  const firsts = await listSegments(folder);
+  const newest = firsts.pop();
+  if (newest === undefined) {
+    const writer = await SegmentWriter.create(folder, 1);
+    return { writer, segments: [writer.segment], next: 1, sealedBytes: 0, tornTail: null };
+  }
+  const sealed = firsts.map((first) => new Segment(folder, first));
+  const sizes = await Promise.all(sealed.map(async ({ file }) => (await stat(file)).size));
+  const { writer, next, cut } = await SegmentWriter.open(folder, newest);
+  const { file } = writer.segment;
+  return {
+    writer,
+    segments: [...sealed, writer.segment],
+    next,
+    sealedBytes: sizes.reduce((sum, size) => sum + size, 0),
+    tornTail: cut > 0 ? { file, offset: writer.length, bytes: cut } : null,
+  };
+}

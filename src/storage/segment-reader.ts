@@ -1,0 +1,97 @@
+import { open } from 'node:fs/promises';
+import { readFully } from './durable-file.ts';
+import { RECORD_HEADER_BYTES, recordAt, recordBytesAt } from './record-format.ts';
+import type { Segment } from './segment.ts';
+import { SegmentScan } from './segment-scan.ts';
+import { errorCode, StorageCorruptError, StorageTrimmedError } from './storage-errors.ts';
+
+/** One record of a log and where it lies. `bytes` may share memory with its neighbours: copy what is kept. */
+export interface LogRecord {
+  readonly sequence: number;
+  readonly segment: number;
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** Which records: those after `after`, up to and including `upTo`. */
+export interface ReadRange {
+  readonly after: number;
+  readonly upTo: number;
+  readonly limit: number;
+}
+
+const READ_BYTES = 8 * 1024 * 1024;
+const SINGLE_READ_BYTES = 16 * 1024;
+
+/**
+ * Records of a log in order: at least one if there is any, at most `limit`, and not much more than 8 MB.
+ * @param segments all segments, ascending; every record up to `range.upTo` must be durable.
+ * @throws StorageTrimmedError, StorageCorruptError
+ */
+export async function readRecords(segments: readonly Segment[], range: ReadRange): Promise<LogRecord[]> {
+  const from = range.after + 1;
+  if (from > range.upTo || range.limit <= 0) return [];
+  const at = segments.findLastIndex((segment) => segment.first <= from);
+  if (at < 0) throw new StorageTrimmedError(`Record ${from} is not kept any more.`);
+  const upTo = Math.min(range.upTo, (segments.at(at + 1)?.first ?? Number.POSITIVE_INFINITY) - 1);
+  return readSegment(segments[at], { ...range, upTo });
+}
+
+async function readSegment(segment: Segment, { after, upTo, limit }: ReadRange): Promise<LogRecord[]> {
+  const handle = await openSegment(segment);
+  try {
+    const start = segment.nearest(after + 1);
+    const scan = new SegmentScan(handle, start.offset, (await handle.stat()).size);
+    const records: LogRecord[] = [];
+    let expected = start.sequence;
+    while (await scan.fill()) {
+      for (let record = scan.next(); record !== null; record = scan.next()) {
+        if (record.sequence !== expected) throw outOfOrder(segment, record.offset, expected, record.sequence);
+        segment.mark(expected, record.offset);
+        if (expected++ > after) records.push({ ...record, segment: segment.first });
+        const full = records.length >= limit || scan.offset - start.offset >= READ_BYTES;
+        if (expected > upTo || (full && records.length > 0)) {
+          segment.readTo(expected, scan.offset);
+          return records;
+        }
+      }
+    }
+    throw new StorageCorruptError(segment.file, scan.offset, `record ${expected} is unreadable or missing`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The one record that starts at this byte. @throws StorageTrimmedError, StorageCorruptError */
+export async function readRecordAt(segment: Segment, offset: number): Promise<Uint8Array> {
+  const handle = await openSegment(segment);
+  try {
+    let buffer = await readFully(handle, offset, SINGLE_READ_BYTES);
+    const total = buffer.length < RECORD_HEADER_BYTES ? Number.POSITIVE_INFINITY : recordBytesAt(buffer, 0);
+    if (total > buffer.length && offset + total <= (await handle.stat()).size) {
+      buffer = await readFully(handle, offset, total);
+    }
+    const record = total <= buffer.length ? recordAt(buffer, 0) : null;
+    if (record === null) throw new StorageCorruptError(segment.file, offset, 'its record is unreadable');
+    return record.bytes;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openSegment(segment: Segment) {
+  try {
+    return await open(segment.file, 'r');
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    throw new StorageTrimmedError(`"${segment.file}" is not kept any more.`, { cause: error });
+  }
+}
+
+function outOfOrder(segment: Segment, offset: number, expected: number, found: number): Error {
+  return new StorageCorruptError(
+    segment.file,
+    offset,
+    `record ${expected} should be here, but it is ${found}`,
+  );
+}

@@ -1,0 +1,64 @@
+import type { FileHandle } from 'node:fs/promises';
+import { readFully } from './durable-file.ts';
+import { FILE_HEADER, holdsLaterGroup, judgeFileHeader } from './record-format.ts';
+import type { Segment } from './segment.ts';
+import { SegmentScan } from './segment-scan.ts';
+import { StorageCorruptError } from './storage-errors.ts';
+
+export interface RecoveredSegment {
+  /** Bytes that hold whole groups; what follows was never acknowledged. 0: not even the file header is whole. */
+  readonly length: number;
+  /** Sequence number of the next record. */
+  readonly next: number;
+}
+
+/**
+ * Reads the newest segment of a log to its end and tells what a crash left unfinished from what is damaged.
+ * @throws StorageCorruptError when an intact group follows something unreadable: that was acknowledged once.
+ */
+export async function recoverSegment(handle: FileHandle, segment: Segment): Promise<RecoveredSegment> {
+  const { size } = await handle.stat();
+  const header = await readFully(handle, 0, Math.min(size, FILE_HEADER.length));
+  const judgement = judgeFileHeader(header);
+  if (judgement === 'newer') throw newerVersion(segment);
+  if (judgement === 'unreadable') {
+    await refuseDamage(handle, segment, 0, size, segment.first - 1);
+    return { length: 0, next: segment.first };
+  }
+
+  const scan = new SegmentScan(handle, FILE_HEADER.length, size);
+  let whole = { length: FILE_HEADER.length, next: segment.first };
+  let expected = segment.first;
+  scanning: while (await scan.fill()) {
+    for (let record = scan.next(); record !== null; record = scan.next()) {
+      if (record.sequence !== expected || record.index !== expected - whole.next) {
+        await refuseDamage(handle, segment, record.offset, size, whole.next);
+        break scanning;
+      }
+      segment.mark(record.sequence, record.offset);
+      expected++;
+      if (record.last) whole = { length: scan.offset, next: expected };
+    }
+  }
+  if (scan.offset < size) await refuseDamage(handle, segment, scan.offset, size, whole.next);
+  return whole;
+}
+
+async function refuseDamage(
+  handle: FileHandle,
+  segment: Segment,
+  offset: number,
+  size: number,
+  group: number,
+) {
+  const rest = await readFully(handle, offset, size - offset);
+  if (holdsLaterGroup(rest, group)) {
+    throw new StorageCorruptError(segment.file, offset, 'a record is unreadable, but later ones are intact');
+  }
+}
+
+function newerVersion(segment: Segment): Error {
+  return new Error(
+    `"${segment.file}" was written by a newer version of Bandolier. Start that version instead.`,
+  );
+}

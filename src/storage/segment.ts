@@ -1,0 +1,69 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { FILE_HEADER } from './record-format.ts';
+
+const MARK_EVERY_BYTES = 256 * 1024;
+const NAME = /^(\d{16})\.log$/;
+
+/** A place in a segment: the record with this sequence number starts at this byte. */
+export interface Mark {
+  readonly sequence: number;
+  readonly offset: number;
+}
+
+/** One file of a log: its name says the sequence number of its first record. Knows a few places inside. */
+export class Segment {
+  readonly folder: string;
+  readonly first: number;
+  readonly #marks: Mark[];
+  #lastRead: Mark;
+
+  constructor(folder: string, first: number) {
+    this.folder = folder;
+    this.first = first;
+    this.#lastRead = { sequence: first, offset: FILE_HEADER.length };
+    this.#marks = [this.#lastRead];
+  }
+
+  get file(): string {
+    return join(this.folder, `${String(this.first).padStart(16, '0')}.log`);
+  }
+
+  /** Remembers a record's place, one every 256 KB. */
+  mark(sequence: number, offset: number): void {
+    if (offset - this.#marks[this.#marks.length - 1].offset >= MARK_EVERY_BYTES) {
+      this.#marks.push({ sequence, offset });
+    }
+  }
+
+  /** Where a reader stopped, so that the next one need not search. */
+  readTo(sequence: number, offset: number): void {
+    this.#lastRead = { sequence, offset };
+  }
+
+  /** The best known place at or before this sequence number. */
+  nearest(sequence: number): Mark {
+    if (this.#lastRead.sequence === sequence) return this.#lastRead;
+    let low = 0;
+    let high = this.#marks.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (this.#marks[middle].sequence <= sequence) low = middle;
+      else high = middle - 1;
+    }
+    return this.#marks[low];
+  }
+}
+
+/** First sequence numbers of the segments in a folder, ascending; empty when there is no folder. */
+export async function listSegments(folder: string): Promise<number[]> {
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+  return names
+    .map((name) => NAME.exec(name)?.[1])
+    .filter((digits) => digits !== undefined)
+    .map(Number)
+    .sort((a, b) => a - b);
+}
