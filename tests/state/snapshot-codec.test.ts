@@ -83,7 +83,7 @@ describe('snapshots', () => {
     const bytes = encodeSnapshot(story.state);
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
-        const damaged = bytes.slice();
+        const damaged = Uint8Array.from(bytes);
         damaged[at] ^= flip;
         expect(() => decodeSnapshot(damaged, 'default', context())).toThrow();
         expect(() => decodeSnapshot(bytes.subarray(0, at), 'default', context())).toThrow();

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import { FileLedgers } from './ledger/file-ledgers.ts';
+import { FileJobQueue } from './queue/file-job-queue.ts';
+import { FileDecisionLogs } from './routing/file-decision-logs.ts';
+import { FileLeases } from './state/file-leases.ts';
+import { FileSnapshotStores } from './state/file-snapshot-store.ts';
+import { lockDataFolder } from './storage/data-folder.ts';
+import type { Stores } from './stores.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const EXPIRE_EVERY_MS = 10 * 60 * 1000;
+
+/**
+ * One machine, no Redis: everything lies in the data folder, which no other process may use meanwhile.
+ * @throws DataFolderLockedError, StorageUnavailableError, LedgerCorruptError
+ */
+export async function openEmbeddedStores(
+  settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays' | 'maxPendingRewards'>,
+  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+): Promise<Stores> {
+  const { dataDir } = settings;
+  const lock = await lockDataFolder(dataDir);
+  lock.lost.addEventListener('abort', () =>
+    trouble(`the data folder "${dataDir}" was taken by another process; stop one of them`, lock.lost.reason),
+  );
+  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), { maxJobs: settings.maxPendingRewards });
+  const decisionLogs = new FileDecisionLogs(dataDir, {
+    retainMs: settings.keepDecisionsDays * DAY_MS,
+    now,
+  });
+  const leases = new FileLeases(dataDir);
+  const expiry = setInterval(
+    () => decisionLogs.expire().catch((error) => trouble('expired decisions could not be deleted', error)),
+    EXPIRE_EVERY_MS,
+  );
+  expiry.unref();
+  return {
+    mode: 'embedded',
+    ledgers: new FileLedgers(dataDir, { now }),
+    snapshots: new FileSnapshotStores(dataDir),
+    leases,
+    decisionLogs,
+    queue,
+    close: async () => {
+      clearInterval(expiry);
+      await decisionLogs.close();
+      await leases.close();
+      await lock.release();
+    },
+  };
+}
