@@ -1,0 +1,102 @@
+import { setTimeout as wait } from 'node:timers/promises';
+
+/** What a service answered when it did not do what was asked. The message is for the person at the terminal. */
+export class ApiProblem extends Error {
+  override readonly name = 'ApiProblem';
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+const MAX_ATTEMPTS = 8;
+
+/** Talks to a running service over HTTP, as any other program would. */
+export class ApiClient {
+  readonly url: string;
+
+  constructor(url: string) {
+    this.url = url.replace(/\/+$/, '');
+  }
+
+  get<Answer>(path: string): Promise<Answer> {
+    return this.#request('GET', path);
+  }
+
+  /** @param idempotencyKey the same key again gets the same answer again. */
+  post<Answer>(path: string, body: unknown, idempotencyKey?: string): Promise<Answer> {
+    return this.#request('POST', path, body, idempotencyKey);
+  }
+
+  put<Answer>(path: string, body: unknown): Promise<Answer> {
+    return this.#request('PUT', path, body);
+  }
+
+  patch<Answer>(path: string, body: unknown): Promise<Answer> {
+    return this.#request('PATCH', path, body);
+  }
+
+  async delete(path: string): Promise<void> {
+    await this.#request('DELETE', path);
+  }
+
+  /** Busy services say when to come back; this does, a few times. */
+  async #request<Answer>(
+    method: string,
+    path: string,
+    body?: unknown,
+    idempotencyKey?: string,
+  ): Promise<Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const response = await this.#send(method, path, body, idempotencyKey);
+      const text = await response.text();
+      if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
+      const retryAfter = response.headers.get('retry-after');
+      if (retryAfter === null || attempt === MAX_ATTEMPTS) throw problemOf(response.status, text);
+      await wait(Number(retryAfter) * 1000);
+    }
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    body: unknown,
+    idempotencyKey: string | undefined,
+  ): Promise<Response> {
+    const headers = {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    };
+    try {
+      return await fetch(this.url + path, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    } catch (error) {
+      throw new ApiProblem(
+        0,
+        'no-answer',
+        `No service answers at ${this.url} (${reasonOf(error)}). Start one with \`bandolier serve\`, or name another one with --url.`,
+      );
+    }
+  }
+}
+
+function problemOf(status: number, text: string): ApiProblem {
+  try {
+    const { code, detail, suggestedFix } = JSON.parse(text) as Record<string, string>;
+    return new ApiProblem(status, code, `${detail} ${suggestedFix}`);
+  } catch {
+    return new ApiProblem(status, 'unknown', `The service answered ${status}: ${text.slice(0, 200)}`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { cause, message } = error as Error;
+  return (cause as NodeJS.ErrnoException | undefined)?.code ?? message;
+}

@@ -1,0 +1,80 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { ObservationEntry } from '../ledger/entry.ts';
+import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import { fold } from '../state/fold.ts';
+import { loadState } from '../state/load-state.ts';
+import type { Stores } from '../stores.ts';
+
+const READ_BATCH = 512;
+
+/**
+ * Everything that is kept of one catalog, as JSON lines. Rewards come from the ledger, which is trimmed behind
+ * snapshots: those that are older are in the statistics of their tools and in what was learned, not line by line.
+ */
+export async function* exportCatalog(
+  name: string,
+  stores: Stores,
+  kernels: Kernels,
+  onTrouble: (message: string) => void,
+): AsyncGenerator<string> {
+  const ledger = await stores.ledgers.open(name);
+  const snapshots = await stores.snapshots.open(name);
+  const state = await loadState(name, snapshots, { kernels, derived: false }, (position) =>
+    onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`),
+  );
+  try {
+    const oldest = (await snapshots.list()).at(-1) ?? 0;
+    const rewards: string[] = [];
+    for await (const positioned of entriesOf(ledger, oldest)) {
+      if (positioned.position > state.position) fold(state, positioned);
+      if (positioned.entry.kind === 'observation') rewards.push(...rewardLines(name, positioned.entry));
+    }
+    yield* stateLines(name, state);
+    for await (const decision of (await stores.decisionLogs.open(name)).read()) {
+      yield line({ kind: 'decision', ...decision, catalog: name });
+    }
+    yield* rewards;
+  } finally {
+    state.free();
+    await ledger.close();
+  }
+}
+
+/** All entries that are still there: from the first, or from where the ledger was trimmed. */
+async function* entriesOf(ledger: Ledger, oldestSnapshot: number): AsyncGenerator<PositionedEntry> {
+  let after = 0;
+  try {
+    await ledger.read(0, 1);
+  } catch (error) {
+    if (!(error instanceof LedgerTrimmedError)) throw error;
+    after = oldestSnapshot;
+  }
+  for (;;) {
+    const entries = await ledger.read(after, READ_BATCH);
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    yield* entries;
+    after = last.position;
+  }
+}
+
+function* stateLines(catalog: string, state: CatalogState): Generator<string> {
+  for (const { version, settings } of state.learners.all()) {
+    yield line({ kind: 'policy', catalog, version, ...settings, settings: state.settings });
+  }
+  for (const { tool, hash, addedAt, removedAt, statistics } of state.tools.records()) {
+    yield line({ kind: 'tool', catalog, tool, definitionHash: hash, addedAt, removedAt, statistics });
+  }
+}
+
+function rewardLines(catalog: string, { decision, reports }: ObservationEntry): string[] {
+  return reports.map((report) => line({ kind: 'reward', catalog, decisionId: decision.id, ...report }));
+}
+
+/** Typed arrays become plain ones. */
+function line(value: object): string {
+  const plain = (_: string, member: unknown) =>
+    ArrayBuffer.isView(member) ? Array.from(member as unknown as ArrayLike<number>) : member;
+  return `${JSON.stringify(value, plain)}\n`;
+}

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { pino } from 'pino';
+import type { Settings } from '../../config/settings.ts';
+import { Admission } from '../http/admission.ts';
+import { createApp } from '../http/app.ts';
+import { type Listener, listen } from '../http/listen.ts';
+import type { Services } from '../http/services.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { packageRoot } from '../package-root.ts';
+import { startService } from '../service.ts';
+import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('run the service')
+    .option('--sample', 'put the sample catalog of 150 tools into `default` if that is empty')
+    .addOption(hostOption)
+    .addOption(portOption)
+    .addOption(dataDirOption)
+    .action(serve);
+}
+
+async function serve(options: SettingFlags & { readonly sample?: boolean }): Promise<void> {
+  const { settings } = settingsWith(options);
+  const { services, listener, stop } = await startServer(settings);
+  if (options.sample) await loadSampleIfEmpty(services);
+  process.stdout.write(await welcome(settings, services, listener));
+  await untilInterrupted();
+  process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
+  await stop();
+}
+
+export interface Server {
+  readonly services: Services;
+  readonly listener: Listener;
+  /** Stops taking requests, finishes those in progress, then closes everything that is open. */
+  stop(): Promise<void>;
+}
+
+/** The whole service with its HTTP front. */
+export async function startServer(settings: Settings): Promise<Server> {
+  const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const service = await startService(settings, log);
+  try {
+    const admission = new Admission(settings.maxConcurrentRequests);
+    const app = createApp(service, admission, log);
+    const listener = await listen(app, admission, settings.host, settings.port);
+    const stop = async () => {
+      await listener.close(settings.shutdownSeconds * 1000);
+      await service.close();
+    };
+    return { services: service, listener, stop };
+  } catch (error) {
+    await service.close();
+    throw error;
+  }
+}
+
+/** The hand-written catalog that comes with the package. */
+export async function sampleTools(): Promise<ToolDefinition[]> {
+  const file = join(packageRoot(), 'examples', 'sample-catalog', 'tools.json');
+  return (JSON.parse(await readFile(file, 'utf8')) as { tools: ToolDefinition[] }).tools;
+}
+
+async function loadSampleIfEmpty({ catalogs, tools }: Services): Promise<void> {
+  const { tools: count } = await catalogs.get('default');
+  if (count === 0) await tools.sync('default', await sampleTools(), {});
+}
+
+async function welcome(settings: Settings, { catalogs }: Services, { url }: Listener): Promise<string> {
+  const list = await catalogs.list();
+  const { tools: count } = await catalogs.get('default');
+  const others = list.length > 1 ? ` (and ${list.length - 1} more)` : '';
+  const next =
+    count === 0
+      ? `  bandolier import my-tools.json${settings.port === 8787 ? '' : ` --url ${url}`}`
+      : `  curl -s ${url}/v1/route -H 'content-type: application/json' \\
+    -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
+  return `Bandolier listens on ${url}
+
+  catalog       default, ${count} tools${others}
+  data folder   ${settings.dataDir}
+  API           ${url}/docs
+
+${count === 0 ? 'Next, give it tools:' : 'Next, ask it for tools:'}
+${next}
+
+Ctrl-C stops it. Everything it knows is kept.
+`;
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+function untilInterrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals++;
+      if (signals === 1) resolve();
+      else process.exit(130);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}

@@ -1,0 +1,33 @@
+import { Option } from 'commander';
+import { readSettings, type SourcedSettings } from '../../config/read-settings.ts';
+
+/** The settings that can be given on the command line as well. */
+export interface SettingFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly dataDir?: string;
+}
+
+export const hostOption = new Option('--host <address>', 'address to listen on (BANDOLIER_HOST)');
+export const portOption = new Option(
+  '--port <number>',
+  'port to listen on, 0 for a free one (BANDOLIER_PORT)',
+);
+export const dataDirOption = new Option(
+  '--data-dir <folder>',
+  'where everything is kept (BANDOLIER_DATA_DIR)',
+);
+
+/** @throws SettingsError */
+export function settingsWith({ host, port, dataDir }: SettingFlags = {}): SourcedSettings {
+  return readSettings({
+    flags: { ...(host && { host }), ...(port && { port }), ...(dataDir && { dataDir }) },
+  });
+}
+
+/** Where the service of these settings is to be found, unless `--url` says otherwise. */
+export function serviceUrl(url: string | undefined): string {
+  if (url !== undefined) return url;
+  const { host, port } = settingsWith().settings;
+  return `http://${host.includes(':') ? `[${host.replace(/[[\]]/g, '')}]` : host}:${port}`;
+}

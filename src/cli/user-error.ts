@@ -1,0 +1,26 @@
+/** Something the person at the terminal can mend; the message says how. It is printed without a stack. */
+export class UserError extends Error {
+  override readonly name = 'UserError';
+}
+
+/** Names of errors whose message is meant for people; all others are faults of ours. */
+const FOR_PEOPLE = new Set([
+  'UserError',
+  'ApiProblem',
+  'SettingsError',
+  'ListenError',
+  'Problem',
+  'DataFolderLockedError',
+  'UnusableModelError',
+  'LedgerCorruptError',
+  'LedgerUnavailableError',
+  'StorageCorruptError',
+  'StorageUnavailableError',
+]);
+
+/** What to print for an error that ends the program. */
+export function lastWords(error: unknown): string {
+  if (!(error instanceof Error)) return `bandolier: ${String(error)}`;
+  if (FOR_PEOPLE.has(error.name)) return `bandolier: ${error.message}`;
+  return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
+}
