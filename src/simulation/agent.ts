@@ -1,0 +1,66 @@
+import type { Random } from '../../bandit/random.ts';
+
+/** How the simulated agent behaves; every probability is 0…1. */
+export interface AgentBehaviour {
+  /** Probability that it calls a shown tool that fits. */
+  readonly calls: number;
+  /** Probability that it is mistaken and calls the highest-ranked shown tool that does not fit instead. */
+  readonly noise: number;
+  /** Probability that the outcomes of a whole decision are lost. */
+  readonly loss: number;
+  /** Mean of the exponential delay of outcomes, in decisions; 0: at once. */
+  readonly delay: number;
+}
+
+export const CAREFUL_AGENT: AgentBehaviour = { calls: 0.93, noise: 0, loss: 0, delay: 0 };
+
+export interface Call {
+  readonly tool: string;
+  readonly success: boolean;
+}
+
+export interface Conduct {
+  readonly calls: readonly Call[];
+  /** Decisions until the outcomes arrive; null: they never do. */
+  readonly delay: number | null;
+}
+
+const LOSS_DRAW = 0;
+const DELAY_DRAW = 1;
+const NOISE_DRAW = 2;
+const WRONG_DRAW = 3;
+const FIRST_CALL_DRAW = 4;
+
+/**
+ * What the agent does with a slate: it calls each shown tool that fits with probability `calls`, and succeeds; if
+ * none was called, it calls one of the others at random, and fails. Pure: the same random numbers, the same
+ * conduct.
+ */
+export function conductOf(
+  shown: readonly string[],
+  fitting: ReadonlySet<string>,
+  behaviour: AgentBehaviour,
+  random: Random,
+): Conduct {
+  const lost = random.uniform(LOSS_DRAW) < behaviour.loss;
+  const delay = Math.floor(-behaviour.delay * Math.log(random.uniform(DELAY_DRAW)));
+  return { calls: callsOf(shown, fitting, behaviour, random), delay: lost ? null : delay };
+}
+
+function callsOf(
+  shown: readonly string[],
+  fitting: ReadonlySet<string>,
+  behaviour: AgentBehaviour,
+  random: Random,
+): Call[] {
+  const wrong = shown.filter((tool) => !fitting.has(tool));
+  if (random.uniform(NOISE_DRAW) < behaviour.noise) {
+    return wrong.slice(0, 1).map((tool) => ({ tool, success: false }));
+  }
+  const calls = shown
+    .filter((tool, place) => fitting.has(tool) && random.uniform(FIRST_CALL_DRAW + place) < behaviour.calls)
+    .map((tool) => ({ tool, success: true }));
+  if (calls.length > 0 || wrong.length === 0) return calls;
+  const tool = wrong[Math.floor(random.uniform(WRONG_DRAW) * wrong.length)];
+  return [{ tool, success: false }];
+}

@@ -1,0 +1,120 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { definitionHash } from '../catalog/definition-hash.ts';
+import { DEFAULT_CATALOG_SETTINGS, type PolicySettings } from '../ledger/catalog-settings.ts';
+import type { Entry } from '../ledger/entry.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { ToolIndex } from '../retrieval/tool-index.ts';
+import { observedDecision } from '../rewards/observed-decision.ts';
+import { decide } from '../routing/decide.ts';
+import type { Decision } from '../routing/decision.ts';
+import { CatalogState } from '../state/catalog-state.ts';
+import { fold } from '../state/fold.ts';
+import type { FoldOutcome } from '../state/outcome.ts';
+import type { Call } from './agent.ts';
+
+/** A tool with the vector of its text; null where there is no embedder. */
+export interface PreparedTool {
+  readonly tool: ToolDefinition;
+  readonly embedding: Float32Array | null;
+}
+
+/** A query with everything that routing makes of its text before it looks at the catalog. */
+export interface PreparedQuery {
+  readonly text: string;
+  readonly tokens: Uint32Array;
+  readonly embedding: Float32Array | null;
+}
+
+const NAME = 'simulation';
+const WINDOW_SECONDS = 604_800;
+
+/**
+ * One catalog in memory, without ledger, log or clock, that decides and learns through the very functions of the
+ * service: `decide` for a query, `observedDecision` and the fold for outcomes. Time is the number of the step,
+ * in seconds.
+ */
+export class SimulatedCatalog {
+  readonly name = NAME;
+  readonly state: CatalogState;
+  readonly index: ToolIndex;
+  #entries = 0;
+  #step = 0;
+
+  /** @param dimensions of the embeddings, 0 without an embedder. */
+  constructor(kernels: Kernels, dimensions: number, policy: PolicySettings) {
+    this.state = new CatalogState(NAME, { kernels, derived: true });
+    this.index = new ToolIndex(kernels);
+    const rewards = { ...DEFAULT_CATALOG_SETTINGS.rewards, windowSeconds: WINDOW_SECONDS };
+    this.#fold({ kind: 'settings', settings: { ...DEFAULT_CATALOG_SETTINGS, policy, rewards } });
+    if (dimensions > 0) {
+      this.#fold({ kind: 'embedder', fingerprint: `${NAME}/${dimensions}`, dimensions, vectors: [] });
+    }
+    this.state.tools.follow(this.index);
+  }
+
+  /** From here on it is this step. */
+  advance(step: number): void {
+    this.#step = step;
+  }
+
+  put(tools: readonly PreparedTool[]): void {
+    const put = tools.map(({ tool, embedding }) => ({ tool, hash: definitionHash(tool), embedding }));
+    this.#fold({ kind: 'tools', put, remove: [], fingerprint: this.state.fingerprint });
+  }
+
+  remove(names: readonly string[]): void {
+    this.#fold({ kind: 'tools', put: [], remove: names, fingerprint: this.state.fingerprint });
+  }
+
+  /** @param id of the decision, by which its draws are keyed. */
+  decide(id: string, { text, tokens, embedding }: PreparedQuery, k: number, explore: boolean): Decision {
+    const features = { embedding, terms: this.index.queryTerms(tokens) };
+    return decide(
+      {
+        id,
+        at: this.#now(),
+        request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true },
+        text,
+        query: { features, tokens, embedderDown: false },
+      },
+      this,
+    );
+  }
+
+  /** The outcomes of a decision arrive, all together, and close it. */
+  report(decision: Decision, calls: readonly Call[]): void {
+    if (calls.length === 0) return;
+    const at = this.#now();
+    const tools = calls.map(({ tool }) => tool);
+    this.#fold({
+      kind: 'observation',
+      decision: observedDecision(decision, tools),
+      reports: calls.map(({ tool, success }) => ({
+        rewardId: `${decision.id}/${tool}`,
+        tool,
+        outcome: success ? 'success' : 'failure',
+        value: success ? 1 : 0,
+        weight: 1,
+        at,
+      })),
+      closes: true,
+    });
+  }
+
+  free(): void {
+    this.index.free();
+    this.state.free();
+  }
+
+  #now(): number {
+    return this.#step * 1000;
+  }
+
+  #fold(entry: UnkeyedEntry): FoldOutcome {
+    const position = ++this.#entries;
+    const keyed = { ...entry, key: `${NAME}/${position}`, at: this.#now() } as Entry;
+    return fold(this.state, { position, entry: keyed });
+  }
+}
+
+type UnkeyedEntry = Entry extends infer E ? (E extends Entry ? Omit<E, 'key' | 'at'> : never) : never;
