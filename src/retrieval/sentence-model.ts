@@ -39,7 +39,7 @@ export class SentenceModel {
       tokenizer: createTokenizer(folder, files),
       maxTokens: files.config.model_type === STATIC_MODEL_TYPE ? MAX_TOKENS.static : MAX_TOKENS.transformer,
     };
-    const trial = await run(loaded, 'Find a tool for this request.').catch((error: unknown) => {
+    const trial = await run(loaded, 'Read the file and send it by mail.').catch((error: unknown) => {
       throw new UnusableModelError(`The model in ${folder} fails on a first text: ${messageOf(error)}`);
     });
     checkVector(folder, trial);
@@ -120,14 +120,13 @@ async function readModelFolder(folder: string): Promise<ModelFiles> {
 
 async function createSession(folder: string, model: Buffer): Promise<InferenceSession> {
   // One thread: more spin on the cores that others need, and cpusets make the defaults fail.
-  const session = await InferenceSession.create(model, { intraOpNumThreads: 1, interOpNumThreads: 1 }).catch(
-    (error: unknown) => {
-      throw new UnusableModelError(
-        `${join(folder, 'model.onnx')} is no ONNX model that can be loaded (${messageOf(error)}). ` +
-          'If it was copied or downloaded it may be cut short: fetch it again.',
-      );
-    },
-  );
+  const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 } as const; // errors come as exceptions
+  const session = await InferenceSession.create(model, options).catch((error: unknown) => {
+    throw new UnusableModelError(
+      `${join(folder, 'model.onnx')} is no ONNX model that can be loaded (${messageOf(error)}). ` +
+        'If it was copied or downloaded it may be cut short: fetch it again.',
+    );
+  });
   const unknown = session.inputNames.filter((name) => !INPUTS.includes(name));
   if (
     unknown.length > 0 ||
