@@ -65,16 +65,14 @@ export class ExactCaseIndex implements CaseIndex {
   }
 
   nearest(query: QueryFeatures, limit: number): RecalledCase[] {
-    const { places, similarities, kinds, cosines } = this;
+    const { places, similarities } = this;
     similarities.fill(0, 0, places);
     this.postings.addProducts(query.terms, similarities);
     const embedding = this.embeddingOf(query);
     if (embedding !== null) {
       this.query.set(embedding);
-      this.kernels.scan(this.rows, this.stride, places, this.query, cosines);
-      for (let place = 0; place < places; place++) {
-        if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
-      }
+      this.kernels.scan(this.rows, this.stride, places, this.query, this.cosines);
+      addCosines(similarities, this.cosines, this.kinds, places);
     }
     return largest(similarities, places, limit);
   }
@@ -125,18 +123,31 @@ export class ExactCaseIndex implements CaseIndex {
   }
 }
 
+/** ½·cosine + ½·lexical wherever there is a cosine. */
+function addCosines(
+  similarities: Float64Array,
+  cosines: Float32Array,
+  kinds: Uint8Array,
+  count: number,
+): void {
+  for (let place = 0; place < count; place++) {
+    if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
+  }
+}
+
 /** The largest positive values of the first `count`, largest first; equal ones in order of their place. */
 function largest(values: Float64Array, count: number, limit: number): RecalledCase[] {
-  const best: RecalledCase[] = [];
-  let least = 0;
+  const places = new Int32Array(limit);
+  let found = 0;
+  // What a value has to exceed. A later one that is only equal comes after those that are there.
+  let bar = 0;
   for (let place = 0; place < count; place++) {
-    const similarity = values[place];
-    if (!(similarity > least)) continue;
-    let at = best.length;
-    while (at > 0 && best[at - 1].similarity < similarity) at--;
-    best.splice(at, 0, { caseId: place, similarity });
-    if (best.length > limit) best.pop();
-    if (best.length === limit) least = best[limit - 1].similarity;
+    const value = values[place];
+    if (value <= bar) continue;
+    let at = found < limit ? found++ : limit - 1;
+    for (; at > 0 && values[places[at - 1]] < value; at--) places[at] = places[at - 1];
+    places[at] = place;
+    if (found === limit) bar = values[places[limit - 1]];
   }
-  return best;
+  return Array.from(places.subarray(0, found), (place) => ({ caseId: place, similarity: values[place] }));
 }
