@@ -1,16 +1,4 @@
-import type { RewardHealth } from './reward-health.ts';
-
-export interface RewardAlert {
-  readonly code:
-    | 'few-rewards'
-    | 'late-rewards'
-    | 'unknown-decisions'
-    | 'constant-rewards'
-    | 'rejected-rewards';
-  readonly observed: string;
-  readonly likelyCause: string;
-  readonly suggestedAction: string;
-}
+import type { RewardAlert, RewardHealth } from './health-report.ts';
 
 type Figures = Omit<RewardHealth, 'ok' | 'alerts'>;
 

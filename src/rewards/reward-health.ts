@@ -1,29 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { DELAY_CLASSES_S, type RewardHour } from '../state/reward-statistics.ts';
-import { type RewardAlert, rewardAlerts } from './reward-alerts.ts';
-
-/** Whether the rewards of the last 24 hours look as they should. */
-export interface RewardHealth {
-  readonly catalog: string;
-  /** Accepted here and not yet folded, in jobs and entries; 0 when everything has taken effect. */
-  readonly pending: number;
-  readonly decisions: {
-    /** Routed by this process in the last 24 hours. */
-    readonly routed: number;
-    /** Decisions that got a first report in that time. */
-    readonly rewarded: number;
-    /** rewarded / routed; null when nothing was routed. */
-    readonly share: number | null;
-  };
-  readonly reports: RewardHour['statuses'] & { readonly unknownDecision: number };
-  readonly outcomes: RewardHour['outcomes'];
-  readonly value: { readonly mean: number | null; readonly standardDeviation: number | null };
-  /** Seconds from decision to report: upper end of the class in which the quantile falls; null without reports. */
-  readonly delaySeconds: { readonly p50: number | null; readonly p95: number | null };
-  readonly ok: boolean;
-  readonly alerts: readonly RewardAlert[];
-}
+import type { RewardHealth } from './health-report.ts';
+import { rewardAlerts } from './reward-alerts.ts';
 
 /** Counts that only the process knows which took the requests. */
 export interface TrafficCounts {

@@ -4,19 +4,20 @@ import type { Decision, DecisionColumns } from './decision.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 
-/** The columns in the order in which they are stored. A new one goes to the end and raises the format. */
-const COLUMNS = [
-  'score',
-  'mean',
-  'base',
-  'gain',
-  'uncertainty',
-  'bonus',
-  'trials',
-  'propensity',
-  'similarity',
-  'retrieval',
-] as const satisfies readonly (keyof DecisionColumns)[];
+/** Place of each column among the arrays. A new one goes to the end, and needs a new tag. */
+const PLACES: Readonly<Record<keyof DecisionColumns, number>> = {
+  score: 0,
+  mean: 1,
+  base: 2,
+  gain: 3,
+  uncertainty: 4,
+  bonus: 5,
+  trials: 6,
+  propensity: 7,
+  similarity: 8,
+  retrieval: 9,
+};
+const COLUMNS = Object.keys(PLACES) as readonly (keyof DecisionColumns)[];
 
 type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'temperature' | 'logProbability'> & {
   readonly embedded: boolean;

@@ -1,50 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { RewardOutcome } from '../state/outcome.ts';
-import type { Decision, SlateReason } from './decision.ts';
+import type { Decision } from './decision.ts';
 import { sentenceFor } from './explain-sentence.ts';
+import type { DecisionExplanation, ExplainedCandidate } from './explanation.ts';
 import { rewardDeadline } from './reward-deadline.ts';
-
-/** Why a decision came out as it did, and what became of it. */
-export interface DecisionExplanation {
-  readonly decisionId: string;
-  readonly catalog: string;
-  readonly at: string;
-  readonly revision: string;
-  readonly policy: Decision['policy'];
-  readonly exploration: Decision['exploration'];
-  readonly temperature: number;
-  readonly k: number;
-  readonly fallback: Decision['fallback'];
-  readonly query?: string;
-  readonly learn: boolean;
-  /** Null until the slate was activated. */
-  readonly activatedAt: string | null;
-  readonly rewardDeadline: string;
-  readonly slateProbability: number;
-  /** Served ones first in slate order, then the others by score. */
-  readonly candidates: readonly ExplainedCandidate[];
-  readonly rewards: readonly RewardOutcome[];
-}
-
-export interface ExplainedCandidate {
-  readonly name: string;
-  /** Place in the slate, null if it was not served. */
-  readonly rank: number | null;
-  /** Place that the retrieval score alone would give it. */
-  readonly retrievalRank: number;
-  readonly reason: SlateReason | null;
-  readonly score: number;
-  readonly mean: number;
-  readonly base: number;
-  readonly gain: number;
-  readonly uncertainty: number;
-  readonly bonus: number;
-  readonly propensity: number;
-  /** Weighted number of remembered outcomes of this tool near the query. */
-  readonly trials: number;
-  readonly features: Readonly<Record<string, number>>;
-  readonly sentence: string;
-}
 
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);

@@ -1,4 +1,4 @@
-import type { ExplainedCandidate } from './explain-decision.ts';
+import type { ExplainedCandidate } from './explanation.ts';
 
 /** One sentence a person can act on: what outcomes say, what retrieval says, and what chance added. */
 export function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): string {
