@@ -14,6 +14,8 @@ interface Explanation {
   readonly candidates: readonly {
     readonly name: string;
     readonly rank: number | null;
+    readonly base: number;
+    readonly gain: number;
     readonly sentence: string;
   }[];
 }
@@ -58,17 +60,19 @@ async function improvedMost(
   return `Improved most: "${query.query}"
   before  ${before[best].slate.join(', ')}
   after   ${slate.join(', ')}
-${reasons.map(({ sentence }) => `  ${sentence}\n`).join('')}`;
+${reasons.map(explained).join('')}`;
+}
+
+function explained({ name, base, gain, sentence }: Explanation['candidates'][number]): string {
+  return `  ${name}: ${base.toFixed(2)} to begin with, ${signed(gain, 2)} learned. ${sentence}\n`;
+}
+
+function signed(value: number, digits: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 }
 
 function row(name: string, before: number, after: number): string[] {
-  const points = (after - before) * 100;
-  return [
-    `  ${name}`,
-    before.toFixed(3),
-    after.toFixed(3),
-    `${points < 0 ? '−' : '+'}${Math.abs(points).toFixed(1)} points`,
-  ];
+  return [`  ${name}`, before.toFixed(3), after.toFixed(3), `${signed((after - before) * 100, 1)} points`];
 }
 
 function completeShare(measurements: readonly Measurement[]): number {

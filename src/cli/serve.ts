@@ -11,6 +11,7 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { packageRoot } from '../package-root.ts';
 import { startService } from '../service.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
+import { UserError } from './user-error.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -24,8 +25,8 @@ export function serveCommand(): Command {
 
 async function serve(options: SettingFlags & { readonly sample?: boolean }): Promise<void> {
   const { settings } = settingsWith(options);
-  const { services, listener, stop } = await startServer(settings);
-  if (options.sample) await loadSampleIfEmpty(services);
+  const prepare = options.sample ? loadSampleIfEmpty : undefined;
+  const { services, listener, stop } = await startServer(settings, prepare);
   process.stdout.write(await welcome(settings, services, listener));
   await untilInterrupted();
   process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
@@ -39,11 +40,19 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** The whole service with its HTTP front. */
-export async function startServer(settings: Settings): Promise<Server> {
+/**
+ * The whole service with its HTTP front.
+ * @param prepare what to do before the first request is let in.
+ */
+export async function startServer(
+  settings: Settings,
+  prepare: (services: Services) => Promise<void> = async () => {},
+): Promise<Server> {
+  refuseRedis(settings);
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
   const service = await startService(settings, log);
   try {
+    await prepare(service);
     const admission = new Admission(settings.maxConcurrentRequests);
     const app = createApp(service, admission, log);
     const listener = await listen(app, admission, settings.host, settings.port);
@@ -56,6 +65,15 @@ export async function startServer(settings: Settings): Promise<Server> {
     await service.close();
     throw error;
   }
+}
+
+/** Ignoring the setting would keep in a folder what somebody believes to be in Redis. */
+function refuseRedis({ redisUrl }: Settings): void {
+  if (redisUrl === undefined) return;
+  throw new UserError(
+    'REDIS_URL is set, but this version keeps everything in the data folder; Redis comes with a later one. ' +
+      'Start it without REDIS_URL.',
+  );
 }
 
 /** The hand-written catalog that comes with the package. */

@@ -48,7 +48,13 @@ async function readBody<Parts extends RequestParts>(definition: EndpointDefiniti
 function check(schema: z.ZodType, value: unknown, violations: Violation[]): unknown {
   const parsed = schema.safeParse(value);
   for (const issue of parsed.error?.issues ?? []) {
-    violations.push({ path: jsonPath(issue.path) || '(root)', message: issue.message });
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) {
+        violations.push({ path: jsonPath([...issue.path, key]), message: 'is not known here' });
+      }
+    } else {
+      violations.push({ path: jsonPath(issue.path) || '(root)', message: issue.message });
+    }
   }
   return parsed.data;
 }

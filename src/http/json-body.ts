@@ -24,7 +24,7 @@ export function invalid(violations: readonly { path: string; message: string }[]
   const others = violations.length > 1 ? ` and ${violations.length - 1} more` : '';
   return new Problem(
     'validation-failed',
-    `${first.path}: ${first.message}${others}`,
+    `${first.path}: ${first.message}${others}.`,
     'Mend what `violations` lists and send the request again. /docs shows every field with its limits.',
     { violations },
   );
