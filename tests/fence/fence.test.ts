@@ -54,6 +54,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../routing/decision.ts', 'zod'],
     forbidden: ['../http/app.ts', '../service.ts', 'hono'],
   },
+  'src/simulation': {
+    allowed: ['../routing/decide.ts', '../rewards/observed-decision.ts', 'node:timers/promises'],
+    forbidden: ['../http/app.ts', '../service.ts', 'node:fs'],
+  },
   'src/http/endpoints': {
     allowed: [
       '../endpoint.ts',
