@@ -1,3 +1,5 @@
+import { DERIVATIONS, LAST_SUFFIXES, longestSuffix, SECOND_DERIVATIONS, TENSES } from './english-suffixes.ts';
+
 /**
  * The Snowball stemmer for English (Porter2, https://snowballstem.org/algorithms/english/stemmer.html, edition 3.1):
  * `organizing` and `organization` become `organiz`, `organic` stays apart from them.
@@ -48,56 +50,6 @@ const NO_PARTICIPLE = ['even', 'cann', 'inn', 'earr', 'herr', 'out'];
 /** Before -eed: succeed, proceed, exceed. */
 const NO_PAST = ['succ', 'proc', 'exc'];
 
-/** Suffix → replacement, longest first, so that the first that fits is the longest that fits. */
-type Suffixes = readonly (readonly [suffix: string, replacement: string])[];
-
-const DERIVATIONS: Suffixes = [
-  ['ational', 'ate'],
-  ['fulness', 'ful'],
-  ['iveness', 'ive'],
-  ['ization', 'ize'],
-  ['ousness', 'ous'],
-  ['biliti', 'ble'],
-  ['lessli', 'less'],
-  ['tional', 'tion'],
-  ['alism', 'al'],
-  ['aliti', 'al'],
-  ['ation', 'ate'],
-  ['entli', 'ent'],
-  ['fulli', 'ful'],
-  ['iviti', 'ive'],
-  ['ogist', 'og'],
-  ['ousli', 'ous'],
-  ['abli', 'able'],
-  ['alli', 'al'],
-  ['anci', 'ance'],
-  ['ator', 'ate'],
-  ['enci', 'ence'],
-  ['izer', 'ize'],
-  ['bli', 'ble'],
-  ['ogi', 'og'],
-  ['li', ''],
-];
-
-const SECOND_DERIVATIONS: Suffixes = [
-  ['ational', 'ate'],
-  ['tional', 'tion'],
-  ['alize', 'al'],
-  ['ative', ''],
-  ['icate', 'ic'],
-  ['iciti', 'ic'],
-  ['ical', 'ic'],
-  ['ness', ''],
-  ['ful', ''],
-];
-
-const LAST_SUFFIXES: Suffixes = [
-  'ement',
-  'able ance ence ible ment',
-  'ant ate ent ion ism iti ive ize ous',
-  'al er ic',
-].flatMap((suffixes) => suffixes.split(' ').map((suffix) => [suffix, ''] as const));
-
 function isVowel(word: string, at: number): boolean {
   return at >= 0 && at < word.length && VOWELS.includes(word[at]);
 }
@@ -118,7 +70,7 @@ function markConsonantY(word: string): string {
 }
 
 function startOfR1(word: string): number {
-  const beginning = WHOLE_BEGINNINGS.find((one) => word.startsWith(one));
+  const beginning = word.length > 3 ? WHOLE_BEGINNINGS.find((one) => word.startsWith(one)) : undefined;
   return beginning?.length ?? afterNextSyllable(word, 0);
 }
 
@@ -148,10 +100,11 @@ function withoutPlural(word: string): string {
 
 /** Step 1b: -ed and -ing. */
 function withoutTense(word: string, r1: number): string {
-  const suffix = ['eedly', 'ingly', 'edly', 'eed', 'ing', 'ed'].find((one) => word.endsWith(one));
-  if (suffix === undefined) return word;
+  const found = longestSuffix(word, TENSES);
+  if (found === undefined) return word;
+  const [suffix, replacement] = found;
   const rest = word.slice(0, -suffix.length);
-  if (suffix.startsWith('eed')) return rest.length < r1 || NO_PAST.includes(rest) ? word : `${rest}ee`;
+  if (replacement === 'ee') return rest.length < r1 || NO_PAST.includes(rest) ? word : `${rest}ee`;
   if (suffix === 'ing') {
     if (NO_PARTICIPLE.includes(rest)) return word;
     if (rest.length === 2 && rest[1] === 'y' && !isVowel(rest, 0)) return `${rest[0]}ie`;
@@ -177,7 +130,7 @@ function withoutFinalY(word: string): string {
 
 /** Step 2. */
 function withoutDerivation(word: string, r1: number): string {
-  const found = DERIVATIONS.find(([suffix]) => word.endsWith(suffix));
+  const found = longestSuffix(word, DERIVATIONS);
   if (found === undefined) return word;
   const [suffix, replacement] = found;
   const rest = word.slice(0, -suffix.length);
@@ -189,7 +142,7 @@ function withoutDerivation(word: string, r1: number): string {
 
 /** Step 3. */
 function withoutSecondDerivation(word: string, r1: number, r2: number): string {
-  const found = SECOND_DERIVATIONS.find(([suffix]) => word.endsWith(suffix));
+  const found = longestSuffix(word, SECOND_DERIVATIONS);
   if (found === undefined) return word;
   const [suffix, replacement] = found;
   const rest = word.slice(0, -suffix.length);
@@ -198,7 +151,7 @@ function withoutSecondDerivation(word: string, r1: number, r2: number): string {
 
 /** Step 4. */
 function withoutLastSuffix(word: string, r2: number): string {
-  const found = LAST_SUFFIXES.find(([suffix]) => word.endsWith(suffix));
+  const found = longestSuffix(word, LAST_SUFFIXES);
   if (found === undefined) return word;
   const [suffix] = found;
   const rest = word.slice(0, -suffix.length);

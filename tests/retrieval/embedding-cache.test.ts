@@ -38,15 +38,18 @@ describe('EmbeddingCache', () => {
       .array(value, { minLength: DIMENSIONS, maxLength: DIMENSIONS })
       .map((v) => Float32Array.from(v));
     await fc.assert(
-      fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), vector, { maxKeys: 12 }), async (entries) => {
-        const cache = await open();
-        await cache.put(Object.keys(entries), Object.values(entries));
-        expect(await cache.get(Object.keys(entries))).toEqual(Object.values(entries));
-        await cache.close();
-        const again = await open();
-        expect(await again.get(Object.keys(entries))).toEqual(Object.values(entries));
-        await again.close();
-      }),
+      fc.asyncProperty(
+        fc.dictionary(fc.string({ unit: 'binary' }), vector, { maxKeys: 12 }),
+        async (entries) => {
+          const cache = await open();
+          await cache.put(Object.keys(entries), Object.values(entries));
+          expect(await cache.get(Object.keys(entries))).toEqual(Object.values(entries));
+          await cache.close();
+          const again = await open();
+          expect(await again.get(Object.keys(entries))).toEqual(Object.values(entries));
+          await again.close();
+        },
+      ),
       { numRuns: 10 },
     );
   });
