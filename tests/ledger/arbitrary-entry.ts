@@ -1,0 +1,118 @@
+import fc from 'fast-check';
+import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
+import type { Entry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
+
+/** Texts with everything that JSON and UTF-8 could trip over. */
+export const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.constantFrom('__proto__', 'constructor', '\ud800 alone', '\u2028', '"\\\n', 'ünï', ''),
+);
+export const time = fc.integer({ min: 0, max: 4e12 });
+export const floats = fc.float32Array({ maxLength: 12 });
+export const vector = fc.option(fc.float32Array({ minLength: 4, maxLength: 4 }));
+
+/** By policy version; also versions that are names of object properties. */
+export const features = fc
+  .uniqueArray(fc.tuple(text, floats), { maxLength: 3, selector: ([version]) => version })
+  .map((entries) => Object.fromEntries(entries));
+
+export const terms = fc
+  .uint32Array({ maxLength: 6 })
+  .chain((hashes) =>
+    fc
+      .float32Array({ minLength: hashes.length, maxLength: hashes.length })
+      .map((weights) => ({ terms: hashes, weights })),
+  );
+
+/** An object with the keys of `optional` only where they have a value. */
+function withOptional<T, K extends keyof T>(model: { [P in keyof T]: fc.Arbitrary<T[P]> }, ...optional: K[]) {
+  const required = (Object.keys(model) as (keyof T)[]).filter((key) => !optional.includes(key as K));
+  return fc.record(model, { requiredKeys: required as never, noNullPrototype: true });
+}
+
+const json = fc.dictionary(text, fc.jsonValue(), { noNullPrototype: true, maxKeys: 3 });
+
+const tool = withOptional(
+  { name: text, description: text, inputSchema: json, server: text, tags: fc.array(text), metadata: json },
+  'server',
+  'tags',
+  'metadata',
+);
+
+export const observedDecision: fc.Arbitrary<ObservedDecision> = fc.record(
+  {
+    id: text,
+    at: time,
+    deadline: time,
+    fingerprint: fc.option(text),
+    embedding: vector,
+    terms,
+    tools: fc.array(text),
+    shown: fc.nat(),
+    similarities: floats,
+    features,
+    unit: fc.nat(),
+    learn: fc.boolean(),
+  },
+  { noNullPrototype: true },
+);
+
+const report = withOptional(
+  {
+    rewardId: text,
+    tool: fc.option(text),
+    outcome: fc.constantFrom('success' as const, 'failure' as const, 'timeout' as const),
+    value: fc.double(),
+    weight: fc.double(),
+    at: time,
+    latencyMs: fc.double(),
+    cost: fc.double(),
+  },
+  'latencyMs',
+  'cost',
+) as fc.Arbitrary<OutcomeReport>;
+
+const base = { key: text, at: time };
+
+export const entry = fc.oneof(
+  withOptional(
+    { ...base, actor: text, kind: fc.constant('settings'), settings: fc.constant(DEFAULT_CATALOG_SETTINGS) },
+    'actor',
+  ),
+  withOptional(
+    {
+      ...base,
+      kind: fc.constant('tools'),
+      put: fc.array(fc.record({ tool, hash: text, embedding: vector }, { noNullPrototype: true }), {
+        maxLength: 4,
+      }),
+      remove: fc.array(text),
+      sync: fc.dictionary(text, text, { noNullPrototype: true }),
+      ifMatch: text,
+      fingerprint: fc.option(text),
+    },
+    'sync',
+    'ifMatch',
+  ),
+  withOptional({
+    ...base,
+    kind: fc.constant('embedder'),
+    fingerprint: fc.option(text),
+    dimensions: fc.nat(),
+    vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
+  }),
+  withOptional({
+    ...base,
+    kind: fc.constant('observation'),
+    decision: observedDecision,
+    reports: fc.array(report, { maxLength: 4 }),
+    closes: fc.boolean(),
+  }),
+  withOptional({
+    ...base,
+    kind: fc.constant('settlement'),
+    decision: observedDecision,
+    defaultReward: fc.option(fc.constantFrom(0, 0.1, -1)),
+  }),
+  withOptional({ ...base, kind: fc.constant('forget'), tool: text, unit: fc.nat() }, 'tool', 'unit'),
+) as fc.Arbitrary<Entry>;
