@@ -7,9 +7,10 @@ import { readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
+import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
 import type { ToolDefinition } from '../src/ledger/tool-definition.ts';
+import { loadKernels } from '../src/load-kernels.ts';
 import { packageRoot } from '../src/package-root.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import type { Embedder } from '../src/retrieval/embedder.ts';
@@ -98,8 +99,8 @@ async function readTools(set: string): Promise<{ id: string; tool: ToolDefinitio
 async function indexTools(
   tools: readonly { tool: ToolDefinition }[],
   embedder: Embedder,
+  kernels: Kernels,
 ): Promise<ToolIndex> {
-  const kernels = createTypescriptKernels();
   const vectors = new ToolVectors(kernels, embedder.dimensions);
   const embeddings = await embedder.embedDocuments(tools.map(({ tool }) => denseText(tool)));
   const index = new ToolIndex(kernels);
@@ -122,13 +123,13 @@ function median(values: number[]): number {
   return values.sort((a, b) => a - b)[values.length >> 1] ?? 0;
 }
 
-async function measure(set: string, split: string, embedder: Embedder): Promise<Row> {
+async function measure(set: string, split: string, embedder: Embedder, kernels: Kernels): Promise<Row> {
   const tools = await readTools(set);
   const known = new Set(tools.map(({ id }) => id));
   const queries = (await readLines<LabelledQuery>(join(options.data, set, `queries.${split}.jsonl`)))
     .map((one) => ({ ...one, relevant: [...new Set(one.relevant)].filter((id) => known.has(id)) }))
     .filter(({ relevant }) => relevant.length > 0);
-  const index = await indexTools(tools, embedder);
+  const index = await indexTools(tools, embedder, kernels);
   const sums = { bm25: [0, 0, 0], dense: [0, 0, 0], both: [0, 0, 0] };
   const times = {
     tokenise: [] as number[],
@@ -215,13 +216,14 @@ async function main(): Promise<void> {
     console.log(`No data sets in ${options.data} (option --data): nothing to measure.`);
     return;
   }
+  const kernels = await loadKernels(console.warn);
   const embedder = await OnnxEmbedder.open({ folder: options.model });
   const wanted = options.sets.split(',').filter(Boolean);
   const rows: Row[] = [];
   for (const name of Object.keys(EXPECTED)) {
     const [set, split] = name.split(' ');
     if (!present.includes(set) || (wanted.length > 0 && !wanted.includes(set))) continue;
-    rows.push(await measure(set, split, embedder));
+    rows.push(await measure(set, split, embedder, kernels));
   }
   await embedder.close();
   print(rows);
