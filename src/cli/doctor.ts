@@ -79,7 +79,7 @@ async function checkDiskSpace({ dataDir }: Settings): Promise<Finding> {
 }
 
 async function checkModel({ model }: Settings): Promise<Finding> {
-  const embedder = await openEmbedder(model, () => {});
+  const embedder = await openEmbedder(model);
   if (embedder === null) return fine('none: retrieval by words alone, as the setting `model` says');
   await embedder.close();
   return fine(`${modelFolder(model)}, ${embedder.dimensions} dimensions`);

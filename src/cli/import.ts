@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
@@ -60,7 +61,7 @@ async function importTools(file: string, options: ImportOptions): Promise<void> 
 
 async function readInput(file: string): Promise<string> {
   try {
-    return await readFile(file === '-' ? '/dev/stdin' : file, 'utf8');
+    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
   } catch (error) {
     throw new UserError(`${file} cannot be read: ${(error as Error).message}.`);
   }

@@ -27,8 +27,9 @@ async function serve(options: SettingFlags & { readonly sample?: boolean }): Pro
   const { settings } = settingsWith(options);
   const prepare = options.sample ? loadSampleIfEmpty : undefined;
   const { services, listener, stop } = await startServer(settings, prepare);
+  const interrupted = untilInterrupted();
   process.stdout.write(await welcome(settings, services, listener));
-  await untilInterrupted();
+  await interrupted;
   process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
   await stop();
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 export const mainFile = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
@@ -69,13 +70,21 @@ export class RunningService {
     return this.process.exitCode === null && this.process.signalCode === null;
   }
 
-  /** Ctrl-C. @returns the exit code. */
-  async stop(): Promise<number | null> {
+  /** Ctrl-C, or what an init system sends. @returns the exit code. */
+  async stop(signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): Promise<number | null> {
     if (!this.isAlive) return this.process.exitCode;
     const closed = once(this.process, 'close');
-    this.process.kill('SIGINT');
+    this.process.kill(signal);
     const [code] = await closed;
     return code;
+  }
+
+  /** Ends the process without any warning. */
+  async kill(): Promise<void> {
+    if (!this.isAlive) return;
+    const closed = once(this.process, 'close');
+    this.process.kill('SIGKILL');
+    await closed;
   }
 
   async request<Body = Record<string, unknown>>(
@@ -93,5 +102,32 @@ export class RunningService {
       headers: response.headers,
       body: answer === '' ? undefined : JSON.parse(answer),
     };
+  }
+
+  /** A request that has to succeed. */
+  async ask<Body = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Body> {
+    const answer = await this.request<Body>(method, path, body);
+    if (answer.status < 300) return answer.body;
+    throw new Error(`${method} ${path} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  }
+
+  /** Waits until everything that was accepted for a catalog has taken effect. */
+  async settled(catalog = 'default'): Promise<void> {
+    await until(async () => {
+      const { pending } = await this.ask('GET', `/v1/rewards/health?catalog=${catalog}`);
+      return pending === 0;
+    });
+  }
+}
+
+const LOOK_EVERY_MS = 10;
+const PATIENCE_MS = 30_000;
+
+/** Waits for a state; fails when it does not come about. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error(`This did not come about in time: ${isSo}`);
+    await wait(LOOK_EVERY_MS);
   }
 }

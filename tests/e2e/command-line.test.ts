@@ -1,0 +1,235 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+
+const folder = temporaryFolder();
+const dataDir = join(folder.path, 'data');
+let service: RunningService;
+
+beforeAll(async () => {
+  service = await RunningService.start(dataDir);
+});
+afterAll(async () => {
+  await service.stop();
+  folder.remove();
+});
+
+/** Runs `bandolier …` to its end. */
+async function bandolier(words: readonly string[], settings: Record<string, string> = {}, input = '') {
+  const child = spawn(process.execPath, [mainFile, ...words], {
+    env: cleanEnvironment(settings),
+    cwd: folder.path,
+  });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (output.stdout += chunk));
+  child.stderr.on('data', (chunk) => (output.stderr += chunk));
+  child.stdin.end(input);
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+}
+
+const lines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const openaiTool = (name: string) => ({
+  type: 'function',
+  function: { name, description: `Does ${name}.`, parameters: {} },
+});
+
+describe('bandolier', () => {
+  it('shows its commands with examples, and refuses unknown ones', async () => {
+    const help = await bandolier(['--help']);
+    expect(help.code).toBe(0);
+    for (const command of ['serve', 'import', 'export', 'demo', 'config', 'doctor', 'repair']) {
+      expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+    }
+    expect(help.stdout).toMatch(/Examples:/);
+    const unknown = await bandolier(['sevre']);
+    expect(unknown).toMatchObject({ code: 1, stderr: expect.stringMatching(/Did you mean serve/) });
+  });
+});
+
+describe('serve', () => {
+  it('says on one screen where it is and what to do next', () => {
+    expect(service.output).toMatch(/^Bandolier listens on http:\/\/127\.0\.0\.1:\d+$/m);
+    expect(service.output).toMatch(/default, 0 tools/);
+    expect(service.output).toContain(dataDir);
+    expect(service.output).toMatch(/\/docs$/m);
+    expect(service.output.split('\n').length).toBeLessThan(24);
+  });
+
+  it.each([
+    ['a data folder in use', [], {}, /data folder .* is in use by process \d+/],
+    ['a setting that is wrong', [], { BANDOLIER_PORT: 'http' }, /BANDOLIER_PORT: .*number/],
+    ['an unknown setting', [], { BANDOLIER_PROT: '1' }, /BANDOLIER_PROT\. Did you mean BANDOLIER_PORT/],
+    ['an address for everybody', ['--host', '0.0.0.0'], {}, /no API keys/],
+    [
+      'a model that is not there',
+      ['--data-dir', 'elsewhere'],
+      { BANDOLIER_MODEL: 'no-such-model' },
+      /no-such-model/,
+    ],
+    ['Redis', ['--data-dir', 'elsewhere'], { REDIS_URL: 'redis://127.0.0.1:6379' }, /REDIS_URL is set/],
+  ])('refuses %s in one clear sentence', async (_, words, settings, sentence) => {
+    const defaults = { BANDOLIER_PORT: '0', BANDOLIER_DATA_DIR: dataDir };
+    const ended = await bandolier(['serve', ...words], { ...defaults, ...settings });
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+    expect(ended.stderr).toMatch(/^bandolier: /);
+    expect(ended.stderr).not.toMatch(/\n {4}at /);
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('refuses a port that is taken, and lets its data folder go', async () => {
+    const server = createServer();
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const ended = await bandolier(['serve', '--port', String(port), '--data-dir', 'elsewhere']);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: `bandolier: Port ${port} is taken. Stop what listens there, or choose another one with BANDOLIER_PORT.\n`,
+    });
+    await once(server.close(), 'close');
+    const again = await RunningService.start(join(folder.path, 'elsewhere'));
+    expect(await again.stop()).toBe(0);
+  });
+
+  it('keeps everything over Ctrl-C and a new start', async () => {
+    const own = join(folder.path, 'own');
+    const first = await RunningService.start(own, ['--sample']);
+    const route = await first.request<{ decisionId: string }>('POST', '/v1/route', { query: 'refund' });
+    expect(await first.stop()).toBe(0);
+    expect(first.output).not.toMatch(/"level":(40|50|60)/);
+
+    const second = await RunningService.start(own, ['--sample']);
+    expect(second.output).toMatch(/default, 150 tools/);
+    const { status } = await second.request('GET', `/v1/decisions/${route.body.decisionId}`);
+    expect(status).toBe(200);
+    expect(await second.stop()).toBe(0);
+  });
+});
+
+describe('import', () => {
+  const url = () => ['--url', service.url];
+
+  it('puts tools of other shapes, creates the catalog, and changes nothing the second time', async () => {
+    const file = join(folder.path, 'openai.json');
+    writeFileSync(file, JSON.stringify(Array.from({ length: 600 }, (_, i) => openaiTool(`tool_${i}`))));
+    const first = await bandolier(['import', file, '--catalog', 'support', ...url()]);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toMatch(/Catalog support: 600 added, 0 changed, 0 removed, 0 unchanged\./);
+    const second = await bandolier(['import', file, '--catalog', 'support', ...url()]);
+    expect(second.stdout).toMatch(/0 added, 0 changed, 0 removed, 600 unchanged/);
+  });
+
+  it('replaces a catalog, from standard input', async () => {
+    const words = ['import', '-', '--catalog', 'support', '--replace', '--server', 'desk', ...url()];
+    const { stdout, code } = await bandolier(words, {}, JSON.stringify([openaiTool('tool_1')]));
+    expect([code, stdout]).toEqual([0, 'Catalog support: 0 added, 1 changed, 599 removed, 0 unchanged.\n']);
+    const tool = await service.request('GET', '/v1/catalogs/support/tools/tool_1');
+    expect(tool.body).toMatchObject({ server: 'desk' });
+  });
+
+  it('says what is wrong with a file, or that nobody answers', async () => {
+    expect(await bandolier(['import', 'missing.json', ...url()])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/missing\.json cannot be read/),
+    });
+    expect(await bandolier(['import', '-', ...url()], {}, '[{"name": " "}]')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/put\[0\]\.name/),
+    });
+    expect(
+      await bandolier(['import', '-', '--url', 'http://127.0.0.1:1'], {}, '[{"name": "a"}]'),
+    ).toMatchObject({ code: 1, stderr: expect.stringMatching(/No service answers/) });
+  });
+});
+
+describe('config', () => {
+  it('prints the effective settings with their sources, secrets masked', async () => {
+    mkdirSync(join(folder.path, 'configured'), { recursive: true });
+    const settings = { BANDOLIER_PORT: '9000', REDIS_URL: 'redis://user:hunter2@cache' };
+    const { stdout, code } = await bandolier(['config'], settings);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^port\s+9000\s+environment\s+BANDOLIER_PORT$/m);
+    expect(stdout).toMatch(/^redisUrl\s+redis:\/\/\*\*\*@cache/m);
+    expect(stdout).not.toMatch(/hunter2/);
+    expect(JSON.parse((await bandolier(['config', '--json'], settings)).stdout)).toHaveLength(
+      stdout.trim().split('\n').length - 1,
+    );
+  });
+});
+
+describe('doctor', () => {
+  it('finds nothing wrong where nothing is', async () => {
+    const { stdout, code } = await bandolier(['doctor', '--data-dir', 'fresh', '--port', '0']);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/Everything is as it should be/)]);
+    expect(stdout.match(/^ok /gm)).toHaveLength(6);
+  });
+
+  it('says what to do about a folder in use, a port that is taken and a model that is not there', async () => {
+    const { port } = new URL(service.url);
+    const words = ['doctor', '--data-dir', dataDir, '--port', port];
+    const { stdout, code } = await bandolier(words, { BANDOLIER_MODEL: 'no-such-model' });
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/BAD {3}data folder: .*in use by process/);
+    expect(stdout).toMatch(/BAD {3}embedding model: .*no-such-model/);
+    expect(stdout).toMatch(/BAD {3}port: .*\n.*BANDOLIER_PORT/);
+    expect(stdout).toMatch(/3 to mend\.$/m);
+  });
+});
+
+describe('export', () => {
+  it('writes policies, tools, decisions and rewards as JSON lines', async () => {
+    const own = join(folder.path, 'exported');
+    const running = await RunningService.start(own, ['--sample']);
+    const { body } = await running.request<{ decisionId: string; tools: { name: string }[] }>(
+      'POST',
+      '/v1/route',
+      { query: 'refund' },
+    );
+    const reward = { tool: body.tools[0].name, outcome: 'success' };
+    await running.request('POST', `/v1/decisions/${body.decisionId}/rewards`, reward);
+    const inUse = await bandolier(['export', '--data-dir', own]);
+    expect(inUse).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/in use by process/) });
+    await running.stop();
+
+    const { stdout, code } = await bandolier(['export', '--data-dir', own]);
+    expect(code).toBe(0);
+    const exported = lines(stdout);
+    const ofKind = (kind: string) => exported.filter((line) => line.kind === kind);
+    expect(ofKind('policy')).toEqual([
+      expect.objectContaining({ catalog: 'default', name: 'sc-linucb-memory' }),
+    ]);
+    expect(ofKind('tool')).toHaveLength(150);
+    expect(ofKind('decision')).toEqual([
+      expect.objectContaining({ id: body.decisionId, catalog: 'default', slate: expect.any(Array) }),
+    ]);
+    expect(ofKind('reward')).toEqual([
+      expect.objectContaining({ decisionId: body.decisionId, ...reward, value: 1 }),
+    ]);
+    const called = ofKind('tool').find(({ tool }) => tool.name === reward.tool);
+    expect(called.statistics).toMatchObject({ called: 1, successes: 1 });
+    const other = await bandolier(['export', '--data-dir', own, '--catalog', 'other']);
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/There are: default/) });
+  });
+});
+
+describe('repair', () => {
+  it('asks for an offset and a segment file', async () => {
+    expect(await bandolier(['repair', 'x'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/--truncate-at/),
+    });
+    const words = ['repair', 'x', '--truncate-at', '10'];
+    expect(await bandolier(words)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/not a segment of a log/),
+    });
+  });
+});

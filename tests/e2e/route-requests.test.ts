@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunningService, temporaryFolder } from './running-service.ts';
+import { SHOP_TOOLS, Shop } from './shop.ts';
+
+const folder = temporaryFolder();
+let service: RunningService;
+let shop: Shop;
+beforeAll(async () => {
+  service = await RunningService.start(folder.path);
+  shop = await Shop.open(service, 'requests');
+});
+afterAll(async () => {
+  expect(await service.stop()).toBe(0);
+  folder.remove();
+});
+
+const QUERY = 'where is my parcel';
+const names = SHOP_TOOLS.map(({ name }) => name);
+
+describe('what a routing request may ask for', () => {
+  it('serves every tool when there are fewer than asked for', async () => {
+    const { tools } = await shop.route(QUERY, { k: 50 });
+    expect(tools.map(({ name }) => name).sort()).toEqual([...names].sort());
+    expect(tools.map(({ rank }) => rank)).toEqual(names.map((_, index) => index + 1));
+    expect(tools.every(({ propensity }) => propensity === 1)).toBe(true);
+  });
+
+  it('gives propensities that add up to the size of the slate', async () => {
+    const { decisionId, tools } = await shop.route(QUERY, { k: 3 });
+    const { candidates, slateProbability } = await shop.explain(decisionId);
+    const sum = candidates.reduce((total, { propensity }) => total + propensity, 0);
+    expect(sum).toBeCloseTo(3, 3);
+    expect(candidates).toHaveLength(names.length);
+    expect(candidates.slice(0, 3).map(({ name }) => name)).toEqual(tools.map(({ name }) => name));
+    expect(slateProbability).toBeGreaterThan(0);
+    expect(slateProbability).toBeLessThanOrEqual(1);
+  });
+
+  it('puts pinned tools first and leaves excluded ones out, also where both are named', async () => {
+    const pin = ['send_newsletter', 'export_report', 'no_such_tool', 'close_ticket'];
+    const exclude = ['close_ticket', 'track_parcel'];
+    const { tools } = await shop.route(QUERY, { k: 4, pin, exclude });
+    expect(tools.map(({ name }) => name).slice(0, 2)).toEqual(['send_newsletter', 'export_report']);
+    expect(tools.slice(0, 2)).toMatchObject([
+      { reason: 'pinned', propensity: 1 },
+      { reason: 'pinned', propensity: 1 },
+    ]);
+    expect(tools).toHaveLength(4);
+    for (const { name } of tools) expect(exclude).not.toContain(name);
+    expect((await shop.route(QUERY, { k: 1, pin })).tools).toMatchObject([{ name: 'send_newsletter' }]);
+    expect((await shop.route(QUERY, { exclude: names })).tools).toEqual([]);
+  });
+
+  it('gives definitions in the shape that the model takes', async () => {
+    const ask = async (format?: string) => {
+      const more = { k: 1, pin: ['track_parcel'], ...(format && { format }) };
+      return (await shop.route(QUERY, more)).tools[0].definition;
+    };
+    const { name, description, inputSchema } = SHOP_TOOLS.find((tool) => tool.name === 'track_parcel')!;
+    expect(await ask()).toEqual({ name, description, inputSchema });
+    expect(await ask('mcp')).toEqual({ name, description, inputSchema });
+    expect(await ask('openai')).toEqual({
+      type: 'function',
+      function: { name, description, parameters: inputSchema },
+    });
+    expect(await ask('anthropic')).toEqual({ name, description, input_schema: inputSchema });
+    expect(await ask('names')).toBeUndefined();
+  });
+
+  it('reads the last user turn of a conversation, in either shape', async () => {
+    const openai = [
+      { role: 'system', content: 'You are a helpful shop.' },
+      { role: 'user', content: 'Send a newsletter' },
+      { role: 'assistant', content: null, tool_calls: [{ id: '1', function: { name: 'send_newsletter' } }] },
+      { role: 'tool', tool_call_id: '1', content: 'sent' },
+      { role: 'user', content: QUERY },
+      { role: 'assistant', content: 'Let me see.' },
+    ];
+    const anthropic = [
+      { role: 'user', content: 'Send a newsletter' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: '1', name: 'send_newsletter', input: {} }] },
+      { role: 'user', content: [{ type: 'text', text: QUERY }] },
+      { role: 'assistant', content: [{ type: 'tool_use', id: '2', name: 'track_parcel', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: '2', content: 'in Lyon' }] },
+    ];
+    const expected = await shop.greedy(QUERY);
+    expect(expected[0]).toBe('track_parcel');
+    for (const messages of [openai, anthropic]) {
+      expect(await shop.greedy(QUERY, { query: undefined, messages })).toEqual(expected);
+    }
+  });
+
+  it('says so when nothing fits, and does what the catalog wants then', async () => {
+    const nonsense = { query: '∅ ∅', explore: false };
+    const wordless = await RunningService.start(`${folder.path}/wordless`, [], { BANDOLIER_MODEL: 'none' });
+    try {
+      const blind = await Shop.open(wordless, 'blind');
+      await blind.teach('newsletter to subscribers', 'send_newsletter', 2);
+      const open = await blind.route(nonsense.query, { k: 2 });
+      expect(open).toMatchObject({ fallback: 'low_confidence', tools: [{ name: 'send_newsletter' }, {}] });
+      await blind.configure({ failMode: 'closed' });
+      expect(await blind.route(nonsense.query, { k: 2 })).toMatchObject({
+        fallback: 'low_confidence',
+        tools: [],
+      });
+      await blind.configure({ failMode: 'passthrough' });
+      expect((await blind.route(nonsense.query, { k: 2 })).tools).toHaveLength(names.length);
+    } finally {
+      expect(await wordless.stop()).toBe(0);
+    }
+  });
+});
