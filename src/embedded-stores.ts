@@ -21,9 +21,9 @@ export async function openEmbeddedStores(
 ): Promise<Stores> {
   const { dataDir } = settings;
   const lock = await lockDataFolder(dataDir);
-  lock.lost.addEventListener('abort', () =>
-    trouble(`the data folder "${dataDir}" was taken by another process; stop one of them`, lock.lost.reason),
-  );
+  const onLost = (): void =>
+    trouble(`the data folder "${dataDir}" was taken by another process; stop one of them`, lock.lost.reason);
+  lock.lost.addEventListener('abort', onLost);
   const queue = await FileJobQueue.open(join(dataDir, 'jobs'), { maxJobs: settings.maxPendingRewards });
   const decisionLogs = new FileDecisionLogs(dataDir, {
     retainMs: settings.keepDecisionsDays * DAY_MS,
@@ -46,6 +46,7 @@ export async function openEmbeddedStores(
       clearInterval(expiry);
       await decisionLogs.close();
       await leases.close();
+      lock.lost.removeEventListener('abort', onLost); // giving it up is no loss
       await lock.release();
     },
   };

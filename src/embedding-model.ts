@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { packageRoot } from './package-root.ts';
 import type { Embedder } from './retrieval/embedder.ts';
-import { OnnxEmbedder } from './retrieval/onnx-embedder.ts';
+import { OnnxEmbedder, type OnnxEmbedderOptions } from './retrieval/onnx-embedder.ts';
 
 /** The model folder that a setting means: `bundled`, `none` (null), or a folder. */
 export function modelFolder(model: string): string | null {
@@ -12,8 +12,8 @@ export function modelFolder(model: string): string | null {
 /** @throws UnusableModelError when the folder holds no model that can be used. */
 export async function openEmbedder(
   model: string,
-  onChange: (available: boolean, reason: string) => void,
+  listeners: Pick<OnnxEmbedderOptions, 'onChange' | 'onTexts'> = {},
 ): Promise<Embedder | null> {
   const folder = modelFolder(model);
-  return folder === null ? null : OnnxEmbedder.open({ folder, onChange });
+  return folder === null ? null : OnnxEmbedder.open({ folder, ...listeners });
 }

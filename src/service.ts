@@ -38,9 +38,13 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const stores = await openEmbeddedStores(settings, { now, trouble });
     closers.push(() => stores.close());
     let embedderAvailable = settings.model !== 'none';
-    const embedder = await openEmbedder(settings.model, (available, reason) => {
-      embedderAvailable = available;
-      log.warn({ available }, `embedder: ${reason}`);
+    const metrics = new Metrics();
+    const embedder = await openEmbedder(settings.model, {
+      onChange: (available, reason) => {
+        embedderAvailable = available;
+        log.warn({ available }, `embedder: ${reason}`);
+      },
+      onTexts: (kind, count) => metrics.textsEmbedded.inc({ kind }, count),
     });
     if (embedder !== null) closers.push(() => embedder.close());
     const cache =
@@ -53,7 +57,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           );
     if (cache !== null) closers.push(() => cache.close());
 
-    const metrics = new Metrics();
     const traffic = new Traffic(now);
     const catalogs = await Catalogs.start(
       (name) =>
@@ -73,6 +76,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
               rewards.map(({ status }) => status),
             );
           },
+          onNotice: (message) => log.warn(message),
           onTrouble: trouble,
         }),
       async (name) => {

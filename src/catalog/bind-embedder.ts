@@ -4,12 +4,13 @@ import type { Catalog } from './catalog.ts';
 
 /**
  * Learned state belongs to one embedder. If the catalog was learned with another one, every live tool is embedded
- * anew and the learner starts from nothing; vectors of two embedders are never mixed.
+ * anew and the learner starts from nothing; vectors of two embedders are never mixed. Answers whether it had
+ * anything to lose by that.
  */
-export async function bindEmbedder(catalog: Catalog, embedder: Embedder | null): Promise<void> {
+export async function bindEmbedder(catalog: Catalog, embedder: Embedder | null): Promise<boolean> {
   const { state } = catalog;
   const fingerprint = embedder?.fingerprint ?? null;
-  if (state.fingerprint === fingerprint) return;
+  if (state.fingerprint === fingerprint) return false;
   const live = [...state.tools.live()];
   const vectors = await catalog.embedTools(live);
   await catalog.replica.submit({
@@ -23,4 +24,5 @@ export async function bindEmbedder(catalog: Catalog, embedder: Embedder | null):
       return embedding === null ? [] : [{ name: tool.name, hash, embedding }];
     }),
   });
+  return live.length > 0;
 }

@@ -23,6 +23,8 @@ export interface OpenCatalogParts {
   /** ms of a clock that never jumps. */
   steadyNow(): number;
   onFold(catalog: string, folded: PositionedEntry, outcome: FoldOutcome): void;
+  /** Nothing is wrong, but whoever runs this will want to know. */
+  onNotice(message: string): void;
   /** Something is wrong that the process goes on in spite of. */
   onTrouble(message: string, error: unknown): void;
 }
@@ -61,6 +63,9 @@ export async function openCatalog(
       state.free();
     },
   };
-  await bindEmbedder(catalog, parts.embedder);
+  const startsAnew = await bindEmbedder(catalog, parts.embedder);
+  if (startsAnew) {
+    parts.onNotice(`catalog "${name}" was learned with another embedding model: learning starts anew`);
+  }
   return catalog;
 }

@@ -8,6 +8,8 @@ export interface EmbedThreadOptions {
   readonly folder: string;
   /** Hears when the thread ended unexpectedly, and when it is back. */
   readonly onChange?: (available: boolean, reason: string) => void;
+  /** Hears how many texts the model is given. */
+  readonly onTexts?: (priority: EmbedPriority, count: number) => void;
   /** Pause before the thread is started again, ms; `attempt` counts from 0 since it last did any work. */
   readonly restartDelay?: (attempt: number) => number;
   readonly startThread?: (data: EmbedThreadData) => Worker;
@@ -160,13 +162,13 @@ export class EmbedThread {
 
   #pump(): void {
     const { query, document } = this.#waiting;
-    while (this.#ready && query.length > 0 && this.#underway.size < QUERY_LOTS_UNDERWAY)
-      this.#send(query, LOT.query);
-    if (this.#ready && document.length > 0 && this.#underway.size === 0) this.#send(document, LOT.document);
+    while (this.#ready && query.length > 0 && this.#underway.size < QUERY_LOTS_UNDERWAY) this.#send('query');
+    if (this.#ready && document.length > 0 && this.#underway.size === 0) this.#send('document');
   }
 
-  #send(waiting: Waiting[], size: number): void {
-    const lot = waiting.splice(0, size);
+  #send(priority: EmbedPriority): void {
+    const lot = this.#waiting[priority].splice(0, LOT[priority]);
+    this.#options.onTexts?.(priority, lot.length);
     const request: EmbedRequest = { id: ++this.#lots, texts: lot.map(({ text }) => text) };
     this.#underway.set(request.id, lot);
     this.#thread?.postMessage(request);

@@ -6,6 +6,7 @@ export class Metrics {
   private readonly routeSeconds: Histogram;
   private readonly rewards: Counter;
   private readonly folded: Counter;
+  readonly textsEmbedded: Counter;
   readonly queueJobs: Gauge;
   readonly ledgerLag: Gauge;
   readonly catalogTools: Gauge;
@@ -33,6 +34,12 @@ export class Metrics {
       name: 'bandolier_entries_folded_total',
       help: 'Ledger entries folded, by kind.',
       labelNames: ['catalog', 'kind'],
+      registers,
+    });
+    this.textsEmbedded = new Counter({
+      name: 'bandolier_texts_embedded_total',
+      help: 'Texts that the embedding model was given; cached ones are not.',
+      labelNames: ['kind'],
       registers,
     });
     const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
