@@ -45,6 +45,8 @@ export class SnapshotKeeper {
     this.#parts = parts;
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timer.unref();
+    // At once, too: a process that keeps crashing must not fold the same entries at every start.
+    this.#look();
   }
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */

@@ -36,6 +36,10 @@ export async function openCatalog(
 ): Promise<Catalog & { close(): Promise<void> }> {
   const ledger = await parts.ledgers.open(name);
   const snapshots = await parts.snapshots.open(name);
+  const discarded = await snapshots.discardAfter(await ledger.head());
+  if (discarded > 0) {
+    parts.onNotice(`${discarded} snapshots of catalog "${name}" know more than its ledger; they were put aside`);
+  }
   const context = { kernels: parts.kernels, derived: true };
   const state = await loadState(name, snapshots, context, (position, error) =>
     parts.onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`, error),

@@ -191,13 +191,18 @@ export class FileJobQueue implements JobQueue {
     } catch (error) {
       const now = this.#clock.now();
       const failed = attempts + 1;
-      if (failed < MAX_ATTEMPTS && !(error instanceof UnrecoverableJobError)) {
+      const hasTriesLeft = failed < MAX_ATTEMPTS || isStoreAway(error);
+      if (hasTriesLeft && !(error instanceof UnrecoverableJobError)) {
         return { event: 'failed', id, runAt: now + retryDelayMs(failed) };
       }
       const message = error instanceof Error ? error.message : String(error);
       return { event: 'buried', id, failedAt: now, error: message.slice(0, MAX_ERROR_CHARACTERS) };
     }
   }
+}
+
+function isStoreAway(error: unknown): boolean {
+  return error instanceof Error && 'retryAfterSeconds' in error;
 }
 
 async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {

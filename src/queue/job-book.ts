@@ -50,6 +50,8 @@ export class JobBook {
   readonly #dead = new Map<string, StoredDeadJob>();
   #nextOrder = 1;
   #bytes = 0;
+  /** Those among the delayed ones that failed before. */
+  #retries = 0;
 
   /** Jobs that wait, run or are delayed. */
   get size(): number {
@@ -61,8 +63,9 @@ export class JobBook {
     return this.#bytes;
   }
 
+  /** Jobs whose time has not come; those that wait for another try are not among them. */
   get delayed(): number {
-    return this.#delayed.size;
+    return this.#delayed.size - this.#retries;
   }
 
   /** When the next delayed job is due, ms since the epoch. */
@@ -99,6 +102,7 @@ export class JobBook {
   promote(now: number): void {
     for (let top = this.#delayed.top; top !== undefined && top.runAt <= now; top = this.#delayed.top) {
       this.#delayed.take();
+      if (top.attempts > 0) this.#retries--;
       this.#waiting(top.name).add(top);
     }
   }
@@ -156,6 +160,7 @@ export class JobBook {
     this.#live.set(job.id, live);
     this.#bytes += sizeOf(job);
     this.#delayed.add(live);
+    if (live.attempts > 0) this.#retries++;
   }
 
   #remove(id: string): LiveJob | undefined {
@@ -205,6 +210,7 @@ export class JobBook {
     this.#dead.clear();
     while (this.#delayed.take() !== undefined);
     this.#bytes = 0;
+    this.#retries = 0;
   }
 }
 

@@ -29,14 +29,16 @@ export class QueueUnavailableError extends Error {
 
 /**
  * Work that may wait, fail and be tried again. At least once: a handler can see a job twice and must be
- * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. Contract: tests/contracts/job-queue.contract.ts.
+ * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried, unless it failed
+ * because a store is away (the error has `retryAfterSeconds`): that is no fault of the job, and it is tried until
+ * the store is back. Contract: tests/contracts/job-queue.contract.ts.
  */
 export interface JobQueue {
   /** Durable when it resolves. @throws QueueUnavailableError when over the length limit or out of disk. */
   add(jobs: readonly Job[]): Promise<void>;
   /** Starts taking jobs of this name. One call per name. */
   process(name: string, handler: (job: Job) => Promise<void>, options: { concurrency: number }): void;
-  /** Jobs that wait or run now, delayed ones not counted. */
+  /** Jobs that wait, run, or failed and will be tried again. */
   pending(): Promise<number>;
   /** Jobs whose time has not come. */
   delayed(): Promise<number>;

@@ -1,8 +1,8 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Position } from '../ledger/entry.ts';
 import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
-import { createFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
+import { createFolder, syncFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
 import { errorCode, unavailable } from '../storage/storage-errors.ts';
 import { newestFence } from './file-leases.ts';
 import {
@@ -69,14 +69,12 @@ export class FileSnapshotStore implements SnapshotStore {
     }
   }
 
-  /**
-   * Deletes snapshots of positions that the ledger does not have. Needed after a damaged ledger was cut off: its
-   * next entries take the same positions again, and must not be mistaken for what those snapshots hold.
-   */
-  async discardAfter(position: Position): Promise<void> {
-    for (const stored of await this.list()) {
-      if (stored > position) await rm(this.#file(stored), { force: true });
-    }
+  /** They are put aside, not deleted, as is what was cut off the ledger. */
+  async discardAfter(position: Position): Promise<number> {
+    const discarded = (await this.list()).filter((stored) => stored > position);
+    for (const stored of discarded) await rename(this.#file(stored), `${this.#file(stored)}.cut`);
+    if (discarded.length > 0) await syncFolder(this.#folder);
+    return discarded.length;
   }
 
   async close(): Promise<void> {

@@ -20,6 +20,12 @@ export interface SnapshotStore {
   list(): Promise<Position[]>;
   /** Null when there is none at this position. */
   get(position: Position): Promise<StoredSnapshot | null>;
+  /**
+   * Takes snapshots of later positions out of the list, and answers how many. Needed when the ledger ends before
+   * them, because a damaged end was cut off: its next entries take the same positions again, and must not be
+   * mistaken for what those snapshots hold.
+   */
+  discardAfter(position: Position): Promise<number>;
   close(): Promise<void>;
 }
 
