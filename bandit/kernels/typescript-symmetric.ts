@@ -77,7 +77,7 @@ export function symmetricTimes(
   }
 }
 
-/** See `Kernels.symmetricAdd`. */
+/** See `Kernels.symmetricAdd`. Four updates a pass: one reading and one writing of M instead of four. */
 export function symmetricAdd(
   matrix: Float64Array,
   size: number,
@@ -90,12 +90,30 @@ export function symmetricAdd(
   for (let row = 0; row < width; row++) {
     const start = rowStart(size, row);
     const from = row & ~3;
-    for (let k = first; k < first + count; k++) {
+    let k = first;
+    for (; k + 4 <= first + count; k += 4) {
+      const u0 = k * width;
+      const u1 = u0 + width;
+      const u2 = u1 + width;
+      const u3 = u2 + width;
+      const f0 = scales[k] * updates[u0 + row];
+      const f1 = scales[k + 1] * updates[u1 + row];
+      const f2 = scales[k + 2] * updates[u2 + row];
+      const f3 = scales[k + 3] * updates[u3 + row];
+      for (let column = from; column < width; column++) {
+        let value = matrix[start + column];
+        value += f0 * updates[u0 + column];
+        value += f1 * updates[u1 + column];
+        value += f2 * updates[u2 + column];
+        value += f3 * updates[u3 + column];
+        matrix[start + column] = value;
+      }
+    }
+    for (; k < first + count; k++) {
       const u = k * width;
       const factor = scales[k] * updates[u + row];
-      for (let column = from; column < width; column++) {
+      for (let column = from; column < width; column++)
         matrix[start + column] += factor * updates[u + column];
-      }
     }
   }
 }

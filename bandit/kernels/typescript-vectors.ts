@@ -28,40 +28,6 @@ export function dot(a: Float64Array, aFrom: number, b: Float64Array, bFrom: numb
   return sum;
 }
 
-/** The same with a float32 right side. A twin on purpose: one function for both types would run at half speed. */
-export function dotFloat32(
-  a: Float64Array,
-  aFrom: number,
-  b: Float32Array,
-  bFrom: number,
-  n: number,
-): number {
-  let s0 = 0;
-  let s1 = 0;
-  let s2 = 0;
-  let s3 = 0;
-  let s4 = 0;
-  let s5 = 0;
-  let s6 = 0;
-  let s7 = 0;
-  const full = n & ~7;
-  for (let i = 0; i < full; i += 8) {
-    const p = aFrom + i;
-    const q = bFrom + i;
-    s0 += a[p] * b[q];
-    s1 += a[p + 1] * b[q + 1];
-    s2 += a[p + 2] * b[q + 2];
-    s3 += a[p + 3] * b[q + 3];
-    s4 += a[p + 4] * b[q + 4];
-    s5 += a[p + 5] * b[q + 5];
-    s6 += a[p + 6] * b[q + 6];
-    s7 += a[p + 7] * b[q + 7];
-  }
-  let sum = s0 + s2 + (s4 + s6) + (s1 + s3 + (s5 + s7));
-  for (let i = full; i < n; i++) sum += a[aFrom + i] * b[bFrom + i];
-  return sum;
-}
-
 /** out[i] = table[i·stride …]·query in float32: rounding a float64 product or sum gives the float32 one. */
 export function scan(
   table: Float32Array,

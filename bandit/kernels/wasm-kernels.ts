@@ -149,6 +149,7 @@ class WasmKernels implements Kernels {
       specials,
       this.#at(cache.quadratic, 0),
       this.#at(cache.cross, 0),
+      this.#at(cache.vector, dimensions),
       this.#at(table.values, 0),
       table.stride,
       this.#at(forms.slots, count),

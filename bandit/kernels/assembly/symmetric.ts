@@ -45,20 +45,39 @@ export function symmetricTimes(matrix: usize, width: i32, x: usize, columns: i32
       s1 = f64x2.add(s1, f64x2.mul(m1, value));
       s2 = f64x2.add(s2, f64x2.mul(m2, value));
       s3 = f64x2.add(s3, f64x2.mul(m3, value));
-      const left = f64x2.add(f64x2.mul(m0, x0), f64x2.mul(m1, x1));
-      const right = f64x2.add(f64x2.mul(m2, x2), f64x2.mul(m3, x3));
-      v128.store(y + c, f64x2.add(v128.load(y + c), f64x2.add(left, right)));
+      addMirrored(y + c, m0, m1, m2, m3, x0, x1, x2, x3);
     }
     for (; c < end; c += 16) {
-      const left = f64x2.add(f64x2.mul(v128.load(r0 + c), x0), f64x2.mul(v128.load(r1 + c), x1));
-      const right = f64x2.add(f64x2.mul(v128.load(r2 + c), x2), f64x2.mul(v128.load(r3 + c), x3));
-      v128.store(y + c, f64x2.add(v128.load(y + c), f64x2.add(left, right)));
+      const m0 = v128.load(r0 + c);
+      const m1 = v128.load(r1 + c);
+      const m2 = v128.load(r2 + c);
+      const m3 = v128.load(r3 + c);
+      addMirrored(y + c, m0, m1, m2, m3, x0, x1, x2, x3);
     }
     store<f64>(y + at, load<f64>(y + at) + lanes(s0));
     store<f64>(y + at, load<f64>(y + at, 8) + lanes(s1), 8);
     store<f64>(y + at, load<f64>(y + at, 16) + lanes(s2), 16);
     store<f64>(y + at, load<f64>(y + at, 24) + lanes(s3), 24);
   }
+}
+
+/** What two columns of four rows give to the two rows that mirror them. */
+// @ts-ignore: decorator
+@inline
+function addMirrored(
+  y: usize,
+  m0: v128,
+  m1: v128,
+  m2: v128,
+  m3: v128,
+  x0: v128,
+  x1: v128,
+  x2: v128,
+  x3: v128,
+): void {
+  const left = f64x2.add(f64x2.mul(m0, x0), f64x2.mul(m1, x1));
+  const right = f64x2.add(f64x2.mul(m2, x2), f64x2.mul(m3, x3));
+  v128.store(y, f64x2.add(v128.load(y), f64x2.add(left, right)));
 }
 
 /** Two rows of M and four of the updates at a time: eight factors stay in registers. */
@@ -93,7 +112,8 @@ export function symmetricAdd(
       const b1 = f64x2.splat(load<f64>(scale, 8) * load<f64>(u1 + at, 8));
       const b2 = f64x2.splat(load<f64>(scale, 16) * load<f64>(u2 + at, 8));
       const b3 = f64x2.splat(load<f64>(scale, 24) * load<f64>(u3 + at, 8));
-      for (let c = from; c < end; c += 16) {
+      // Rows have a multiple of four columns: two pairs a turn halve the arithmetic on addresses.
+      for (let c = from; c < end; c += 32) {
         let a = v128.load(upper + c);
         let b = v128.load(lower + c);
         let u = v128.load(u0 + c);
@@ -110,6 +130,23 @@ export function symmetricAdd(
         b = f64x2.add(b, f64x2.mul(b3, u));
         v128.store(upper + c, a);
         v128.store(lower + c, b);
+
+        a = v128.load(upper + c, 16);
+        b = v128.load(lower + c, 16);
+        u = v128.load(u0 + c, 16);
+        a = f64x2.add(a, f64x2.mul(a0, u));
+        b = f64x2.add(b, f64x2.mul(b0, u));
+        u = v128.load(u1 + c, 16);
+        a = f64x2.add(a, f64x2.mul(a1, u));
+        b = f64x2.add(b, f64x2.mul(b1, u));
+        u = v128.load(u2 + c, 16);
+        a = f64x2.add(a, f64x2.mul(a2, u));
+        b = f64x2.add(b, f64x2.mul(b2, u));
+        u = v128.load(u3 + c, 16);
+        a = f64x2.add(a, f64x2.mul(a3, u));
+        b = f64x2.add(b, f64x2.mul(b3, u));
+        v128.store(upper + c, a, 16);
+        v128.store(lower + c, b, 16);
       }
     }
     for (; k < count; k++) {

@@ -24,35 +24,11 @@ export function dot(a: usize, b: usize, n: i32): f64 {
   return sum;
 }
 
-/** The same with a float32 right side. */
-export function dotFloat32(a: usize, b: usize, n: i32): f64 {
-  let s0 = f64x2.splat(0);
-  let s1 = s0;
-  let s2 = s0;
-  let s3 = s0;
-  const end = a + (<usize>(n & ~7) << 3);
-  while (a < end) {
-    s0 = f64x2.add(s0, f64x2.mul(v128.load(a), promote(b)));
-    s1 = f64x2.add(s1, f64x2.mul(v128.load(a, 16), promote(b, 8)));
-    s2 = f64x2.add(s2, f64x2.mul(v128.load(a, 32), promote(b, 16)));
-    s3 = f64x2.add(s3, f64x2.mul(v128.load(a, 48), promote(b, 24)));
-    a += 64;
-    b += 32;
-  }
-  let sum = join(s0, s1, s2, s3);
-  for (let i = n & 7; i > 0; i--) {
-    sum += load<f64>(a) * <f64>load<f32>(b);
-    a += 8;
-    b += 4;
-  }
-  return sum;
-}
-
 /** Two float32 at this address, as float64. */
 // @ts-ignore: decorator
 @inline
-export function promote(address: usize, offset: usize = 0): v128 {
-  return f64x2.promote_low_f32x4(v128.load64_zero(address + offset));
+export function promote(address: usize): v128 {
+  return f64x2.promote_low_f32x4(v128.load64_zero(address));
 }
 
 // @ts-ignore: decorator
