@@ -5,7 +5,7 @@
  */
 import { readdirSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
@@ -17,6 +17,7 @@ import type { Embedder } from '../src/retrieval/embedder.ts';
 import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { ToolIndex } from '../src/retrieval/tool-index.ts';
+import { measuredOn } from './measured-on.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -229,10 +230,9 @@ async function main(): Promise<void> {
   print(rows);
   const folder = join(packageRoot(), 'bench', 'results');
   await mkdir(folder, { recursive: true });
-  await writeFile(
-    join(folder, 'retrieval.json'),
-    `${JSON.stringify({ model: options.model, rows }, null, 2)}\n`,
-  );
+  const model = basename(options.model);
+  const report = { ...measuredOn(`npx tsx bench/retrieval.ts --model ${model}`), model, rows };
+  await writeFile(join(folder, 'retrieval.json'), `${JSON.stringify(report, null, 2)}\n`);
 }
 
 await main();

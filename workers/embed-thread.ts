@@ -15,7 +15,12 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 try {
   const model = await SentenceModel.load((workerData as EmbedThreadData).folder);
   let last = Promise.resolve();
-  port.on('message', ({ id, texts }: EmbedRequest) => {
+  port.on('message', (request: EmbedRequest) => {
+    if (request.kind === 'close') {
+      port.close();
+      return;
+    }
+    const { id, texts } = request;
     last = last
       .then(() => model.embed(texts))
       .then((vectors) => tell({ kind: 'vectors', id, vectors }, [vectors.buffer]))

@@ -4,10 +4,10 @@ export interface EmbedThreadData {
   readonly folder: string;
 }
 
-export interface EmbedRequest {
-  readonly id: number;
-  readonly texts: readonly string[];
-}
+export type EmbedRequest =
+  | { readonly kind: 'embed'; readonly id: number; readonly texts: readonly string[] }
+  /** Finish what has been begun, then end. */
+  | { readonly kind: 'close' };
 
 export type EmbedAnswer =
   | { readonly kind: 'ready'; readonly dimensions: number; readonly fingerprint: string }

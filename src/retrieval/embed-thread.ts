@@ -98,7 +98,7 @@ export class EmbedThread {
     this.#closed = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
     this.#rejectAll('The embedder has been closed.');
-    await this.#thread?.terminate();
+    if (this.#thread !== null) await end(this.#thread);
   }
 
   /** Settles when the thread is ready for work or has turned out to be unusable. */
@@ -119,7 +119,7 @@ export class EmbedThread {
         } else {
           cause =
             'The files of the embedding model changed while it was in use. Restart to use the new model.';
-          void thread.terminate();
+          void end(thread);
         }
       });
       thread.once('exit', () => {
@@ -169,8 +169,9 @@ export class EmbedThread {
   #send(priority: EmbedPriority): void {
     const lot = this.#waiting[priority].splice(0, LOT[priority]);
     this.#options.onTexts?.(priority, lot.length);
-    const request: EmbedRequest = { id: ++this.#lots, texts: lot.map(({ text }) => text) };
-    this.#underway.set(request.id, lot);
+    const id = ++this.#lots;
+    this.#underway.set(id, lot);
+    const request: EmbedRequest = { kind: 'embed', id, texts: lot.map(({ text }) => text) };
     this.#thread?.postMessage(request);
   }
 
@@ -190,6 +191,16 @@ export class EmbedThread {
 function embedThreadStarter(): (data: EmbedThreadData) => Worker {
   const file = threadFile('embed-thread');
   return (workerData) => new Worker(file, { workerData, execArgv: [] });
+}
+
+/** Lets the thread end by itself: `terminate` during inference aborts the whole process (onnxruntime-node 1.30). */
+function end(thread: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    if (thread.threadId === -1) return resolve();
+    thread.once('exit', () => resolve());
+    const request: EmbedRequest = { kind: 'close' };
+    thread.postMessage(request);
+  });
 }
 
 function defaultRestartDelay(attempt: number): number {
