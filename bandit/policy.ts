@@ -83,6 +83,8 @@ export interface Ranker {
   /** Names of the extra features, in the order of `Ranking.features`. */
   readonly extras: readonly string[];
   recall(query: QueryFeatures): Recall;
+  /** The extra features of candidates, row-major n × extras.length; what `rank` scores and logs. */
+  features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array;
   rank(request: RankingRequest): Ranking;
 }
 

@@ -1,5 +1,6 @@
 import { OutcomeMemory } from '../memory/outcome-memory.ts';
 import type {
+  Candidates,
   CaseOutcome,
   Example,
   LearnerSize,
@@ -85,6 +86,10 @@ class ScLinUcbMemory implements Policy {
 
   recall(query: QueryFeatures): Recall {
     return this.memory.recall(query);
+  }
+
+  features(_query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {
+    return memoryFeatures(candidates, recall, this.calls, THETA_0).features;
   }
 
   rank({ query, candidates, recall }: RankingRequest): Ranking {

@@ -33,6 +33,10 @@ export abstract class WithoutMemory implements Policy {
     return EMPTY_RECALL;
   }
 
+  features(): Float32Array {
+    return new Float32Array(0);
+  }
+
   remember(): number {
     return -1;
   }

@@ -30,7 +30,11 @@ export interface EmbedderEntry extends EntryBase {
   readonly fingerprint: string | null;
   readonly dimensions: number;
   /** Vectors of the live tools, by name, for exactly this definition hash. */
-  readonly vectors: readonly { readonly name: string; readonly hash: string; readonly embedding: Float32Array }[];
+  readonly vectors: readonly {
+    readonly name: string;
+    readonly hash: string;
+    readonly embedding: Float32Array;
+  }[];
 }
 
 export interface SettingsEntry extends EntryBase {
@@ -80,14 +84,25 @@ export interface ObservedDecision {
   readonly tools: readonly string[];
   /** How many of `tools` were shown. */
   readonly shown: number;
-  /** e(q)·φ of each tool at decision time; NaN where the tool was no candidate and its features are unknown. */
-  readonly similarities: Float32Array;
-  /** Extra features of each tool by policy version, row-major, in the order of that version's policy. */
+  /** What retrieval said about each tool at decision time; NaN where the tool was no candidate. */
+  readonly columns: ObservedColumns;
+  /**
+   * Extra features of each tool by policy version, row-major, for the versions that took part in the decision.
+   * The others work theirs out from the columns.
+   */
   readonly features: Readonly<Record<string, Float32Array>>;
   /** Hash of the unit the request came from, for limits and erasure; 0 if none was named. */
   readonly unit: number;
   /** False: outcomes are counted, nothing is learned. */
   readonly learn: boolean;
+}
+
+/** One value per tool: e(q)·φ, h, c and g of the decision's candidates. */
+export interface ObservedColumns {
+  readonly similarity: Float32Array;
+  readonly lexical: Float32Array;
+  readonly dense: Float32Array;
+  readonly retrieval: Float32Array;
 }
 
 export type Outcome = 'success' | 'failure' | 'partial' | 'timeout' | 'refused' | 'not_used';

@@ -26,13 +26,21 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     terms: decision.query.terms,
     tools,
     shown: slate.length,
-    similarities: Float32Array.from(indices, (index) =>
-      index < 0 ? Number.NaN : decision.columns.similarity[index],
-    ),
+    columns: {
+      similarity: rowsOf(decision.columns.similarity, indices),
+      lexical: rowsOf(decision.columns.lexical, indices),
+      dense: rowsOf(decision.columns.dense, indices),
+      retrieval: rowsOf(decision.columns.retrieval, indices),
+    },
     features: Object.fromEntries(features),
     unit: unitHash(decision.unitId ?? decision.userId ?? decision.sessionId),
     learn: decision.learn,
   };
+}
+
+/** NaN for a tool that was no candidate. */
+function rowsOf(column: Float32Array, indices: readonly number[]): Float32Array {
+  return Float32Array.from(indices, (index) => (index < 0 ? Number.NaN : column[index]));
 }
 
 /** 32 bits that stand for a unit without naming it; 0 for none. */

@@ -15,7 +15,9 @@ const PLACES: Readonly<Record<keyof DecisionColumns, number>> = {
   trials: 6,
   propensity: 7,
   similarity: 8,
-  retrieval: 9,
+  lexical: 9,
+  dense: 10,
+  retrieval: 11,
 };
 const COLUMNS = Object.keys(PLACES) as readonly (keyof DecisionColumns)[];
 

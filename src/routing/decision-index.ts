@@ -67,7 +67,7 @@ export class DecisionIndex {
   async store({ first, keys, newestAt }: IndexedSegment, records: number): Promise<void> {
     if (keys.size !== records) return;
     const { hashes, offsets } = keys.table;
-    const document = packDocument(INDEX_TAG, { newestAt, records }, [hashes, offsets]);
+    const document = packDocument(INDEX_TAG, { first, newestAt, records }, [hashes, offsets]);
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32LE(crc32(document));
     await writeFileDurably(this.#file(first), Buffer.concat([checksum, document]));
@@ -78,11 +78,16 @@ export class DecisionIndex {
     const bytes = await readFile(this.#file(first)).catch(() => Buffer.alloc(0));
     if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return false;
     const { json, arrays } = unpackDocument(INDEX_TAG, bytes.subarray(4));
-    const stored = json as { newestAt: number; records: number };
-    if (stored.records !== records) return false;
+    const stored = json as { first: number; newestAt: number; records: number };
+    if (stored.first !== first || stored.records !== records) return false;
     const [hashes, offsets] = arrays as Uint32Array[];
     this.#segments.push({ first, keys: new KeyIndex(hashes, offsets), newestAt: stored.newestAt });
     return true;
+  }
+
+  /** A segment is being added to again, because the log was cut off there: its table will be another one. */
+  async discard(first: number): Promise<void> {
+    await rm(this.#file(first), { force: true });
   }
 
   #file(first: number): string {

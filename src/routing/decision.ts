@@ -61,5 +61,8 @@ export interface DecisionColumns {
   readonly trials: Float32Array;
   readonly propensity: Float32Array;
   readonly similarity: Float32Array;
+  /** h, c and g of retrieval. */
+  readonly lexical: Float32Array;
+  readonly dense: Float32Array;
   readonly retrieval: Float32Array;
 }

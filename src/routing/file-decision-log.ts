@@ -181,9 +181,10 @@ export class FileDecisionLog implements DecisionLog {
   async #buildIndex(): Promise<void> {
     const firsts = this.#log.segments;
     for (const [i, first] of firsts.entries()) {
-      const end = i + 1 < firsts.length ? firsts[i + 1] - 1 : this.#log.last;
       const isFull = i + 1 < firsts.length;
+      const end = isFull ? firsts[i + 1] - 1 : this.#log.last;
       if (isFull && (await this.#index.load(first, end - first + 1))) continue;
+      if (!isFull) await this.#index.discard(first);
       for (let after = first - 1; after < end; ) {
         for (const record of await this.#log.read(after, READ_BATCH)) {
           this.#addToIndex(record);

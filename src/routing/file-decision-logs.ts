@@ -17,7 +17,7 @@ export class FileDecisionLogs implements DecisionLogs {
   open(catalog: string): Promise<FileDecisionLog> {
     const open = this.#open.get(catalog);
     if (open !== undefined) return open;
-    const opening = FileDecisionLog.open(this.#folder(catalog), this.#options);
+    const opening = this.#openLog(catalog);
     this.#open.set(catalog, opening);
     opening.catch(() => this.#open.delete(catalog)); // the next caller tries again
     return opening;
@@ -38,6 +38,10 @@ export class FileDecisionLogs implements DecisionLogs {
   async close(): Promise<void> {
     for (const open of this.#open.values()) await (await open).close();
     this.#open.clear();
+  }
+
+  async #openLog(catalog: string): Promise<FileDecisionLog> {
+    return FileDecisionLog.open(this.#folder(catalog), this.#options);
   }
 
   #folder(catalog: string): string {

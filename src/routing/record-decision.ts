@@ -64,6 +64,8 @@ export function recordDecision(parts: DecisionParts): Decision {
       trials: new Float32Array(ranking.trials),
       propensity: new Float32Array(slate.propensities),
       similarity: new Float32Array(candidates.similarity),
+      lexical: new Float32Array(candidates.lexical),
+      dense: new Float32Array(candidates.dense),
       retrieval: new Float32Array(candidates.base),
     },
     extras: learner.policy.extras,

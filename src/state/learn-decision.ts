@@ -1,8 +1,9 @@
-import type { CaseOutcome, Example } from '../../bandit/policy.ts';
+import type { CaseOutcome } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { LearnerVersion } from './learners.ts';
 import type { ObservedRecord, ToolReports } from './observed-decisions.ts';
+import { exampleOf } from './observed-examples.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 /** A tool of this decision was called for the first time, perhaps after the decision had closed. */
@@ -15,8 +16,8 @@ export function learnCall(
 ): void {
   const { slot } = tool;
   const index = decision.tools.indexOf(tool.tool.name);
-  for (const learner of learnersOf(state, decision)) {
-    const example = exampleOf(decision, index, slot, learner);
+  for (const learner of state.learners.all()) {
+    const example = exampleOf(state, record, decision, index, learner);
     if (example !== null) learner.policy.learn(example, reports.taught, reports.weight);
     learner.policy.countCall(slot, reports.taught);
     const caseId = record.cases.get(learner.version);
@@ -39,8 +40,8 @@ export function correctCall(
   const delta = reports.taught - before;
   if (delta === 0) return;
   const { slot } = tool;
-  for (const learner of learnersOf(state, decision)) {
-    const example = exampleOf(decision, decision.tools.indexOf(tool.tool.name), slot, learner);
+  for (const learner of state.learners.all()) {
+    const example = exampleOf(state, record, decision, decision.tools.indexOf(tool.tool.name), learner);
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
     learner.policy.recountCall(slot, delta);
     const caseId = record.cases.get(learner.version);
@@ -52,9 +53,8 @@ export function correctCall(
 export function closeDecision(state: CatalogState, record: ObservedRecord, decision: ObservedDecision): void {
   if (record.closed) return;
   record.closed = true;
-  record.decision = null;
   if (!decision.learn || record.muted) return;
-  for (const learner of learnersOf(state, decision)) {
+  for (const learner of state.learners.all()) {
     const outcomes: CaseOutcome[] = [];
     for (const [index, name] of decision.tools.entries()) {
       const slot = state.tools.find(name)?.slot;
@@ -63,7 +63,7 @@ export function closeDecision(state: CatalogState, record: ObservedRecord, decis
       if (reports?.called) {
         outcomes.push({ slot, reward: reports.taught });
       } else if (index < decision.shown) {
-        const example = exampleOf(decision, index, slot, learner);
+        const example = exampleOf(state, record, decision, index, learner);
         if (example !== null) learner.policy.learn(example, 0, 1);
         outcomes.push({ slot, reward: 0 });
       }
@@ -80,14 +80,13 @@ export function learnDefault(
   reward: number,
 ): void {
   record.closed = true;
-  record.decision = null;
   const taught = Math.min(1, Math.max(0, reward));
-  for (const learner of learnersOf(state, decision)) {
+  for (const learner of state.learners.all()) {
     const outcomes: CaseOutcome[] = [];
     for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
       const slot = state.tools.find(name)?.slot;
       if (slot === undefined) continue;
-      const example = exampleOf(decision, index, slot, learner);
+      const example = exampleOf(state, record, decision, index, learner);
       if (example !== null) learner.policy.learn(example, taught, 1);
       outcomes.push({ slot, reward: taught });
     }
@@ -105,25 +104,4 @@ function rememberCase(
   const query = { embedding: decision.embedding, terms: decision.terms };
   const caseId = policy.remember(query, outcomes, decision.at, decision.unit);
   if (caseId >= 0) record.cases.set(version, caseId);
-}
-
-/** Only versions whose features were recorded with the decision can learn from it. */
-function* learnersOf(state: CatalogState, decision: ObservedDecision): Generator<LearnerVersion> {
-  for (const learner of state.learners.all()) {
-    if (Object.hasOwn(decision.features, learner.version)) yield learner;
-  }
-}
-
-/** x as it was at decision time; null for a tool that was no candidate then. */
-function exampleOf(
-  decision: ObservedDecision,
-  index: number,
-  slot: number,
-  { version, policy }: LearnerVersion,
-): Example | null {
-  const similarity = index < 0 ? Number.NaN : decision.similarities[index];
-  if (Number.isNaN(similarity)) return null;
-  const width = policy.extras.length;
-  const extras = decision.features[version].subarray(index * width, (index + 1) * width);
-  return { embedding: decision.embedding, slot, similarity, extras };
 }

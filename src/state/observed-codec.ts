@@ -1,62 +1,34 @@
-import type { ObservedDecision } from '../ledger/entry.ts';
-import type { NumberPool, NumberPoolReader, PoolRange } from './number-pool.ts';
+import type { FloatPool, PoolRange } from './float-pool.ts';
 import type { ObservedRecord, ToolReports } from './observed-decisions.ts';
 import type { RewardOutcome } from './outcome.ts';
 
-interface PackedDecision extends Omit<ObservedDecision, 'embedding' | 'terms' | 'similarities' | 'features'> {
-  readonly embedding: PoolRange;
-  readonly terms: PoolRange;
-  readonly weights: PoolRange;
-  readonly similarities: PoolRange;
-  readonly features: readonly [string, PoolRange][];
-}
-
-export interface PackedRecord extends Omit<ObservedRecord, 'decision' | 'tools' | 'rewards' | 'cases'> {
-  readonly decision: PackedDecision | null;
+export interface PackedRecord extends Omit<ObservedRecord, 'tools' | 'rewards' | 'features' | 'cases'> {
   readonly tools: readonly [string, ToolReports][];
   readonly rewards: readonly RewardOutcome[];
+  readonly features: readonly [string, PoolRange][];
   readonly cases: readonly [string, number][];
 }
 
-/** The record of a decision as JSON, its arrays in the pool. */
-export function packRecord(record: ObservedRecord, pool: NumberPool): PackedRecord {
-  const { decision } = record;
+/** The record of a decision as JSON, its features in the pool. */
+export function packRecord(record: ObservedRecord, pool: FloatPool): PackedRecord {
   return {
     ...record,
-    decision: decision === null ? null : packDecision(decision, pool),
     tools: [...record.tools],
     rewards: [...record.rewards.values()],
+    features: [...record.features].map(([version, rows]) => [version, pool.add(rows)]),
     cases: [...record.cases],
   };
 }
 
-export function unpackRecord(packed: PackedRecord, pool: NumberPoolReader): ObservedRecord {
+/** @param floats the whole pool. */
+export function unpackRecord(packed: PackedRecord, floats: Float32Array): ObservedRecord {
   return {
     ...packed,
-    decision: packed.decision === null ? null : unpackDecision(packed.decision, pool),
     tools: new Map(packed.tools),
     rewards: new Map(packed.rewards.map((outcome) => [outcome.rewardId, outcome])),
+    features: new Map(
+      packed.features.map(([version, [start, length]]) => [version, floats.slice(start, start + length)]),
+    ),
     cases: new Map(packed.cases),
-  };
-}
-
-function packDecision(decision: ObservedDecision, pool: NumberPool): PackedDecision {
-  return {
-    ...decision,
-    embedding: pool.addFloats(decision.embedding),
-    terms: pool.addIntegers(decision.terms.terms),
-    weights: pool.addFloats(decision.terms.weights),
-    similarities: pool.addFloats(decision.similarities),
-    features: Object.entries(decision.features).map(([version, rows]) => [version, pool.addFloats(rows)]),
-  };
-}
-
-function unpackDecision({ weights, ...packed }: PackedDecision, pool: NumberPoolReader): ObservedDecision {
-  return {
-    ...packed,
-    embedding: pool.floatsOrNull(packed.embedding),
-    terms: { terms: pool.integers(packed.terms), weights: pool.floats(weights) },
-    similarities: pool.floats(packed.similarities),
-    features: Object.fromEntries(packed.features.map(([version, rows]) => [version, pool.floats(rows)])),
   };
 }

@@ -20,14 +20,17 @@ export interface ToolReports {
 export interface ObservedRecord {
   readonly id: string;
   readonly deadline: number;
-  /** Kept until the decision closes; later reports bring their own copy. */
-  decision: ObservedDecision | null;
   closed: boolean;
   /** Its unit went over the limit: nothing more is learned from this decision. */
   muted: boolean;
   readonly tools: Map<string, ToolReports>;
   /** Rewards that were applied: the exactly-once set, bounded by the window. */
   readonly rewards: Map<string, RewardOutcome>;
+  /**
+   * Extra features of the shown tools, row-major, for policy versions that did not take part in the decision: as
+   * they were when the first report came, so that a correction meets the same x.
+   */
+  readonly features: Map<string, Float32Array>;
   /** Case that the decision went to, by policy version. */
   readonly cases: Map<string, number>;
 }
@@ -56,11 +59,11 @@ export class ObservedDecisions {
     const record: ObservedRecord = {
       id: decision.id,
       deadline: decision.deadline,
-      decision,
       closed: false,
       muted: false,
       tools: new Map(),
       rewards: new Map(),
+      features: new Map(),
       cases: new Map(),
     };
     this.#records.set(decision.id, record);

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
+import { FloatPool } from './float-pool.ts';
 import type { LearnerContext } from './learners.ts';
-import { NumberPool, NumberPoolReader } from './number-pool.ts';
 import { type PackedRecord, packRecord, unpackRecord } from './observed-codec.ts';
 import type { ToolRecord } from './tool-table.ts';
 
@@ -13,7 +13,7 @@ import type { ToolRecord } from './tool-table.ts';
  *
  *   "BSNP" | version u32 | CRC-32 of all that follows u32 | document bytes u32 | document | learners
  *
- * The document is a packed document (JSON, tool vectors, pools of short arrays); each learner follows as its own
+ * The document is a packed document (JSON, tool vectors, a pool of short arrays); each learner follows as its own
  * codec writes it, with its length in the JSON.
  */
 const MAGIC = 'BSNP';
@@ -26,7 +26,7 @@ export class SnapshotUnreadableError extends Error {
 }
 
 export function encodeSnapshot(state: CatalogState): Uint8Array {
-  const pool = new NumberPool();
+  const pool = new FloatPool();
   const records = [...state.tools.records()];
   const learners = state.learners.save();
   const encoded = learners.versions.map((version) => encodeLearner(version.state));
@@ -54,11 +54,7 @@ export function encodeSnapshot(state: CatalogState): Uint8Array {
       })),
     },
   };
-  const document = packDocument(DOCUMENT_TAG, json, [
-    vectorsOf(state, records),
-    pool.floats(),
-    pool.integers(),
-  ]);
+  const document = packDocument(DOCUMENT_TAG, json, [vectorsOf(state, records), pool.concatenated()]);
   const head = Buffer.alloc(HEAD_BYTES);
   head.write(MAGIC);
   head.writeUInt32LE(VERSION, 4);
@@ -80,7 +76,7 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
       `This is a snapshot of catalog "${saved.catalog}", not of "${catalog}".`,
     );
   }
-  const [vectors, floats, integers] = arrays as [Float32Array, Float32Array, Uint32Array];
+  const [vectors, floats] = arrays as [Float32Array, Float32Array];
   const state = new CatalogState(catalog, context, saved.dimensions);
   state.position = saved.position;
   state.clock = saved.clock;
@@ -92,8 +88,7 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
     state.tools.restore(record, vectors.subarray(start, start + saved.dimensions));
   }
   state.tools.restoreFreeSlots(saved.freeSlots);
-  const pool = new NumberPoolReader(floats, integers);
-  for (const packed of saved.decisions) state.decisions.restore(unpackRecord(packed, pool));
+  for (const packed of saved.decisions) state.decisions.restore(unpackRecord(packed, floats));
   for (const [key, answer] of saved.answers) state.answers.set(key, answer);
   state.limits.restore(saved.limits);
   state.rewards.restore(saved.rewardHours);

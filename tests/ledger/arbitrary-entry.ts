@@ -49,7 +49,10 @@ export const observedDecision: fc.Arbitrary<ObservedDecision> = fc.record(
     terms,
     tools: fc.array(text),
     shown: fc.nat(),
-    similarities: floats,
+    columns: fc.record(
+      { similarity: floats, lexical: floats, dense: floats, retrieval: floats },
+      { noNullPrototype: true },
+    ),
     features,
     unit: fc.nat(),
     learn: fc.boolean(),

@@ -57,7 +57,12 @@ const DECISION = {
   terms: { terms: new Uint32Array(0), weights: new Float32Array(0) },
   tools: ['t'],
   shown: 1,
-  similarities: Float32Array.of(0.5),
+  columns: {
+    similarity: Float32Array.of(0.5),
+    lexical: Float32Array.of(1),
+    dense: Float32Array.of(0.25),
+    retrieval: Float32Array.of(0.625),
+  },
   features: {},
   unit: 0,
   learn: true,

@@ -12,6 +12,8 @@ const COLUMNS = {
   trials: floats,
   propensity: floats,
   similarity: floats,
+  lexical: floats,
+  dense: floats,
   retrieval: floats,
 } satisfies Record<keyof Decision['columns'], unknown>;
 
@@ -117,7 +119,9 @@ export function sampleDecision(id: string, at: number, candidates = 20): Decisio
       trials: column(6),
       propensity: column(7),
       similarity: column(8),
-      retrieval: column(9),
+      lexical: column(9),
+      dense: column(10),
+      retrieval: column(11),
     },
     extras: ['h', 'c', 'mx', 'vote', 'rho', 'rate'],
     features: { 'sc-linucb-memory@2': new Float32Array(candidates * 6).fill(0.25) },

@@ -82,6 +82,11 @@ export function axis(name: string): Float32Array {
   return vector;
 }
 
+/** Columns of an observed decision, all alike. */
+export function columnsOf(values: Float32Array): ObservedDecision['columns'] {
+  return { similarity: values, lexical: values, dense: values, retrieval: values };
+}
+
 export function decision(
   id: string,
   tools: readonly string[],
@@ -97,7 +102,7 @@ export function decision(
     terms: { terms: Uint32Array.of(id.charCodeAt(0)), weights: Float32Array.of(1) },
     tools,
     shown,
-    similarities: new Float32Array(tools.length).fill(0.5),
+    columns: columnsOf(new Float32Array(tools.length).fill(0.5)),
     features: { 'sc-linucb-memory@2': new Float32Array(tools.length * 6).fill(0.25) },
     unit: 0,
     learn: true,

@@ -3,7 +3,7 @@ import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../../src/ledger/entry.ts';
 import { RECORD_GRACE_MS } from '../../src/state/observed-decisions.ts';
-import { decision, MINUTE, observe, report, START, Story } from './entries.ts';
+import { columnsOf, decision, MINUTE, observe, report, START, Story } from './entries.ts';
 
 const VERSION = 'sc-linucb-memory@2';
 
@@ -29,7 +29,7 @@ function example(observed: ObservedDecision, story: Story, name: string) {
   return {
     embedding: observed.embedding,
     slot: story.state.tools.find(name)!.slot,
-    similarity: observed.similarities[index],
+    similarity: observed.columns.similarity[index],
     extras: observed.features[VERSION].subarray(index * 6, index * 6 + 6),
   };
 }
@@ -200,7 +200,7 @@ describe('folding observations', () => {
     expect(learned(story).numbers.updates).toBe(2);
     const stranger = decision('b', ['t0', 't1'], {
       shown: 1,
-      similarities: Float32Array.of(0.5, Number.NaN),
+      columns: columnsOf(Float32Array.of(0.5, Number.NaN)),
     });
     story.rewards(observe(stranger, [report('r2', 't1')]));
     expect(learned(story).numbers.updates).toBe(3);

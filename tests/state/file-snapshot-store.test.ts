@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { FileLeases } from '../../src/state/file-leases.ts';
+import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
+import { snapshotLease } from '../../src/state/snapshot-store.ts';
+import { currentProcess } from '../../src/storage/process-identity.ts';
+import { StorageUnavailableError } from '../../src/storage/storage-errors.ts';
+import { leaseContract } from '../contracts/lease.contract.ts';
+import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+const root = temporaryFolder();
+const newFolder = (): string => join(root, randomUUID());
+
+/** This process, had it been started at another time: it is not running any more. */
+const DEAD = { ...currentProcess(), started: '1' };
+
+async function grantLease(dataDir: string, catalog: string): Promise<number> {
+  // Held by a process that is gone, so that the next one can be given out at once.
+  const leases = new FileLeases(dataDir, DEAD);
+  const lease = await leases.acquire(snapshotLease(catalog));
+  return lease!.fence;
+}
+
+snapshotStoreContract('FileSnapshotStores', async () => {
+  const dataDir = newFolder();
+  return {
+    connect: async () => new FileSnapshotStores(dataDir),
+    grantLease: (catalog) => grantLease(dataDir, catalog),
+    dispose: async () => {},
+  };
+});
+
+leaseContract('FileLeases', async () => {
+  const dataDir = newFolder();
+  return {
+    connect: async () => new FileLeases(dataDir),
+    holdAndDie: async (name) => (await new FileLeases(dataDir, DEAD).acquire(name))!,
+    dispose: async () => {},
+  };
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('FileSnapshotStore', () => {
+  it('leaves no trace of a snapshot that did not fit on the disk', async () => {
+    const dataDir = newFolder();
+    const fence = await grantLease(dataDir, 'default');
+    const store = await new FileSnapshotStores(dataDir).open('default');
+    await store.put({ position: 1, bytes: Buffer.from('one') }, fence, 3);
+    const handle = await open(root, 'r');
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+    vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
+    await handle.close();
+    await expect(store.put({ position: 2, bytes: Buffer.from('two') }, fence, 3)).rejects.toThrow(
+      StorageUnavailableError,
+    );
+    expect(await store.list()).toEqual([1]);
+    expect(readdirSync(join(dataDir, 'catalogs/default/snapshots'))).toHaveLength(1);
+    await store.put({ position: 2, bytes: Buffer.from('two') }, fence, 3);
+    expect(await store.list()).toEqual([2, 1]);
+  });
+
+  it('clears away what a crash had left unfinished', async () => {
+    const dataDir = newFolder();
+    const fence = await grantLease(dataDir, 'default');
+    const store = await new FileSnapshotStores(dataDir).open('default');
+    const folder = join(dataDir, 'catalogs/default/snapshots');
+    writeFileSync(join(folder, '0000000000000007.snapshot.1234.unfinished'), 'half');
+    expect(await store.list()).toEqual([]);
+    await store.put({ position: 1, bytes: Buffer.from('one') }, fence, 3);
+    expect(readdirSync(folder)).toEqual(['0000000000000001.snapshot']);
+  });
+
+  it('discards what lies beyond a ledger that was cut off', async () => {
+    const dataDir = newFolder();
+    const fence = await grantLease(dataDir, 'default');
+    const store = await new FileSnapshotStores(dataDir).open('default');
+    for (const position of [10, 20, 30]) await store.put({ position, bytes: Buffer.from('x') }, fence, 3);
+    await store.discardAfter(20);
+    expect(await store.list()).toEqual([20, 10]);
+  });
+});
