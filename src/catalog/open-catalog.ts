@@ -38,7 +38,9 @@ export async function openCatalog(
   const snapshots = await parts.snapshots.open(name);
   const discarded = await snapshots.discardAfter(await ledger.head());
   if (discarded > 0) {
-    parts.onNotice(`${discarded} snapshots of catalog "${name}" know more than its ledger; they were put aside`);
+    parts.onNotice(
+      `${discarded} snapshots of catalog "${name}" know more than its ledger; they were put aside`,
+    );
   }
   const context = { kernels: parts.kernels, derived: true };
   const state = await loadState(name, snapshots, context, (position, error) =>
