@@ -1,0 +1,158 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Decision } from '../../src/routing/decision.ts';
+import type { DecisionLog, DecisionLogs } from '../../src/routing/decision-log.ts';
+import { decision as arbitraryDecision, sampleDecision } from '../routing/arbitrary-decision.ts';
+
+/** One place in which decisions are kept, used by one process at a time. */
+export interface DecisionPlace {
+  /** Connects to it, as a starting process does. */
+  connect(): Promise<DecisionLogs>;
+  /** Decisions expire after so many milliseconds. */
+  readonly retainMs: number;
+  /** The time by which they do; ms since the epoch. */
+  now(): number;
+  /** Lets time pass: a clock is turned, or really waited for. */
+  advance(ms: number): Promise<void>;
+  dispose(): Promise<void>;
+}
+
+/** What every implementation of `DecisionLogs` and `DecisionLog` keeps. `createPlace` makes an empty one. */
+export function decisionLogContract(name: string, createPlace: () => Promise<DecisionPlace>): void {
+  describe(`${name} as a decision log`, () => {
+    let place: DecisionPlace;
+    let logs: DecisionLogs;
+
+    async function start(): Promise<DecisionLog> {
+      place = await createPlace();
+      logs = await place.connect();
+      return logs.open('default');
+    }
+
+    async function restart(): Promise<DecisionLog> {
+      await logs.close();
+      logs = await place.connect();
+      return logs.open('default');
+    }
+
+    const made = (id: string): Decision => sampleDecision(`default.${id}`, place.now());
+
+    afterEach(async () => {
+      await logs.close();
+      await place.dispose();
+    });
+
+    it('knows nothing at first', async () => {
+      const log = await start();
+      expect(await log.get('default.a')).toBeNull();
+      expect(await log.activate('default.a', 1)).toBe(false);
+      expect(await idsOf(log)).toEqual([]);
+    });
+
+    it('gives back any decision bit for bit, also after a restart', async () => {
+      const log = await start();
+      const samples = fc.sample(arbitraryDecision, { numRuns: 30, seed: 7 });
+      const decisions = samples.map((sample, i) => ({ ...sample, id: `default.${i}`, at: place.now() }));
+      await Promise.all(decisions.map((decision) => log.append(decision)));
+      const again = await restart();
+      for (const decision of decisions) deepStrictEqual(await again.get(decision.id), decision);
+    });
+
+    it('finds every decision that was acknowledged while many were made at once', async () => {
+      const log = await start();
+      const ids = Array.from({ length: 300 }, (_, i) => `default.${i}`);
+      await Promise.all(ids.map((id) => log.append(sampleDecision(id, place.now(), 2))));
+      for (const reader of [log, await restart()]) {
+        for (const id of ids) expect((await reader.get(id))?.id).toBe(id);
+        expect((await idsOf(reader)).sort()).toEqual([...ids].sort());
+      }
+      expect(await (await logs.open('default')).get('default.300')).toBeNull();
+    });
+
+    it('keeps the first time of activation, over a restart', async () => {
+      const log = await start();
+      await log.append(made('a'));
+      await log.append(made('b'));
+      await log.append({ ...made('c'), activation: 'now', activatedAt: 123 });
+      expect((await log.get('default.a'))?.activatedAt).toBeNull();
+      expect(await log.activate('default.a', 1000)).toBe(true);
+      expect(await log.activate('default.a', 2000)).toBe(true);
+      expect(await log.activate('default.c', 3000)).toBe(true);
+      expect(await log.activate('default.unknown', 1)).toBe(false);
+      for (const reader of [log, await restart()]) {
+        const times = [];
+        for (const id of ['a', 'b', 'c']) times.push((await reader.get(`default.${id}`))?.activatedAt);
+        expect(times).toEqual([1000, null, 123]);
+        const read: (number | null)[] = [];
+        for await (const { activatedAt } of reader.read()) read.push(activatedAt);
+        expect(read).toEqual([1000, null, 123]);
+        expect(await reader.activate('default.a', 4000)).toBe(true);
+      }
+    });
+
+    it('agrees with itself when a decision is activated many times at once', async () => {
+      const log = await start();
+      await log.append(made('a'));
+      const times = Array.from({ length: 10 }, (_, i) => 1000 + i);
+      expect(await Promise.all(times.map((at) => log.activate('default.a', at)))).toEqual(
+        times.map(() => true),
+      );
+      const first = (await log.get('default.a'))?.activatedAt;
+      expect(times).toContain(first);
+      expect((await (await restart()).get('default.a'))?.activatedAt).toBe(first);
+    });
+
+    it('reads decisions in the order in which they were made', async () => {
+      const log = await start();
+      const ids = Array.from({ length: 40 }, (_, i) => `default.${(i * 17) % 40}`);
+      for (const id of ids) {
+        await log.append(sampleDecision(id, place.now(), 2));
+        await place.advance(1);
+      }
+      expect(await idsOf(log)).toEqual(ids);
+    });
+
+    it('forgets decisions when they expire, and not before', async () => {
+      const log = await start();
+      await log.append(made('old'));
+      await log.activate('default.old', 5);
+      await place.advance(place.retainMs / 2);
+      expect((await log.get('default.old'))?.activatedAt).toBe(5);
+      await log.append(made('young'));
+      await place.advance(place.retainMs / 2);
+      expect(await log.get('default.old')).toBeNull();
+      expect(await log.activate('default.old', 6)).toBe(false);
+      expect(await idsOf(log)).toEqual(['default.young']);
+      const again = await restart();
+      expect(await again.get('default.old')).toBeNull();
+      expect((await again.get('default.young'))?.id).toBe('default.young');
+      await place.advance(place.retainMs / 2);
+      expect(await idsOf(again)).toEqual([]);
+      await again.append(made('new'));
+      expect(await idsOf(again)).toEqual(['default.new']);
+    });
+
+    it('keeps catalogs apart, opens each once, and removes one for good', async () => {
+      const log = await start();
+      expect(await logs.open('default')).toBe(log);
+      const other = await logs.open('other');
+      await log.append(made('a'));
+      await other.append(sampleDecision('other.a', place.now()));
+      expect(await other.get('default.a')).toBeNull();
+      await logs.remove('other');
+      await logs.remove('never-existed');
+      const empty = await logs.open('other');
+      expect(await empty.get('other.a')).toBeNull();
+      await empty.append(sampleDecision('other.b', place.now()));
+      expect(await idsOf(empty)).toEqual(['other.b']);
+      expect(await idsOf(log)).toEqual(['default.a']);
+    });
+  });
+}
+
+async function idsOf(log: DecisionLog): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { id } of log.read()) ids.push(id);
+  return ids;
+}

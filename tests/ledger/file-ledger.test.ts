@@ -1,0 +1,165 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import type { Entry } from '../../src/ledger/entry.ts';
+import { FileLedger } from '../../src/ledger/file-ledger.ts';
+import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
+import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
+import { LedgerCorruptError, LedgerTrimmedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
+import { ledgerContract } from '../contracts/ledger.contract.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+const root = temporaryFolder();
+const newFolder = (): string => join(root, randomUUID());
+const now = (): number => Date.now();
+
+for (const [name, options] of [
+  ['FileLedgers', {}],
+  ['FileLedgers with small segments and no memory', { segmentBytes: 400, recentBytes: 0 }],
+] as const) {
+  ledgerContract(name, async () => {
+    const dataDir = newFolder();
+    return {
+      connect: async () => new FileLedgers(dataDir, { ...options, now }),
+      disconnect: async () => {},
+      dispose: async () => {},
+    };
+  });
+}
+
+function numbered(n: number): Entry {
+  return { kind: 'forget', key: `forget/${n}`, at: n, unit: n };
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('FileLedger', () => {
+  it('drops whole segments when it is trimmed, but nothing that is too young', async () => {
+    const folder = newFolder();
+    const options = { segmentBytes: 1000, recentBytes: 0 };
+    let ledger = await FileLedger.open(folder, { ...options, retainMs: 60_000, now });
+    for (let n = 1; n <= 60; n++) await ledger.append([numbered(n)]);
+    await ledger.trim(40);
+    expect((await ledger.read(0, 1))[0].position).toBe(1);
+    await ledger.close();
+
+    const later = (): number => Date.now() + 61_000;
+    ledger = await FileLedger.open(folder, { ...options, retainMs: 60_000, now: later });
+    await ledger.trim(40);
+    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerTrimmedError);
+    expect((await ledger.read(40, 1))[0].position).toBe(41);
+    await ledger.close();
+  });
+
+  it('reads recent entries from memory', async () => {
+    const ledger = await FileLedger.open(newFolder(), { now });
+    await ledger.append([numbered(1), numbered(2)]);
+    const handle = await open(root, 'r');
+    const read = vi.spyOn(Object.getPrototypeOf(handle), 'read');
+    expect(await ledger.read(0, 10)).toHaveLength(2);
+    expect(await ledger.read(1, 10)).toHaveLength(1);
+    expect(read).not.toHaveBeenCalled();
+    await handle.close();
+    await ledger.close();
+  });
+
+  it('says in the words of the port what went wrong', async () => {
+    const folder = newFolder();
+    const ledger = await FileLedger.open(folder, { now });
+    await ledger.append([numbered(1)]);
+    await ledger.append([numbered(2)]);
+    const handle = await open(root, 'r');
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+    vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
+    await handle.close();
+    const refused = await ledger.append([numbered(3)]).catch((error) => error);
+    expect(refused).toBeInstanceOf(LedgerUnavailableError);
+    expect(refused.message).toContain('the disk is full');
+    expect(await ledger.append([numbered(3)])).toBe(3);
+    await ledger.close();
+    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerUnavailableError);
+    await expect(ledger.append([numbered(4)])).rejects.toThrow(LedgerUnavailableError);
+
+    const file = join(folder, `${'1'.padStart(16, '0')}.log`);
+    const bytes = readFileSync(file);
+    bytes[30] ^= 1;
+    writeFileSync(file, bytes);
+    const corrupt = await FileLedger.open(folder, { now }).catch((error) => error);
+    expect(corrupt).toBeInstanceOf(LedgerCorruptError);
+    expect(corrupt.message).toContain('--truncate-at 8');
+    expect(corrupt.cause).toMatchObject({ file, offset: 8 });
+  });
+
+  it('tells what a crash had left unfinished', async () => {
+    const folder = newFolder();
+    const ledger = await FileLedger.open(folder, { now });
+    await ledger.append([numbered(1)]);
+    await ledger.close();
+    const file = join(folder, `${'1'.padStart(16, '0')}.log`);
+    writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from('half a rec')]));
+    const again = await FileLedger.open(folder, { now });
+    expect(again.tornTail).toMatchObject({ file, bytes: 10 });
+    expect(await again.head()).toBe(1);
+    await again.close();
+  });
+});
+
+describe('FileLedgers', () => {
+  it('does not open a ledger twice, nor remove one that is open', async () => {
+    const ledgers = new FileLedgers(newFolder(), { now });
+    const ledger = await ledgers.open('default');
+    await expect(ledgers.open('default')).rejects.toThrow('open already');
+    await expect(ledgers.remove('default')).rejects.toThrow('still open');
+    await ledger.close();
+    await (await ledgers.open('default')).close();
+  });
+
+  it.each(['..', 'a/b', '', 'UPPER', '.removed-x'])('refuses "%s" as the name of a catalog', async (name) => {
+    const ledgers = new FileLedgers(newFolder(), { now });
+    await expect(ledgers.open(name)).rejects.toThrow(RangeError);
+    await expect(ledgers.remove(name)).rejects.toThrow(RangeError);
+  });
+});
+
+describe('FileLedgerReader', () => {
+  it('follows a ledger that is being appended to, up to where it is told', async () => {
+    const folder = newFolder();
+    const ledger = await FileLedger.open(folder, { segmentBytes: 2000, now });
+    const reader = new FileLedgerReader(folder);
+    const never = new AbortController();
+    let position = 0;
+    let appended = 0;
+    const appending = (async () => {
+      for (let n = 1; n <= 400; n += 2) appended = await ledger.append([numbered(n), numbered(n + 1)]);
+    })();
+    while (position < 400) {
+      const upTo = appended;
+      const entries = await reader.read(position, upTo, 50);
+      for (const { position: at, entry } of entries) {
+        expect(at).toBe(++position);
+        expect(entry).toEqual(numbered(at));
+      }
+      expect(position).toBeLessThanOrEqual(upTo);
+      if (position < 400) await ledger.wait(position, never.signal);
+    }
+    await appending;
+    await ledger.trim(300);
+    await expect(reader.read(0, 400, 10)).rejects.toThrow(LedgerTrimmedError);
+    expect(await reader.read(400, 400, 10)).toEqual([]);
+    await ledger.close();
+  });
+
+  it('does not mind a tail that is half written', async () => {
+    const folder = newFolder();
+    const ledger = await FileLedger.open(folder, { now });
+    await ledger.append([numbered(1)]);
+    await ledger.append([numbered(2)]);
+    const file = join(folder, `${'1'.padStart(16, '0')}.log`);
+    writeFileSync(file, readFileSync(file).subarray(0, -3));
+    expect(await new FileLedgerReader(folder).read(0, 1, 10)).toHaveLength(1);
+    await expect(new FileLedgerReader(folder).read(0, 2, 10)).rejects.toThrow(LedgerCorruptError);
+    await ledger.close();
+  });
+});
