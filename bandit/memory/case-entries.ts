@@ -78,17 +78,22 @@ export class CaseEntries {
   /** Entries of the first `count` cases, one case after the other, in list order. */
   save(count: number): SavedEntries {
     const offsets = new Int32Array(count + 1);
-    const order: number[] = [];
     for (let place = 0; place < count; place++) {
-      for (let entry = this.first(place); entry !== NONE; entry = this.next[entry]) order.push(entry);
-      offsets[place + 1] = order.length;
+      let length = 0;
+      for (let entry = this.first(place); entry !== NONE; entry = this.next[entry]) length++;
+      offsets[place + 1] = offsets[place] + length;
     }
-    return {
-      offsets,
-      slots: Int32Array.from(order, (entry) => this.slots[entry]),
-      positives: Float32Array.from(order, (entry) => this.positives[entry]),
-      negatives: Float32Array.from(order, (entry) => this.negatives[entry]),
-    };
+    const slots = new Int32Array(offsets[count]);
+    const positives = new Float32Array(offsets[count]);
+    const negatives = new Float32Array(offsets[count]);
+    for (let place = 0, at = 0; place < count; place++) {
+      for (let entry = this.first(place); entry !== NONE; entry = this.next[entry], at++) {
+        slots[at] = this.slots[entry];
+        positives[at] = this.positives[entry];
+        negatives[at] = this.negatives[entry];
+      }
+    }
+    return { offsets, slots, positives, negatives };
   }
 
   static load(toolsPerCase: number, saved: SavedEntries): CaseEntries {
