@@ -24,6 +24,8 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const CLOSED = 'The embedder has been closed.';
+const DOWN = 'The embedding thread is down and being started again.';
 /** Texts per message. Documents travel in small lots, because queries wait for the lot that is being worked on. */
 const LOT = { query: 32, document: 16 };
 /** Two lots of queries on their way keep the thread busy while answers travel. */
@@ -76,11 +78,7 @@ export class EmbedThread {
 
   /** @throws EmbedderUnavailableError */
   embed(text: string, priority: EmbedPriority): Promise<Float32Array> {
-    if (!this.#ready) {
-      return Promise.reject(
-        new EmbedderUnavailableError('The embedding thread is down and being started again.'),
-      );
-    }
+    if (!this.#ready) return Promise.reject(new EmbedderUnavailableError(this.#closed ? CLOSED : DOWN));
     return new Promise((resolve, reject) => {
       this.#waiting[priority].push({ text, resolve, reject });
       if (this.#pumping) return;
@@ -97,7 +95,7 @@ export class EmbedThread {
     if (this.#closed) return;
     this.#closed = true;
     if (this.#restart !== null) clearTimeout(this.#restart);
-    this.#rejectAll('The embedder has been closed.');
+    this.#rejectAll(CLOSED);
     if (this.#thread !== null) await end(this.#thread);
   }
 
@@ -114,7 +112,7 @@ export class EmbedThread {
         if (answer.kind === 'unusable') cause = answer.message;
         else if (answer.kind !== 'ready') this.#settle(answer);
         else if (this.#isSameModel(answer)) {
-          this.#ready = true;
+          this.#ready = !this.#closed;
           resolve();
         } else {
           cause =

@@ -86,6 +86,7 @@ export function embedderContract(
       await other.close();
       await rejected;
       await expect(other.embedQueries(['send'])).rejects.toThrow(EmbedderUnavailableError);
+      await expect(other.embedQueries(['send'])).rejects.toThrow(/closed/);
     });
   });
 }
