@@ -59,6 +59,19 @@ export class RidgeStatistics {
     for (let i = 0; i < size; i++) target[i] += delta * x[i];
   }
 
+  /** b − A·weights. */
+  residual(weights: Float64Array): Float64Array {
+    this.#settle();
+    const x = this.#kernels.allocateFloat64(this.#width);
+    const y = this.#kernels.allocateFloat64(this.#width);
+    x.set(weights);
+    this.#kernels.symmetricTimes(this.#matrix, this.size, x, this.size, y);
+    const residual = this.target.map((value, i) => value - y[i]);
+    this.#kernels.free(x);
+    this.#kernels.free(y);
+    return residual;
+  }
+
   /** A as it is now: the upper triangle, row by row. A copy. */
   packed(): Float64Array {
     this.#settle();

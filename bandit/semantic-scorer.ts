@@ -1,5 +1,5 @@
 import type { CandidateForms, FormCache, Kernels } from './kernels/kernels.ts';
-import { padded, rowStart } from './kernels/symmetric-layout.ts';
+import { padded } from './kernels/symmetric-layout.ts';
 import type { RidgeSolution } from './ridge-solution.ts';
 import { SlotForms } from './slot-forms.ts';
 import type { ToolVectors } from './tool-vectors.ts';
@@ -67,7 +67,7 @@ export class SemanticScorer {
     const { dimensions } = this.#vectors;
     if (query === null) this.#query.fill(0);
     else this.#query.set(query);
-    solution.times(this.#query, dimensions, this.#projection);
+    solution.inverse.times(this.#query, dimensions, this.#projection);
     this.#readSpecialMatrix();
 
     const cache = this.#cache();
@@ -153,21 +153,14 @@ export class SemanticScorer {
     return base;
   }
 
-  /** M over the z block, the updates that are not folded yet included. */
+  /** M over the z block. */
   #readSpecialMatrix(): void {
-    const { inverse, size, updates, scales, folded, head, capacity } = this.#solution;
+    const { inverse } = this.#solution;
     const specials = this.#prior.length;
-    const width = padded(size);
-    const from = size - specials;
+    const from = inverse.size - specials;
     for (let k = 0; k < specials; k++) {
-      const start = rowStart(size, from + k) + from;
       for (let l = k; l < specials; l++) {
-        let value = inverse[start + l];
-        for (let position = folded; position < head; position++) {
-          const row = position % capacity;
-          const u = row * width + from;
-          value += scales[row] * updates[u + k] * updates[u + l];
-        }
+        const value = inverse.element(from + k, from + l);
         this.#specialMatrix[k * specials + l] = value;
         this.#specialMatrix[l * specials + k] = value;
       }
@@ -175,13 +168,13 @@ export class SemanticScorer {
   }
 
   #cache(): FormCache {
-    const { inverse, size, updates, scales, capacity, folded, head } = this.#solution;
+    const { matrix, size, updates, scales, capacity, folded, head } = this.#solution.inverse;
     const { stamps, quadratic, cross } = this.#forms;
     const dimensions = this.#vectors.dimensions;
     const specials = this.#prior.length;
     const vector = this.#vector;
     return {
-      matrix: inverse,
+      matrix,
       size,
       dimensions,
       specials,

@@ -1,4 +1,3 @@
-import { rowStart } from '../kernels/symmetric-layout.ts';
 import { savedArray } from '../memory/saved-array.ts';
 import type { Example, LearnerSize, LearnerState, Ranking, RankingRequest } from '../policy.ts';
 import { Ridge, type RidgeOptions } from '../ridge.ts';
@@ -165,27 +164,16 @@ class LinUcbOneHot extends WithoutMemory {
     const y = kernels.allocateFloat64(solution.gain.length);
     if (embedding !== null) z.set(embedding);
     z[size - 1] = 1;
-    solution.times(z, size, y);
+    solution.inverse.times(z, size, y);
     const common = kernels.dot(z, y, size);
     const shared = kernels.dot(z, solution.gain, size);
     const variance = Float64Array.from(slots, (slot, i) => {
       const at = vectors.dimensions + slot;
       mean[i] = shared + solution.gain[at];
-      return Math.max(0, common + 2 * y[at] + inverseDiagonal(solution, at));
+      return Math.max(0, common + 2 * y[at] + solution.inverse.element(at, at));
     });
     kernels.free(z);
     kernels.free(y);
     return { mean, variance };
   }
-}
-
-/** (A⁻¹)_at,at, with the updates that are not folded into the matrix yet. */
-function inverseDiagonal(solution: Ridge['solution'], at: number): number {
-  const { inverse, size, updates, scales, capacity, folded, head, gain } = solution;
-  let value = inverse[rowStart(size, at) + at];
-  for (let position = folded; position < head; position++) {
-    const row = position % capacity;
-    value += scales[row] * updates[row * gain.length + at] ** 2;
-  }
-  return value;
 }
