@@ -1,0 +1,64 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { FileLedger } from '../../src/ledger/file-ledger.ts';
+import { ledgerFolder } from '../../src/ledger/file-ledgers.ts';
+import { CatalogState } from '../../src/state/catalog-state.ts';
+import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
+import { fold } from '../../src/state/fold.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+
+/** What a data folder holds of one catalog, read while no process uses it. */
+export class StoredCatalog {
+  readonly #dataDir: string;
+  readonly #context: { readonly kernels: Kernels; readonly derived: false };
+
+  constructor(dataDir: string, kernels: Kernels) {
+    this.#dataDir = dataDir;
+    this.#context = { kernels, derived: false };
+  }
+
+  /** Position and bytes of every snapshot, newest first. */
+  async snapshots(): Promise<{ position: number; bytes: Uint8Array }[]> {
+    const store = await new FileSnapshotStores(this.#dataDir).open('default');
+    const stored = await Promise.all((await store.list()).map((position) => store.get(position)));
+    return stored.filter((snapshot) => snapshot !== null);
+  }
+
+  /** Folds the whole ledger; answers the canonical state after it and at each of these positions. */
+  async replay(positions: readonly number[]): Promise<{ end: Uint8Array; at: Map<number, Uint8Array> }> {
+    const state = new CatalogState('default', this.#context);
+    const at = new Map<number, Uint8Array>();
+    await this.#foldAfter(state, () => {
+      if (positions.includes(state.position)) at.set(state.position, encodeSnapshot(state));
+    });
+    return { end: freed(state), at };
+  }
+
+  /** The canonical state after the whole ledger, starting from a snapshot. */
+  async replayFrom(snapshot: Uint8Array): Promise<Uint8Array> {
+    const state = decodeSnapshot(snapshot, 'default', this.#context);
+    await this.#foldAfter(state);
+    return freed(state);
+  }
+
+  async #foldAfter(state: CatalogState, folded: () => void = () => {}): Promise<void> {
+    const ledger = await FileLedger.open(ledgerFolder(this.#dataDir, 'default'), { now: Date.now });
+    try {
+      for (;;) {
+        const entries = await ledger.read(state.position, 500);
+        if (entries.length === 0) return;
+        for (const entry of entries) {
+          fold(state, entry);
+          folded();
+        }
+      }
+    } finally {
+      await ledger.close();
+    }
+  }
+}
+
+function freed(state: CatalogState): Uint8Array {
+  const bytes = encodeSnapshot(state);
+  state.free();
+  return bytes;
+}
