@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanEnvironment, RunningService, temporaryFolder } from './running-service.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+describe('the walk-through of the README', () => {
+  const folder = temporaryFolder();
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await RunningService.start(join(folder.path, 'data'), ['--sample']);
+  });
+  afterAll(async () => {
+    await service.stop();
+    folder.remove();
+  });
+
+  const blocks = [...read('README.md').matchAll(/```sh\n(.*?)```/gs)]
+    .map(([, block]) => block)
+    .filter((block) => block.includes('curl'));
+
+  it('does what it says, step by step', async () => {
+    expect(blocks).toHaveLength(4);
+    for (const block of blocks) {
+      const script = block.replaceAll('localhost:8787', new URL(service.url).host);
+      const output = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+        cwd: folder.path,
+        env: cleanEnvironment(),
+        encoding: 'utf8',
+      });
+      const promised = [...block.matchAll(/^# → (.*)$/gm)].map(([, line]) => line);
+      if (promised.length > 0) expect(output.trim()).toBe(promised.join('\n'));
+      const pending = () => service.request<{ pending: number }>('GET', '/v1/rewards/health');
+      while ((await pending()).body.pending > 0);
+    }
+  });
+});
+
+describe('the documentation', () => {
+  const pages = [
+    'README.md',
+    'ARCHITECTURE.md',
+    'CONTRIBUTING.md',
+    'docs/rewards.md',
+    'docs/glossary.md',
+    'docs/decisions/README.md',
+  ];
+
+  it.each(pages)('%s links only to what is there', (page) => {
+    const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g)].map(([, link]) => link);
+    const broken = links.filter((link) => !existsSync(join(root, dirname(page), link)));
+    expect(broken).toEqual([]);
+  });
+
+  it.each(pages)('%s names only files that are there', (page) => {
+    const names = [...read(page).matchAll(/`((?:src|bandit|config|tests|workers|docs|bench)\/[\w./-]+)`/g)];
+    const missing = names.map(([, name]) => name).filter((name) => !existsSync(join(root, name)));
+    expect(missing.filter((name) => !name.startsWith('docs/decisions'))).toEqual([]);
+  });
+});
