@@ -69,6 +69,13 @@ export interface Ranking {
   readonly features: Float32Array;
 }
 
+/** What one remembered case knows about one tool: P and N, the sum of rewards and of what they lacked to 1. */
+export interface CaseCount {
+  readonly slot: number;
+  readonly positives: number;
+  readonly negatives: number;
+}
+
 export interface RankingRequest {
   readonly query: QueryFeatures;
   readonly candidates: Candidates;
@@ -83,6 +90,8 @@ export interface Ranker {
   /** Names of the extra features, in the order of `Ranking.features`. */
   readonly extras: readonly string[];
   recall(query: QueryFeatures): Recall;
+  /** What a recalled case knows, tool by tool; empty when it is gone. */
+  caseCounts(caseId: number): readonly CaseCount[];
   /** The extra features of candidates, row-major n × extras.length; what `rank` scores and logs. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array;
   rank(request: RankingRequest): Ranking;

@@ -2,6 +2,7 @@ import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
 import type { Readiness, Services } from './http/services.ts';
+import { forgetTool, forgetUnit } from './rewards/forget.ts';
 import { rewardHealth } from './rewards/reward-health.ts';
 import type { RewardIntake } from './rewards/reward-intake.ts';
 import { rewardStatus } from './rewards/reward-status.ts';
@@ -52,6 +53,7 @@ export function servicesOf(parts: ServiceParts): Services {
       get: (name) => catalogs.view(name),
       configure: (name, patch) => catalogs.configure(name, patch),
       remove: (name) => catalogs.remove(name),
+      forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),
     },
     tools: {
       sync: async (catalog, tools, options) => syncTools(catalogs.get(catalog), tools, options),
@@ -63,6 +65,7 @@ export function servicesOf(parts: ServiceParts): Services {
         getTool(catalogs.get(catalog), name);
         return patchTools(catalogs.get(catalog), [], [name], options);
       },
+      forget: async (catalog, name) => forgetTool(catalogs.get(catalog), name),
       stats: async (catalog, name) => toolStatistics(catalogs.get(catalog), name),
     },
     ready: () => readiness(parts),

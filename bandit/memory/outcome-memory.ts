@@ -1,5 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CaseOutcome, LearnerState, QueryFeatures, Recall } from '../policy.ts';
+import type { CaseCount, CaseOutcome, LearnerState, QueryFeatures, Recall } from '../policy.ts';
 import { CaseEntries } from './case-entries.ts';
 import { type CaseIndex, isComparable } from './case-index.ts';
 import { CaseUnits } from './case-units.ts';
@@ -64,6 +64,19 @@ export class OutcomeMemory {
     return this.sums.finish(
       nearest.map(({ caseId: place, similarity }) => ({ caseId: this.idOf(place), similarity })),
     );
+  }
+
+  /** What a case knows, tool by tool in the order in which they came; empty when it is gone. */
+  caseCounts(caseId: number): CaseCount[] {
+    const place = caseId % PLACES_LIMIT;
+    if (!this.isLive(place) || this.idOf(place) !== caseId) return [];
+    const { entries } = this;
+    const counts: CaseCount[] = [];
+    for (let entry = entries.first(place); entry >= 0; entry = entries.after(entry)) {
+      const positives = entries.positives[entry];
+      counts.push({ slot: entries.slots[entry], positives, negatives: entries.negatives[entry] });
+    }
+    return counts;
   }
 
   /**

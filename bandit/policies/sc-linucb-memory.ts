@@ -1,6 +1,7 @@
 import { OutcomeMemory } from '../memory/outcome-memory.ts';
 import type {
   Candidates,
+  CaseCount,
   CaseOutcome,
   Example,
   LearnerSize,
@@ -86,6 +87,10 @@ class ScLinUcbMemory implements Policy {
 
   recall(query: QueryFeatures): Recall {
     return this.memory.recall(query);
+  }
+
+  caseCounts(caseId: number): readonly CaseCount[] {
+    return this.memory.caseCounts(caseId);
   }
 
   features(_query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {

@@ -1,4 +1,5 @@
 import type {
+  CaseCount,
   Example,
   LearnerSize,
   LearnerState,
@@ -31,6 +32,10 @@ export abstract class WithoutMemory implements Policy {
 
   recall(): Recall {
     return EMPTY_RECALL;
+  }
+
+  caseCounts(): readonly CaseCount[] {
+    return [];
   }
 
   features(): Float32Array {

@@ -5,6 +5,8 @@ import type { Endpoint } from './endpoint-definition.ts';
 import { activateDecision } from './endpoints/activate-decision.ts';
 import { configureCatalog } from './endpoints/configure-catalog.ts';
 import { explainDecision } from './endpoints/explain-decision.ts';
+import { forgetTool } from './endpoints/forget-tool.ts';
+import { forgetUnit } from './endpoints/forget-unit.ts';
 import { getCatalog } from './endpoints/get-catalog.ts';
 import { getTool } from './endpoints/get-tool.ts';
 import { listCatalogs } from './endpoints/list-catalogs.ts';
@@ -42,6 +44,7 @@ export function apiEndpoints(services: Services): Endpoint[] {
     getCatalog(catalogs),
     configureCatalog(catalogs),
     removeCatalog(catalogs),
+    forgetUnit(catalogs),
 
     syncTools(tools),
     patchTools(tools),
@@ -49,6 +52,7 @@ export function apiEndpoints(services: Services): Endpoint[] {
     getTool(tools),
     removeTool(tools),
     toolStats(tools),
+    forgetTool(tools),
 
     livez(),
     readyz(services),

@@ -3,6 +3,7 @@ import type { ChangeOptions, ToolChanges } from '../catalog/change-tools.ts';
 import type { CatalogSettingsPatch } from '../catalog/configure-catalog.ts';
 import type { ToolPage } from '../catalog/read-tools.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Forgotten } from '../rewards/forget.ts';
 import type { RewardHealth } from '../rewards/health-report.ts';
 import type { RewardReport, RewardResult } from '../rewards/reward-report.ts';
 import type { RewardState } from '../rewards/reward-status.ts';
@@ -43,6 +44,8 @@ export interface CatalogsService {
   get(name: string): CatalogView | Promise<CatalogView>;
   configure(name: string, patch: CatalogSettingsPatch): Promise<CatalogView>;
   remove(name: string): Promise<void>;
+  /** Erases what was learned from a unit, user or session. */
+  forgetUnit(name: string, unit: string): Promise<Forgotten>;
 }
 
 export interface ToolsService {
@@ -56,6 +59,8 @@ export interface ToolsService {
   get(catalog: string, name: string): Promise<ToolRecord>;
   remove(catalog: string, name: string, options: ChangeOptions): Promise<ToolChanges>;
   stats(catalog: string, name: string): Promise<ToolStatistics>;
+  /** Erases what was learned about a tool. */
+  forget(catalog: string, name: string): Promise<Forgotten>;
 }
 
 export interface Readiness {

@@ -91,7 +91,7 @@ export interface ObservedDecision {
    * The others work theirs out from the columns.
    */
   readonly features: Readonly<Record<string, Float32Array>>;
-  /** Hash of the unit the request came from, for limits and erasure; 0 if none was named. */
+  /** Hash of the user, else the unit, else the session it came from, for limits and erasure; 0 if none was named. */
   readonly unit: number;
   /** False: outcomes are counted, nothing is learned. */
   readonly learn: boolean;

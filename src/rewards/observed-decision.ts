@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { Decision } from '../routing/decision.ts';
 import { rewardDeadline } from '../routing/reward-deadline.ts';
+import { unitHash } from './unit-hash.ts';
 
 /** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
@@ -33,7 +33,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
       retrieval: rowsOf(decision.columns.retrieval, indices),
     },
     features: Object.fromEntries(features),
-    unit: unitHash(decision.unitId ?? decision.userId ?? decision.sessionId),
+    unit: unitHash(decision.userId ?? decision.unitId ?? decision.sessionId),
     learn: decision.learn,
   };
 }
@@ -41,10 +41,4 @@ export function observedDecision(decision: Decision, reported: readonly string[]
 /** NaN for a tool that was no candidate. */
 function rowsOf(column: Float32Array, indices: readonly number[]): Float32Array {
   return Float32Array.from(indices, (index) => (index < 0 ? Number.NaN : column[index]));
-}
-
-/** 32 bits that stand for a unit without naming it; 0 for none. */
-export function unitHash(unit: string | undefined): number {
-  if (unit === undefined) return 0;
-  return createHash('sha256').update(unit).digest().readUInt32LE(0) || 1;
 }

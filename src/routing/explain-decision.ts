@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from './decision.ts';
 import { sentenceFor } from './explain-sentence.ts';
-import type { DecisionExplanation, ExplainedCandidate } from './explanation.ts';
+import type { DecisionExplanation, ExplainedCandidate, NearestCase } from './explanation.ts';
 import { rewardDeadline } from './reward-deadline.ts';
 
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
@@ -22,8 +22,26 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     slateProbability: Math.exp(decision.logProbability),
     candidates: explainCandidates(decision),
+    nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
   };
+}
+
+/** Cases that are shown: enough to see a pattern. */
+const SHOWN_CASES = 5;
+
+function nearestCases(decision: Decision, { state }: Catalog): NearestCase[] {
+  const { policy } = state.learners.get(decision.policy.version) ?? state.learners.active;
+  // Vectors of another embedder cannot be compared with what is remembered now.
+  if (decision.fingerprint !== state.fingerprint) return [];
+  const { cases } = policy.recall(decision.query);
+  return cases.slice(0, SHOWN_CASES).map(({ caseId, similarity }) => ({
+    similarity,
+    tools: policy.caseCounts(caseId).flatMap(({ slot, positives, negatives }) => {
+      const name = state.tools.atSlot(slot)?.tool.name;
+      return name === undefined ? [] : [{ name, worked: positives, tried: positives + negatives }];
+    }),
+  }));
 }
 
 function explainCandidates(decision: Decision): ExplainedCandidate[] {

@@ -20,7 +20,18 @@ export interface DecisionExplanation {
   readonly slateProbability: number;
   /** Served ones first in slate order, then the others by score. */
   readonly candidates: readonly ExplainedCandidate[];
+  /**
+   * The remembered cases that are nearest to this query now, best first: how often each tool worked in them.
+   * Counts only; nobody's words.
+   */
+  readonly nearestCases: readonly NearestCase[];
   readonly rewards: readonly RewardOutcome[];
+}
+
+export interface NearestCase {
+  /** Of the case's first query with this one, −1…1. */
+  readonly similarity: number;
+  readonly tools: readonly { readonly name: string; readonly worked: number; readonly tried: number }[];
 }
 
 export interface ExplainedCandidate {

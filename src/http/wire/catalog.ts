@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { catalogName } from './names.ts';
+import { callersId, catalogName } from './names.ts';
 
 const policySettings = z.strictObject({
   name: z.string().min(1).max(100).meta({ example: 'sc-linucb-memory' }),
@@ -60,3 +60,5 @@ export const catalogSchema = z
   .openapi('Catalog');
 
 export const catalogParams = z.object({ catalog: catalogName });
+
+export const unitParams = z.object({ catalog: catalogName, unit: callersId });

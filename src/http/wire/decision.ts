@@ -51,6 +51,16 @@ export const decisionExplanationSchema = z
     candidates: z
       .array(candidateSchema)
       .meta({ description: 'The slate in order, then the others by score.' }),
+    nearestCases: z
+      .array(
+        z.object({
+          similarity: z.number(),
+          tools: z.array(z.object({ name: toolName, worked: z.number(), tried: z.number() })),
+        }),
+      )
+      .meta({
+        description: 'What is remembered of the most similar queries now: counts only, nobody’s words.',
+      }),
     rewards: z.array(rewardStatusSchema).meta({ description: 'What was reported and became of it.' }),
   })
   .openapi('DecisionExplanation');
