@@ -60,20 +60,22 @@ export class EmbeddingCache {
       this.#onTrouble('Embeddings could not be read from the cache.', error);
       return new Map<string, Place>();
     });
-    const moves: (readonly [string, Float32Array])[] = [];
-    const vectors = await Promise.all(
-      texts.map(async (text) => {
-        const key = textKey(text);
-        const place = places.get(key);
-        const file = place && this.#files.get(place.file);
-        if (place === undefined || file === undefined) return null;
-        // A file may be dropped while it is being read.
-        const vector = await file.read(place.record, key).catch(() => null);
-        if (vector !== null && place.file !== this.#newest) moves.push([key, vector]);
-        return vector;
-      }),
-    );
-    if (moves.length > 0) void this.#write(moves);
+    const keys = texts.map(textKey);
+    const vectors: (Float32Array | null)[] = texts.map(() => null);
+    const newest = this.#newest;
+    for (const [number, file] of [...this.#files]) {
+      const here = [...keys.keys()].filter((at) => places.get(keys[at])?.file === number);
+      const wanted = here.map((at) => ({ key: keys[at], record: places.get(keys[at])!.record }));
+      // A file may be dropped while it is being read.
+      const found = await file.read(wanted).catch(() => wanted.map(() => null));
+      const moves: (readonly [string, Float32Array])[] = [];
+      for (const [i, at] of here.entries()) {
+        const vector = found[i];
+        vectors[at] = vector;
+        if (vector !== null && number !== newest) moves.push([keys[at], vector]);
+      }
+      if (moves.length > 0) void this.#write(moves);
+    }
     return vectors;
   }
 

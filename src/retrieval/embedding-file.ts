@@ -16,9 +16,17 @@ export function textKey(text: string): string {
     .slice(0, 2 * KEY_BYTES);
 }
 
+export interface KeyedRecord {
+  readonly key: string;
+  readonly record: number;
+}
+
+/** Records that lie this near to each other are read together. */
+const NEAR = 16;
+
 /**
- * Vectors by text key, appended one after the other: [crc32 u32][key 16 bytes][D × float32], little-endian, the
- * checksum over key and vector. Records have one length, so a damaged one is skipped and the next is found.
+ * Vectors by text key, appended one after the other: [crc32 u32][key 16 bytes][D × float32 as the machine has
+ * them], the checksum over key and vector. Records have one length: a damaged one is skipped, the next is found.
  */
 export class EmbeddingFile {
   readonly #handle: FileHandle;
@@ -69,14 +77,20 @@ export class EmbeddingFile {
     }
   }
 
-  /** The vector of this record; null if it is damaged or belongs to another key. */
-  async read(record: number, key: string): Promise<Float32Array | null> {
-    const bytes = Buffer.alloc(recordBytes(this.#dimensions));
-    await this.#handle.read(bytes, 0, bytes.length, this.#position(record));
-    if (!isSound(bytes) || bytes.toString('hex', 4, 4 + KEY_BYTES) !== key) return null;
-    const vector = new Float32Array(this.#dimensions);
-    for (let at = 0; at < vector.length; at++) vector[at] = bytes.readFloatLE(4 + KEY_BYTES + 4 * at);
-    return vector;
+  /** The vectors of these records; null for one that is damaged or belongs to another key. */
+  async read(wanted: readonly KeyedRecord[]): Promise<(Float32Array | null)[]> {
+    const vectors: (Float32Array | null)[] = wanted.map(() => null);
+    const bytes = recordBytes(this.#dimensions);
+    for (const run of runsOf(wanted, Math.max(1, Math.floor(CHUNK_BYTES / bytes)))) {
+      const first = wanted[run[0]].record;
+      const chunk = Buffer.alloc((wanted[run[run.length - 1]].record - first + 1) * bytes);
+      await this.#handle.read(chunk, 0, chunk.length, this.#position(first));
+      for (const at of run) {
+        const { record, key } = wanted[at];
+        vectors[at] = decode(chunk.subarray((record - first) * bytes, (record - first + 1) * bytes), key);
+      }
+    }
+    return vectors;
   }
 
   /** Appends records and answers the number of the first; nothing was appended when it throws. */
@@ -86,7 +100,7 @@ export class EmbeddingFile {
     for (const [at, [key, vector]] of entries.entries()) {
       const record = bytes.subarray(at * length, (at + 1) * length);
       record.write(key, 4, 'hex');
-      for (const [i, value] of vector.entries()) record.writeFloatLE(value, 4 + KEY_BYTES + 4 * i);
+      record.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), 4 + KEY_BYTES);
       record.writeUInt32LE(crc32(record.subarray(4)), 0);
     }
     const first = this.#records;
@@ -114,6 +128,29 @@ export class EmbeddingFile {
 
 function recordBytes(dimensions: number): number {
   return 4 + KEY_BYTES + 4 * dimensions;
+}
+
+/** The places of `wanted` in the order of their records, in runs of at most `most` records without wide gaps. */
+function runsOf(wanted: readonly KeyedRecord[], most: number): number[][] {
+  const order = [...wanted.keys()].sort((a, b) => wanted[a].record - wanted[b].record);
+  const runs: number[][] = [];
+  for (const at of order) {
+    const run = runs[runs.length - 1];
+    const { record } = wanted[at];
+    const joins =
+      run !== undefined &&
+      record - wanted[run[run.length - 1]].record <= NEAR &&
+      record - wanted[run[0]].record < most;
+    if (joins) run.push(at);
+    else runs.push([at]);
+  }
+  return runs;
+}
+
+function decode(record: Buffer, key: string): Float32Array | null {
+  if (!isSound(record) || record.toString('hex', 4, 4 + KEY_BYTES) !== key) return null;
+  const bytes = Uint8Array.from(record.subarray(4 + KEY_BYTES));
+  return new Float32Array(bytes.buffer);
 }
 
 function isSound(record: Buffer): boolean {
