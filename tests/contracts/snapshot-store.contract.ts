@@ -100,6 +100,17 @@ export function snapshotStoreContract(name: string, createPlace: () => Promise<S
       await writing;
     });
 
+    it('takes snapshots beyond the end of the ledger out of the list', async () => {
+      const { store, fence } = await start();
+      for (const position of [10, 20, 30, 40]) await store.put(snapshot(position), fence, 5);
+      expect(await store.discardAfter(20)).toBe(2);
+      expect(await store.discardAfter(20)).toBe(0);
+      expect(await (await openStore()).list()).toEqual([20, 10]);
+      expect(await store.get(30)).toBeNull();
+      await store.put(snapshot(30, 'another'), fence, 5);
+      expect(Buffer.from((await store.get(30))!.bytes).toString()).toBe('another');
+    });
+
     it('keeps catalogs apart and removes one for good', async () => {
       const { store, fence } = await start();
       const otherFence = await place.grantLease('other');

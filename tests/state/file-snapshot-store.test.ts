@@ -74,13 +74,4 @@ describe('FileSnapshotStore', () => {
     await store.put({ position: 1, bytes: Buffer.from('one') }, fence, 3);
     expect(readdirSync(folder)).toEqual(['0000000000000001.snapshot']);
   });
-
-  it('discards what lies beyond a ledger that was cut off', async () => {
-    const dataDir = newFolder();
-    const fence = await grantLease(dataDir, 'default');
-    const store = await new FileSnapshotStores(dataDir).open('default');
-    for (const position of [10, 20, 30]) await store.put({ position, bytes: Buffer.from('x') }, fence, 3);
-    await store.discardAfter(20);
-    expect(await store.list()).toEqual([20, 10]);
-  });
 });
