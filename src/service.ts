@@ -54,6 +54,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
             join(settings.dataDir, 'embeddings'),
             embedder.fingerprint,
             embedder.dimensions,
+            { onTrouble: trouble },
           );
     if (cache !== null) closers.push(() => cache.close());
 
@@ -87,6 +88,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       await stores.ledgers.list(),
     );
     closers.push(() => catalogs.close());
+    // Now, not with the first request: a damaged log is a reason not to start, and a long one takes its time.
+    for (const name of catalogs.names()) await stores.decisionLogs.open(name);
     const keeper = new SnapshotKeeper(catalogs, { stores, dataDir: settings.dataDir, trouble });
     closers.push(() => keeper.close());
 

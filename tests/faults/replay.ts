@@ -1,10 +1,15 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
+import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
 import { ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
+import { FileLeases } from '../../src/state/file-leases.ts';
 import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { snapshotLease } from '../../src/state/snapshot-store.ts';
+import { SegmentLog } from '../../src/storage/segment-log.ts';
+import { writeSnapshot } from '../../workers/write-snapshot.ts';
 
 /** What a data folder holds of one catalog, read while no process uses it. */
 export class StoredCatalog {
@@ -14,6 +19,39 @@ export class StoredCatalog {
   constructor(dataDir: string, kernels: Kernels) {
     this.#dataDir = dataDir;
     this.#context = { kernels, derived: false };
+  }
+
+  /** Position of the newest entry. */
+  head(): Promise<number> {
+    return this.#withLedger((ledger) => ledger.head());
+  }
+
+  /** Byte of the (only) ledger file at which an entry starts. */
+  async offsetOf(position: number): Promise<number> {
+    const log = await SegmentLog.open(ledgerFolder(this.#dataDir, 'default'));
+    const [{ offset }] = await log.read(position - 1, 1).finally(() => log.close());
+    return offset;
+  }
+
+  /** Makes a snapshot as the service does, of the state at a position. */
+  async writeSnapshot(upTo: number): Promise<void> {
+    const leases = new FileLeases(this.#dataDir);
+    const lease = await leases.acquire(snapshotLease('default'));
+    if (lease === null) throw new Error('somebody else writes snapshots here');
+    const reader = new FileLedgerReader(ledgerFolder(this.#dataDir, 'default'));
+    await writeSnapshot({
+      catalog: 'default',
+      upTo,
+      fence: lease.fence,
+      keep: 3,
+      store: await new FileSnapshotStores(this.#dataDir).open('default'),
+      read: (after, last, limit) => reader.read(after, last, limit),
+      context: this.#context,
+      onUnreadable: (_, error) => {
+        throw error;
+      },
+    });
+    await leases.close();
   }
 
   /** Position and bytes of every snapshot, newest first. */
@@ -41,8 +79,7 @@ export class StoredCatalog {
   }
 
   async #foldAfter(state: CatalogState, folded: () => void = () => {}): Promise<void> {
-    const ledger = await FileLedger.open(ledgerFolder(this.#dataDir, 'default'), { now: Date.now });
-    try {
+    await this.#withLedger(async (ledger) => {
       for (;;) {
         const entries = await ledger.read(state.position, 500);
         if (entries.length === 0) return;
@@ -51,6 +88,13 @@ export class StoredCatalog {
           folded();
         }
       }
+    });
+  }
+
+  async #withLedger<T>(use: (ledger: FileLedger) => Promise<T>): Promise<T> {
+    const ledger = await FileLedger.open(ledgerFolder(this.#dataDir, 'default'), { now: Date.now });
+    try {
+      return await use(ledger);
     } finally {
       await ledger.close();
     }

@@ -109,7 +109,7 @@ export class ShopLoad {
     return answer !== null;
   }
 
-  /** Null when there was no answer. */
+  /** Null when there was no answer, or none but that the process is about to end. */
   async #send<Body>(
     service: RunningService,
     method: string,
@@ -117,11 +117,15 @@ export class ShopLoad {
     content: unknown,
   ): Promise<Body | null> {
     const answer = await service.request<Body>(method, path, content).catch(() => null);
-    if (answer === null) return null;
+    if (answer === null || isShuttingDown(answer)) return null;
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
     this.answers++;
     return answer.body;
   }
+}
+
+function isShuttingDown({ status, body }: { status: number; body: unknown }): boolean {
+  return status === 503 && (body as { code: string }).code === 'shutting-down';
 }
 
 interface Results {
