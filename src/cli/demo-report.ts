@@ -11,13 +11,17 @@ export interface DemoResult {
 }
 
 interface Explanation {
-  readonly candidates: readonly {
-    readonly name: string;
-    readonly rank: number | null;
-    readonly base: number;
-    readonly gain: number;
-    readonly sentence: string;
-  }[];
+  readonly candidates: readonly ExplainedTool[];
+}
+
+interface ExplainedTool {
+  readonly name: string;
+  /** Places by the description alone, and in the slate. */
+  readonly retrievalRank: number;
+  readonly rank: number;
+  /** How many remembered outcomes near the query speak for or against it. */
+  readonly trials: number;
+  readonly sentence: string;
 }
 
 const BLOCKS = 24;
@@ -45,26 +49,39 @@ export function sparkline(values: readonly number[]): string {
   return bars.join('');
 }
 
+/** Of the queries that gained most, the one that most outcomes speak for. */
 async function improvedMost(
   api: ApiClient,
   before: readonly Measurement[],
   after: readonly Measurement[],
 ): Promise<string> {
   const gains = after.map(({ recall }, index) => recall - before[index].recall);
-  const best = gains.indexOf(Math.max(...gains));
-  if (!(gains[best] > 0)) return 'No query got better.\n';
-  const { query, decisionId, slate } = after[best];
-  const found = query.relevant.filter((tool) => slate.includes(tool) && !before[best].slate.includes(tool));
-  const { candidates } = await api.get<Explanation>(`/v1/decisions/${decisionId}`);
-  const reasons = candidates.filter(({ name }) => found.includes(name));
-  return `Improved most: "${query.query}"
-  before  ${before[best].slate.join(', ')}
-  after   ${slate.join(', ')}
-${reasons.map(explained).join('')}`;
+  const most = Math.max(...gains);
+  if (!(most > 0)) return 'No query got better.\n';
+  let best: { index: number; found: readonly ExplainedTool[]; trials: number } | null = null;
+  for (const [index, gain] of gains.entries()) {
+    if (gain < most) continue;
+    const found = await newlyFound(api, before[index], after[index]);
+    const trials = Math.max(...found.map((tool) => tool.trials));
+    if (best === null || trials > best.trials) best = { index, found, trials };
+  }
+  const { index, found } = best as NonNullable<typeof best>;
+  return `Improved most: "${after[index].query.query}"
+  before  ${before[index].slate.join(', ')}
+  after   ${after[index].slate.join(', ')}
+${found.map(rise).join('')}`;
 }
 
-function explained({ name, base, gain, sentence }: Explanation['candidates'][number]): string {
-  return `  ${name}: ${base.toFixed(2)} to begin with, ${signed(gain, 2)} learned. ${sentence}\n`;
+function rise({ name, retrievalRank, rank, sentence }: ExplainedTool): string {
+  return `  ${name}: from place ${retrievalRank} to ${rank}. ${sentence}\n`;
+}
+
+/** Fitting tools that only the second slate has, explained. */
+async function newlyFound(api: ApiClient, before: Measurement, after: Measurement): Promise<ExplainedTool[]> {
+  const isNew = (name: string) => after.slate.includes(name) && !before.slate.includes(name);
+  const found = after.query.relevant.filter(isNew);
+  const { candidates } = await api.get<Explanation>(`/v1/decisions/${after.decisionId}`);
+  return candidates.filter(({ name }) => found.includes(name));
 }
 
 function signed(value: number, digits: number): string {

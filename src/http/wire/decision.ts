@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { catalogName, decisionId, toolName } from './names.ts';
 import { rewardStatusSchema } from './reward.ts';
-import { fallbackSchema, reasonSchema } from './route.ts';
+import { baseSchema, fallbackSchema, gainSchema, reasonSchema } from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
 
@@ -17,8 +17,8 @@ const candidateSchema = z
     reason: reasonSchema.nullable(),
     score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
     mean: z.number().meta({ description: 'Expected reward: base + gain.' }),
-    base: z.number(),
-    gain: z.number().meta({ description: 'What was learned.' }),
+    base: baseSchema,
+    gain: gainSchema,
     uncertainty: z.number(),
     bonus: z.number().meta({ description: 'What was added to try it out.' }),
     propensity: z.number(),

@@ -52,6 +52,10 @@ export const routeRequestSchema = z
   })
   .openapi('RouteRequest');
 
+export const baseSchema = z
+  .number()
+  .meta({ description: 'What retrieval and outcome memory say, with the weights that a new learner has.' });
+export const gainSchema = z.number().meta({ description: 'What the learned weights add to `base`.' });
 export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned']);
 
 const routedToolSchema = z
@@ -59,8 +63,8 @@ const routedToolSchema = z
     name: toolName,
     rank: z.int().meta({ description: '1 for the first.' }),
     score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
-    base: z.number().meta({ description: 'What retrieval alone would say.' }),
-    gain: z.number().meta({ description: 'What was learned: the estimated increase in success.' }),
+    base: baseSchema,
+    gain: gainSchema,
     uncertainty: z.number(),
     propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
     reason: reasonSchema,
