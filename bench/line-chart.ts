@@ -27,7 +27,7 @@ export function lineChart(series: readonly Series[], options: ChartOptions): str
   const ys = series.flatMap(({ y }) => y).filter((y) => !options.logarithmic || y > 0);
   const x = scale(Math.min(...xs), Math.max(...xs), LEFT, WIDTH - RIGHT, false);
   const y = scale(
-    options.logarithmic ? Math.min(...ys) : 0,
+    options.logarithmic ? Math.min(...ys) : Math.min(0, ...ys),
     Math.max(...ys),
     HEIGHT - BOTTOM,
     TOP,

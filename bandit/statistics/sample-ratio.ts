@@ -60,7 +60,7 @@ function chiSquaredPValue(statistic: number, degreesOfFreedom: number): number {
 
 /**
  * ln of the mixture's likelihood over that of the shares. The mixture is a Dirichlet centred on the shares, worth
- * CONCENTRATION units, which is most powerful around 17 times as many units.
+ * CONCENTRATION units, which is most powerful around 5,000 units.
  */
 function lnMixtureRatio(counts: readonly number[], shares: readonly number[], units: number): number {
   let ln = lnGamma(CONCENTRATION) - lnGamma(CONCENTRATION + units);
@@ -74,7 +74,7 @@ function lnMixtureRatio(counts: readonly number[], shares: readonly number[], un
   return ln;
 }
 
-const CONCENTRATION = 1000;
+const CONCENTRATION = 300;
 
 function proportions({ counts, shares }: SharePeriod): SharePeriod {
   if (counts.length !== shares.length) {
