@@ -8,14 +8,19 @@ export function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): st
 }
 
 /** Outcomes near this query weigh at least this much before they are put into words. */
-const WORTH_SAYING = 0.5;
+const WORTH_SAYING = 0.25;
+/** Outcomes count by similarity; from here on their weighted number reads as a number of times. */
+const COUNTABLE = 1.5;
 
 function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): string[] {
   const { vote } = features;
   if (vote === undefined || trials < WORTH_SAYING) return [];
   // vote = positives / (trials + 1)
-  const positives = Math.round(vote * (trials + 1) * 10) / 10;
-  return [`worked ${positives} of ${Math.round(trials * 10) / 10} times for similar requests`];
+  const positives = vote * (trials + 1);
+  if (trials < COUNTABLE) {
+    return [positives >= trials / 2 ? 'worked for a similar request' : 'did not help with a similar request'];
+  }
+  return [`worked ${Math.round(positives)} of ${Math.round(trials)} times for similar requests`];
 }
 
 function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {
