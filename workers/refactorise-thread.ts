@@ -1,0 +1,8 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { Cholesky } from '../bandit/cholesky.ts';
+import type { RefactoriseTask } from './refactorisation.ts';
+
+/** Entry of the thread that inverts one matrix, and ends. Both are packed, see `bandit/cholesky.ts`. */
+const { matrix, size } = workerData as RefactoriseTask;
+const inverse = Cholesky.of(matrix, size).inverse();
+parentPort?.postMessage(inverse, [inverse.buffer as ArrayBuffer]);
