@@ -1,4 +1,5 @@
 import type { Random } from './random.ts';
+import type { Ridge } from './ridge.ts';
 import type { SparseVector } from './sparse-vector.ts';
 
 /**
@@ -139,6 +140,8 @@ export interface Learner {
   /** The canonical state, and only that, as named arrays; derived values are rebuilt by the reader. */
   save(): LearnerState;
   sizeInBytes(): LearnerSize;
+  /** The ridges whose inverse wears with many updates; somebody with a thread renews them now and then. */
+  ridges(): readonly Ridge[];
   /** Gives kernel memory back; the policy cannot be used afterwards. */
   free(): void;
 }

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { Ridge } from '../bandit/ridge.ts';
 import type { Settings } from '../config/settings.ts';
+import { RefactorisationWatch } from '../workers/refactorisation.ts';
 import { startRewardWorker } from '../workers/reward-worker.ts';
 import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
+import type { Catalog } from './catalog/catalog.ts';
 import { Catalogs } from './catalog/catalogs.ts';
 import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
@@ -92,6 +95,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     for (const name of catalogs.names()) await stores.decisionLogs.open(name);
     const keeper = new SnapshotKeeper(catalogs, { stores, dataDir: settings.dataDir, trouble });
     closers.push(() => keeper.close());
+    const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });
+    closers.push(() => watch.close());
 
     const routing = new Routing(catalogs, { embedder, decisionLogs: stores.decisionLogs, now }, stores.queue);
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
@@ -103,4 +108,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     await close();
     throw error;
   }
+}
+
+function ridgesOf({ state }: Catalog): Ridge[] {
+  return [...state.learners.all()].flatMap(({ policy }) => policy.ridges());
 }

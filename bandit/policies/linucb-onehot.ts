@@ -119,6 +119,10 @@ class LinUcbOneHot extends WithoutMemory {
     return { matrices: this.ridge?.sizeInBytes ?? 0, perTool: 0, memory: 0, cases: 0, updates };
   }
 
+  override ridges(): readonly Ridge[] {
+    return this.ridge === null ? [] : [this.ridge];
+  }
+
   free(): void {
     this.ridge?.free();
     this.ridge = null;

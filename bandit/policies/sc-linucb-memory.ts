@@ -12,6 +12,7 @@ import type {
   RankingRequest,
   Recall,
 } from '../policy.ts';
+import type { Ridge } from '../ridge.ts';
 import { SemanticRidge } from '../semantic-ridge.ts';
 import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
@@ -173,6 +174,10 @@ class ScLinUcbMemory implements Policy {
       cases: this.memory.size,
       updates: this.ridge.ridge.statistics.updates,
     };
+  }
+
+  ridges(): readonly Ridge[] {
+    return [this.ridge.ridge];
   }
 
   free(): void {

@@ -1,5 +1,6 @@
 import { savedArray } from '../memory/saved-array.ts';
 import type { Example, LearnerSize, LearnerState, Ranking, RankingRequest } from '../policy.ts';
+import type { Ridge } from '../ridge.ts';
 import { SemanticRidge } from '../semantic-ridge.ts';
 import { checkExample } from './checks.ts';
 import type { PolicyContext, PolicyParameter } from './policy-kind.ts';
@@ -83,6 +84,10 @@ export abstract class SemanticPolicy extends WithoutMemory {
   sizeInBytes(): LearnerSize {
     const { updates } = this.ridge.ridge.statistics;
     return { matrices: this.ridge.sizeInBytes, perTool: 0, memory: 0, cases: 0, updates };
+  }
+
+  override ridges(): readonly Ridge[] {
+    return [this.ridge.ridge];
   }
 
   free(): void {

@@ -8,6 +8,7 @@ import type {
   RankingRequest,
   Recall,
 } from '../policy.ts';
+import type { Ridge } from '../ridge.ts';
 
 export const EMPTY_RECALL: Recall = {
   slots: new Int32Array(0),
@@ -32,6 +33,10 @@ export abstract class WithoutMemory implements Policy {
 
   recall(): Recall {
     return EMPTY_RECALL;
+  }
+
+  ridges(): readonly Ridge[] {
+    return [];
   }
 
   caseCounts(): readonly CaseCount[] {
