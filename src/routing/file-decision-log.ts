@@ -25,7 +25,6 @@ export class FileDecisionLog implements DecisionLog {
   readonly #log: SegmentLog;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;
-  readonly #activating = new Map<string, Promise<boolean>>();
   #sliceStart: number;
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
@@ -59,16 +58,8 @@ export class FileDecisionLog implements DecisionLog {
     return inWordsOfTheDecisionLog(() => this.#find(id));
   }
 
-  async activate(id: string, at: number): Promise<boolean> {
-    const earlier = this.#activating.get(id);
-    if (earlier !== undefined) return earlier;
-    const activation = inWordsOfTheDecisionLog(() => this.#activate(id, at));
-    this.#activating.set(id, activation);
-    try {
-      return await activation;
-    } finally {
-      this.#activating.delete(id);
-    }
+  activate(id: string, at: number): Promise<boolean> {
+    return inWordsOfTheDecisionLog(() => this.#activate(id, at));
   }
 
   async *read(): AsyncGenerator<Decision> {
@@ -117,6 +108,7 @@ export class FileDecisionLog implements DecisionLog {
       .catch(() => {});
   }
 
+  /** Newest record first, so that of several activations at once the first one remains. */
   async #find(id: string): Promise<Decision | null> {
     let activatedAt: number | null = null;
     for (const { segment, offset } of this.#index.find(id)) {

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import { readFully } from './durable-file.ts';
 import { RECORD_HEADER_BYTES, recordAt, recordBytesAt } from './record-format.ts';
 import type { Segment } from './segment.ts';
+import { outOfOrder } from './segment-recovery.ts';
 import { SegmentScan } from './segment-scan.ts';
 import { errorCode, StorageCorruptError, StorageTrimmedError } from './storage-errors.ts';
 
@@ -86,12 +87,4 @@ async function openSegment(segment: Segment) {
     if (errorCode(error) !== 'ENOENT') throw error;
     throw new StorageTrimmedError(`"${segment.file}" is not kept any more.`, { cause: error });
   }
-}
-
-function outOfOrder(segment: Segment, offset: number, expected: number, found: number): Error {
-  return new StorageCorruptError(
-    segment.file,
-    offset,
-    `record ${expected} should be here, but it is ${found}`,
-  );
 }

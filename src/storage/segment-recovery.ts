@@ -29,11 +29,11 @@ export async function recoverSegment(handle: FileHandle, segment: Segment): Prom
   const scan = new SegmentScan(handle, FILE_HEADER.length, size);
   let whole = { length: FILE_HEADER.length, next: segment.first };
   let expected = segment.first;
-  scanning: while (await scan.fill()) {
+  while (await scan.fill()) {
     for (let record = scan.next(); record !== null; record = scan.next()) {
+      // An intact record in the wrong place is nothing that a crash could leave behind.
       if (record.sequence !== expected || record.index !== expected - whole.next) {
-        await refuseDamage(handle, segment, record.offset, size, whole.next);
-        break scanning;
+        throw outOfOrder(segment, record.offset, expected, record.sequence);
       }
       segment.mark(record.sequence, record.offset);
       expected++;
@@ -55,6 +55,14 @@ async function refuseDamage(
   if (holdsLaterGroup(rest, group)) {
     throw new StorageCorruptError(segment.file, offset, 'a record is unreadable, but later ones are intact');
   }
+}
+
+export function outOfOrder(segment: Segment, offset: number, expected: number, found: number): Error {
+  return new StorageCorruptError(
+    segment.file,
+    offset,
+    `record ${expected} should be here, but it is ${found}`,
+  );
 }
 
 function newerVersion(segment: Segment): Error {

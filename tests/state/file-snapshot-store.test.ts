@@ -4,8 +4,8 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileLeases } from '../../src/state/file-leases.ts';
-import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
-import { snapshotLease } from '../../src/state/snapshot-store.ts';
+import { FileSnapshotStore, FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
+import { StaleFenceError, snapshotLease } from '../../src/state/snapshot-store.ts';
 import { currentProcess } from '../../src/storage/process-identity.ts';
 import { StorageUnavailableError } from '../../src/storage/storage-errors.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
@@ -62,6 +62,19 @@ describe('FileSnapshotStore', () => {
     expect(readdirSync(join(dataDir, 'catalogs/default/snapshots'))).toHaveLength(1);
     await store.put({ position: 2, bytes: Buffer.from('two') }, fence, 3);
     expect(await store.list()).toEqual([2, 1]);
+  });
+
+  it('looks at the lease again once the bytes are on disk: that may have taken long', async () => {
+    const dataDir = newFolder();
+    await new FileSnapshotStores(dataDir).open('default');
+    const folder = join(dataDir, 'catalogs/default/snapshots');
+    const fences = [1, 2];
+    const store = new FileSnapshotStore(folder, async () => fences.shift()!);
+    await expect(store.put({ position: 1, bytes: Buffer.from('one') }, 1, 3)).rejects.toThrow(
+      StaleFenceError,
+    );
+    expect(fences).toEqual([]);
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('clears away what a crash had left unfinished', async () => {

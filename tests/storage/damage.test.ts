@@ -129,6 +129,23 @@ describe('a damaged log', () => {
     await again.close();
   });
 
+  it('notices a file that took the place of another', async () => {
+    const folder = join(root, randomUUID());
+    const log = await SegmentLog.open(folder);
+    await log.append(records('a'));
+    await log.append(records('b'), { startSegment: true });
+    await log.append(records('c'), { startSegment: true });
+    await log.close();
+    const [first, second, third] = [1, 2, 3].map((n) => join(folder, `${`${n}`.padStart(16, '0')}.log`));
+    writeFileSync(first, readFileSync(second));
+    const again = await SegmentLog.open(folder);
+    await expect(again.read(0, 1)).rejects.toThrow('record 1 should be here, but it is 2');
+    await again.close();
+    expect((await checkLog(folder)).damage).toMatchObject({ file: first, offset: 8 });
+    writeFileSync(third, readFileSync(second));
+    await expect(SegmentLog.open(folder)).rejects.toThrow('record 3 should be here, but it is 2');
+  });
+
   it('notices a segment that is missing or cut short', async () => {
     const folder = join(root, randomUUID());
     const log = await SegmentLog.open(folder);
