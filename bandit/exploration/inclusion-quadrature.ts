@@ -1,9 +1,7 @@
-/** Step in ln t. The integrand is analytic in |Im ln t| < π/2, so the error of the sum is about e^(−π²/step). */
-const STEP = Math.LN2 / 2;
-/** The sum starts where this many arrivals are expected in all; what lies before is a geometric series. */
-const FIRST_ARRIVALS = 1e-5;
-/** … and ends where even the (K+1)-th rate has arrived but for e^(−40). */
-const LAST_ARRIVALS = 40;
+/** What may be neglected. */
+const TINY = 1e-11;
+/** A rate has arrived for certain after this many of its mean times: e^(−28) < 1e-12. */
+const LAST_ARRIVALS = 28;
 
 /** See `inclusionPropensities`. */
 export interface Inclusion {
@@ -17,98 +15,130 @@ export interface Inclusion {
  * Integrates over ln t by the trapezoidal rule, for rates in falling order within e^±30, 1 ≤ K ≤ n. The
  * numbers that arrived before and after each candidate are Poisson-binomial, by recursion from both ends.
  *
- * Two steps double t, and doubling needs no exp: p ← p(2 − p) for the arrived share, e ← e² for the rest. Even
- * and odd steps are two such chains, computed side by side.
+ * Doubling t needs no exp: p ← p(2 − p) for the arrived share, e ← e² for the rest. The steps in between belong
+ * to other chains of doublings. The later of K arrivals are a bump of width 1/√K over ln t, and a sum over
+ * steps h of such a bump is wrong by about e^(−2π²/(K·h²)): hence the number of chains.
  */
 export function integrateInclusion(rates: Float64Array, k: number): Inclusion {
-  const n = rates.length;
-  const total = rates.reduce((sum, rate) => sum + rate, 0);
-  const start = FIRST_ARRIVALS / total;
-  const end = LAST_ARRIVALS / rates[Math.min(k, n - 1)];
-  const chains = [new Chain(rates, k, start), new Chain(rates, k, start * Math.SQRT2)];
-  for (let t = start; t < end; t *= 2) for (const chain of chains) chain.step();
-
-  // What the sum has before its first step: STEP·w·start·(e^−STEP + e^−2·STEP + …).
-  const before = start / Math.expm1(STEP);
-  const probability = rates.map((rate, i) => {
-    return STEP * (rate * before + chains[0].inclusion[i] + chains[1].inclusion[i]);
-  });
-  return { probability, arrival: STEP * (before + chains[0].arrival + chains[1].arrival) };
+  const chains = Math.max(2, Math.ceil(Math.sqrt(k)));
+  const step = Math.LN2 / chains;
+  const start = startOf(rates, k);
+  const end = LAST_ARRIVALS / rates[Math.min(k, rates.length - 1)];
+  const probability = new Float64Array(rates.length);
+  let arrival = start / Math.expm1(step);
+  for (let chain = 0; chain < chains; chain++) {
+    arrival += sumOverDoublings(rates, k, start * Math.exp(chain * step), end, probability);
+  }
+  return {
+    probability: probability.map((sum, i) => step * (sum + sumBefore(rates[i] * start, step))),
+    arrival: step * arrival,
+  };
 }
 
-/** The sum over t = t₀, 2t₀, 4t₀, … */
-class Chain {
-  readonly inclusion: Float64Array;
-  arrival = 0;
-  readonly #rates: Float64Array;
-  readonly #k: number;
-  #time: number;
-  /** 1 − e^(−wt) and e^(−wt), each to full precision. */
-  readonly #arrived: Float64Array;
-  readonly #absent: Float64Array;
-  /** before[i·K + a]: Pr[a of the candidates before i have arrived], a < K; one row more for all of them. */
-  readonly #before: Float64Array;
-  /** Pr[at most a of the candidates after i have arrived]. */
-  readonly #after: Float64Array;
+/** Before this t even one more than K arrivals have a probability of less than TINY: (Σw·t)ᴷ/K!. */
+function startOf(rates: Float64Array, k: number): number {
+  let logFactorial = 0;
+  for (let i = 2; i <= k; i++) logFactorial += Math.log(i);
+  const arrivals = Math.exp((Math.log(TINY) + logFactorial) / k);
+  const total = rates.reduce((sum, rate) => sum + rate, 0);
+  return Math.min(0.02, arrivals) / total;
+}
 
-  constructor(rates: Float64Array, k: number, time: number) {
-    this.#rates = rates;
-    this.#k = k;
-    this.#time = time;
-    this.inclusion = new Float64Array(rates.length);
-    this.#arrived = rates.map((rate) => -Math.expm1(-rate * time));
-    this.#absent = rates.map((rate) => Math.exp(-rate * time));
-    this.#before = new Float64Array((rates.length + 1) * k);
-    this.#after = new Float64Array(k);
-  }
+/** Σ x·e^(−x) over x = first·e^(−step), first·e^(−2·step), …: what comes before the first step, term by term. */
+function sumBefore(first: number, step: number): number {
+  const term = (power: number) => first ** power / Math.expm1(power * step);
+  return term(1) - term(2) + term(3) / 2 - term(4) / 6;
+}
 
-  /** Adds what this t contributes, and doubles it. */
-  step(): void {
-    this.#countBefore();
-    this.#add();
-    this.#double();
-  }
-
-  #countBefore(): void {
-    const k = this.#k;
-    const before = this.#before;
-    before[0] = 1;
-    for (let i = 0; i < this.#rates.length; i++) {
-      const p = this.#arrived[i];
-      const e = this.#absent[i];
-      const row = i * k;
-      before[row + k] = e * before[row];
-      for (let a = 1; a < k; a++) before[row + k + a] = e * before[row + a] + p * before[row + a - 1];
+/**
+ * Adds Σ w·t·e^(−wt)·Pr[at most K−1 others by t] over t = first, 2·first, … < end to `sums`; answers
+ * Σ t·Pr[at most K−1 in all by t].
+ */
+function sumOverDoublings(
+  rates: Float64Array,
+  k: number,
+  first: number,
+  end: number,
+  sums: Float64Array,
+): number {
+  const n = rates.length;
+  // 1 − e^(−wt) and e^(−wt), each to full precision.
+  const arrived = rates.map((rate) => -Math.expm1(-rate * first));
+  const absent = rates.map((rate) => Math.exp(-rate * first));
+  // before[i·K + a]: Pr[a of the candidates before i have arrived]; one row more for all of them.
+  const before = new Float64Array((n + 1) * k);
+  before[0] = 1;
+  const after = new Float64Array(k);
+  let arrivals = 0;
+  // Candidates beyond `live` have hardly begun to arrive: each still gets its share of `arrivals`.
+  let live = 0;
+  for (let t = first; t < end; t *= 2) {
+    while (live < n && rates[live] * t > TINY / n) {
+      sums[live] += rates[live] * arrivals;
+      live++;
     }
-  }
-
-  #add(): void {
-    const k = this.#k;
-    const before = this.#before;
-    const after = this.#after.fill(1);
-    const time = this.#time;
+    countBefore(arrived, absent, before, live, k);
     let atMost = 0;
-    for (let a = 0, row = this.#rates.length * k; a < k; a++) atMost += before[row + a];
-    this.arrival += time * atMost;
-    for (let i = this.#rates.length - 1; i >= 0; i--) {
-      const p = this.#arrived[i];
-      const e = this.#absent[i];
-      const row = i * k;
-      let room = 0;
-      for (let a = 0; a < k; a++) room += before[row + a] * after[k - 1 - a];
-      this.inclusion[i] += this.#rates[i] * time * e * room;
-      for (let a = k - 1; a > 0; a--) after[a] = e * after[a] + p * after[a - 1];
-      after[0] *= e;
+    for (let a = 0, row = live * k; a < k; a++) atMost += before[row + a];
+    arrivals += t * atMost;
+    addInclusion(rates, arrived, absent, before, after, live, k, t, sums);
+    for (let i = 0; i < n; i++) {
+      const p = arrived[i] * (2 - arrived[i]);
+      arrived[i] = p;
+      // Below a half the difference is exact enough, above it only the square is.
+      absent[i] = p <= 0.5 ? 1 - p : absent[i] * absent[i];
     }
   }
+  for (let i = live; i < n; i++) sums[i] += rates[i] * arrivals;
+  return arrivals;
+}
 
-  #double(): void {
-    this.#time *= 2;
-    for (let i = 0; i < this.#rates.length; i++) {
-      const p = this.#arrived[i] * (2 - this.#arrived[i]);
-      this.#arrived[i] = p;
-      // Below a half the difference is exact enough, above it only the square is.
-      this.#absent[i] = p <= 0.5 ? 1 - p : this.#absent[i] * this.#absent[i];
+function countBefore(
+  arrived: Float64Array,
+  absent: Float64Array,
+  before: Float64Array,
+  live: number,
+  k: number,
+): void {
+  for (let i = 0, row = 0; i < live; i++, row += k) {
+    const p = arrived[i];
+    const e = absent[i];
+    let less = 0;
+    for (let a = row; a < row + k; a++) {
+      const value = before[a];
+      before[a + k] = e * value + p * less;
+      less = value;
     }
+  }
+}
+
+/** The sum of one t. `after[a]` is Pr[at most K−1−a of the candidates after i have arrived]. */
+function addInclusion(
+  rates: Float64Array,
+  arrived: Float64Array,
+  absent: Float64Array,
+  before: Float64Array,
+  after: Float64Array,
+  live: number,
+  k: number,
+  t: number,
+  sums: Float64Array,
+): void {
+  after.fill(1);
+  for (let i = live - 1; i >= 0; i--) {
+    const p = arrived[i];
+    const e = absent[i];
+    const row = i * k;
+    let room = 0;
+    let value = after[0];
+    for (let a = 0; a < k - 1; a++) {
+      const fewer = after[a + 1];
+      room += before[row + a] * value;
+      after[a] = e * value + p * fewer;
+      value = fewer;
+    }
+    room += before[row + k - 1] * value;
+    after[k - 1] = e * value;
+    sums[i] += rates[i] * t * e * room;
   }
 }
