@@ -78,14 +78,10 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   /** Deletes segments in which everything has expired. Happens by itself as long as decisions are made. */
-  async expire(): Promise<void> {
-    for (let oldest = this.#index.oldest; oldest !== undefined; oldest = this.#index.oldest) {
-      if (!this.#isExpired(oldest.newestAt)) return;
-      if (this.#log.segments.length === 1) await this.#log.append([], { startSegment: true });
-      const next = this.#log.segments[1];
-      await this.#log.drop(next - 1);
-      await this.#index.dropBefore(next);
-    }
+  expire(): Promise<void> {
+    const expired = this.#upkeep.then(() => this.#expire());
+    this.#upkeep = expired.catch(() => {});
+    return expired;
   }
 
   async close(): Promise<void> {
@@ -104,8 +100,18 @@ export class FileDecisionLog implements DecisionLog {
   #keepUp(full: IndexedSegment, next: number): void {
     this.#upkeep = this.#upkeep
       .then(() => this.#index.store(full, next - full.first))
-      .then(() => this.expire())
+      .then(() => this.#expire())
       .catch(() => {});
+  }
+
+  async #expire(): Promise<void> {
+    for (let oldest = this.#index.oldest; oldest !== undefined; oldest = this.#index.oldest) {
+      if (!this.#isExpired(oldest.newestAt)) return;
+      if (this.#log.segments.length === 1) await this.#log.append([], { startSegment: true });
+      const next = this.#log.segments[1];
+      await this.#log.drop(next - 1);
+      await this.#index.dropBefore(next);
+    }
   }
 
   /** Newest record first, so that of several activations at once the first one remains. */
@@ -190,6 +196,8 @@ export class FileDecisionLog implements DecisionLog {
     const isActivation = documentTag(bytes) === ACTIVATION_TAG;
     const { json } = unpackDocument(isActivation ? ACTIVATION_TAG : DECISION_TAG, bytes);
     const { id, at } = json as { id: string; at: number };
+    // A process that is started often must not go on with the same segment for ever.
+    if (this.#index.newest?.first !== segment) this.#sliceStart = at;
     this.#index.add(segment, id, offset, at);
   }
 }

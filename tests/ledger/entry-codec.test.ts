@@ -43,7 +43,7 @@ describe('the entry codec', () => {
   });
 
   it('names a kind that it does not know', () => {
-    expect(() => decodeEntry(packDocument(1, { kind: 'experiment' }, []))).toThrow('"experiment"');
+    expect(() => decodeEntry(packDocument(1, { kind: 'from-the-future' }, []))).toThrow('"from-the-future"');
     expect(() => decodeEntry(packDocument(2, { kind: 'tools' }, []))).toThrow('tag is 2');
   });
 });

@@ -66,6 +66,21 @@ describe('FileDecisionLog', () => {
     expect(ids).toHaveLength(240);
   });
 
+  it('goes on slicing the time when the process is started again and again', async () => {
+    const folder = newFolder();
+    const { log, clock, options } = await hours(folder, 1);
+    await log.close();
+    for (let start = 0; start < 40; start++) {
+      const again = await FileDecisionLog.open(folder, options);
+      await again.append(sampleDecision(`default.${start}`, clock.time, 2));
+      await again.close();
+      clock.time += HOUR / 2;
+    }
+    expect(segmentsIn(folder).length).toBeGreaterThan(10);
+    expect(segmentsIn(folder).length).toBeLessThan(20);
+    expect(segmentsIn(folder)[0]).not.toMatch(/^0*1\.log$/);
+  });
+
   it('deletes everything when nothing is added any more', async () => {
     const folder = newFolder();
     const { log, clock } = await hours(folder, 3);
