@@ -54,11 +54,15 @@ async function compareAppends(producers: number, perProducer: number) {
   const plain: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const log = await SegmentLog.open(join(folder, `${producers}-${round}`));
-    ours.push(await rate(producers, perProducer, () => log.append([RECORD])));
-    await log.close();
     const file = await openPlain(join(folder, `${producers}-${round}.plain`));
     // It does not get faster with more producers, so fewer records will do.
-    plain.push(await rate(producers, Math.max(2, Math.floor(600 / producers)), file.append));
+    const perPlain = Math.max(2, Math.floor(600 / producers));
+    const turns = [
+      async () => ours.push(await rate(producers, perProducer, () => log.append([RECORD]))),
+      async () => plain.push(await rate(producers, perPlain, file.append)),
+    ];
+    for (const turn of round % 2 === 0 ? turns : turns.reverse()) await turn();
+    await log.close();
     await file.close();
   }
   return {
