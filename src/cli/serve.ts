@@ -94,7 +94,7 @@ async function welcome(settings: Settings, { catalogs }: Services, { url }: List
   const others = list.length > 1 ? ` (and ${list.length - 1} more)` : '';
   const next =
     count === 0
-      ? `  bandolier import my-tools.json${settings.port === 8787 ? '' : ` --url ${url}`}`
+      ? `  npx bandolier import my-tools.json${settings.port === 8787 ? '' : ` --url ${url}`}`
       : `  curl -s ${url}/v1/route -H 'content-type: application/json' \\
     -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
   return `Bandolier listens on ${url}
