@@ -27,8 +27,12 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['node:fs', 'node:fs/promises', './segment.ts'],
     forbidden: ['../ledger/entry.ts', '../problem.ts', 'lmdb'],
   },
+  'src/redis': {
+    allowed: ['ioredis', 'node:crypto', './keys.ts'],
+    forbidden: ['../ledger/entry.ts', 'bullmq'],
+  },
   'src/ledger': {
-    allowed: ['node:path', '../../bandit/policy.ts', '../storage/segment.ts'],
+    allowed: ['../redis/keys.ts', 'node:path', '../../bandit/policy.ts', '../storage/segment.ts'],
     forbidden: ['../state/fold.ts', '../../config/settings.ts', 'zod'],
   },
   'src/queue': { allowed: ['../storage/segment.ts'], forbidden: ['../ledger/entry.ts', '../http/app.ts'] },

@@ -1,0 +1,13 @@
+/**
+ * Every key of one catalog carries the hash tag `{catalog}`: on a cluster they lie on one shard, so that a script
+ * may touch several of them.
+ */
+export function catalogKey(catalog: string, part: string): string {
+  return `bandolier:{${catalog}}:${part}`;
+}
+
+/** Names of the catalogs that have a ledger. */
+export const CATALOGS_KEY = 'bandolier:catalogs';
+
+/** All background jobs lie on one shard, under this prefix. */
+export const JOBS_PREFIX = 'bandolier:{jobs}';

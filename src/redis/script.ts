@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import type { RedisClient } from './redis-connection.ts';
+
+/** A Lua script that runs by its hash, and is sent whole when the server does not know it (any more). */
+export class Script {
+  readonly #source: string;
+  readonly #hash: string;
+
+  constructor(source: string) {
+    this.#source = source;
+    this.#hash = createHash('sha1').update(source).digest('hex');
+  }
+
+  async run(
+    client: RedisClient,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
+    try {
+      return await client.evalsha(this.#hash, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+      return client.eval(this.#source, keys.length, ...keys, ...args);
+    }
+  }
+}

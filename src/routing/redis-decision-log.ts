@@ -1,0 +1,153 @@
+import { catalogKey } from '../redis/keys.ts';
+import type { RedisClient } from '../redis/redis-connection.ts';
+import { Script } from '../redis/script.ts';
+import type { Decision } from './decision.ts';
+import { decodeDecision, encodeDecision } from './decision-codec.ts';
+import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+
+export interface RedisDecisionLogOptions {
+  /** Decisions expire this long after they were made; ms. */
+  readonly retainMs: number;
+  /** ms since the epoch. */
+  readonly now: () => number;
+}
+
+/** KEYS decision, order. ARGV bytes, expires at, id, made at, forget what was made before. */
+const APPEND = new Script(`
+redis.call('HSET', KEYS[1], 'd', ARGV[1])
+redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
+redis.call('PEXPIREAT', KEYS[2], ARGV[2])
+return 1
+`);
+/** KEYS decision. ARGV activated at. Answers 0 when there is no such decision. */
+const ACTIVATE = new Script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
+return 1
+`);
+
+/** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
+const MOST_WAITING = 10_000;
+const RETRY_MS = 250;
+const READ_BATCH = 200;
+
+/**
+ * The decisions of one catalog in Redis: a hash each, which expires, and their order. While Redis is away they
+ * wait in memory, and are written when it is back; until then only this process can explain them.
+ */
+export class RedisDecisionLog implements DecisionLog {
+  readonly #client: RedisClient;
+  readonly #catalog: string;
+  readonly #options: RedisDecisionLogOptions;
+  readonly #order: string;
+  readonly #waiting = new Map<string, Decision>();
+  #flushing: Promise<void> | null = null;
+  #closed = false;
+
+  constructor(client: RedisClient, catalog: string, options: RedisDecisionLogOptions) {
+    this.#client = client;
+    this.#catalog = catalog;
+    this.#options = options;
+    this.#order = catalogKey(catalog, 'decisions');
+  }
+
+  async append(decision: Decision): Promise<void> {
+    try {
+      await this.#write(decision);
+    } catch (error) {
+      if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(error);
+      this.#waiting.set(decision.id, decision);
+      this.#flushing ??= this.#flush();
+    }
+  }
+
+  async get(id: string): Promise<Decision | null> {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) return waiting;
+    const [bytes, activated] = await this.#available(() => this.#client.hmgetBuffer(this.#key(id), 'd', 'a'));
+    if (bytes === null || bytes === undefined) return null;
+    const decision = decodeDecision(bytes);
+    return decision.activatedAt === null && activated
+      ? { ...decision, activatedAt: Number(activated.toString()) }
+      : decision;
+  }
+
+  async activate(id: string, at: number): Promise<boolean> {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) {
+      this.#waiting.set(id, { ...waiting, activatedAt: waiting.activatedAt ?? at });
+      return true;
+    }
+    return (await this.#available(() => ACTIVATE.run(this.#client, [this.#key(id)], [at]))) === 1;
+  }
+
+  async *read(): AsyncIterable<Decision> {
+    const oldest = this.#options.now() - this.#options.retainMs;
+    for (let start = 0; ; start += READ_BATCH) {
+      const ids = await this.#available(() =>
+        this.#client.zrange(this.#order, oldest, '+inf', 'BYSCORE', 'LIMIT', start, READ_BATCH),
+      );
+      for (const id of ids) {
+        const decision = await this.get(id);
+        if (decision !== null) yield decision;
+      }
+      if (ids.length < READ_BATCH) return;
+    }
+  }
+
+  /** Waits for what can still be written; what cannot is lost with this process. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#flushing;
+  }
+
+  async #write(decision: Decision): Promise<void> {
+    const { now, retainMs } = this.#options;
+    const bytes = Buffer.from(encodeDecision(decision));
+    const expiresAt = decision.at + retainMs;
+    const args = [bytes, expiresAt, decision.id, decision.at, now() - retainMs];
+    await APPEND.run(this.#client, [this.#key(decision.id), this.#order], args);
+  }
+
+  async #flush(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const [decision] = this.#waiting.values();
+      try {
+        await this.#write(decision);
+        this.#waiting.delete(decision.id);
+      } catch {
+        if (this.#closed) break;
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    this.#flushing = null;
+  }
+
+  #key(id: string): string {
+    return catalogKey(this.#catalog, `decision:${id}`);
+  }
+
+  async #available<T>(command: () => Promise<T>): Promise<T> {
+    try {
+      return await command();
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+}
+
+/** Redis does not answer; as opposed to one that answers with a refusal (out of memory, say). */
+function isAway(error: unknown): boolean {
+  return (
+    !(error instanceof Error && error.name === 'ReplyError') ||
+    /^(LOADING|READONLY|CLUSTERDOWN)/.test(error.message)
+  );
+}
+
+function unavailable(error: unknown): DecisionLogUnavailableError {
+  return new DecisionLogUnavailableError(`Decisions cannot be kept in Redis: ${(error as Error).message}`, {
+    cause: error,
+  });
+}

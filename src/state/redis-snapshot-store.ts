@@ -1,0 +1,123 @@
+import type { Position } from '../ledger/entry.ts';
+import { catalogKey } from '../redis/keys.ts';
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import { Script } from '../redis/script.ts';
+import { fenceKey } from './redis-leases.ts';
+import {
+  type SnapshotStore,
+  type SnapshotStores,
+  StaleFenceError,
+  type StoredSnapshot,
+  snapshotLease,
+} from './snapshot-store.ts';
+
+/** A value of Redis is at most 512 MB, and one command that long would hold up all others. */
+const PART_BYTES = 4 * 1024 * 1024;
+/** Parts that no list names were left by a writer that died; they go by themselves. */
+const UNLISTED_SECONDS = 3600;
+
+/**
+ * Lists a snapshot whose parts are there, unless a newer lease was given out, and drops what is too many.
+ * KEYS list (sorted set), fence, then the parts of this snapshot. ARGV fence, position, keep, prefix of parts.
+ * Answers −1 for a stale fence, else how many were dropped.
+ */
+const LIST = new Script(`
+if tonumber(redis.call('GET', KEYS[2]) or '0') > tonumber(ARGV[1]) then return -1 end
+for i = 3, #KEYS do redis.call('PERSIST', KEYS[i]) end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[2], ARGV[2])
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[2] .. '/' .. (#KEYS - 2))
+local old = redis.call('ZREVRANGE', KEYS[1], ARGV[3], -1)
+for _, member in ipairs(old) do
+  redis.call('ZREM', KEYS[1], member)
+  local position, parts = string.match(member, '(%d+)/(%d+)')
+  for part = 0, tonumber(parts) - 1 do redis.call('UNLINK', ARGV[4] .. position .. ':' .. part) end
+end
+return #old
+`);
+
+/** Snapshots as sorted positions and parts of 4 MB each. */
+export class RedisSnapshotStore implements SnapshotStore {
+  readonly #client: RedisClient;
+  readonly #catalog: string;
+  readonly #list: string;
+  readonly #prefix: string;
+
+  constructor(client: RedisClient, catalog: string) {
+    this.#client = client;
+    this.#catalog = catalog;
+    this.#list = catalogKey(catalog, 'snapshots');
+    this.#prefix = catalogKey(catalog, 'snapshot:');
+  }
+
+  async put({ position, bytes }: StoredSnapshot, fence: number, keep: number): Promise<void> {
+    const keys: string[] = [];
+    for (let start = 0; start < Math.max(1, bytes.length); start += PART_BYTES) {
+      const key = `${this.#prefix}${position}:${keys.length}`;
+      const part = Buffer.from(
+        bytes.buffer,
+        bytes.byteOffset + start,
+        Math.min(PART_BYTES, bytes.length - start),
+      );
+      await this.#client.set(key, part, 'EX', UNLISTED_SECONDS);
+      keys.push(key);
+    }
+    const fenceOfCatalog = fenceKey(snapshotLease(this.#catalog));
+    const listed = await LIST.run(
+      this.#client,
+      [this.#list, fenceOfCatalog, ...keys],
+      [fence, position, keep, this.#prefix],
+    );
+    if (listed === -1) {
+      throw new StaleFenceError(
+        `The lease for the snapshots of "${this.#catalog}" has passed to another process.`,
+      );
+    }
+  }
+
+  async list(): Promise<Position[]> {
+    return (await this.#members()).map(({ position }) => position);
+  }
+
+  async get(position: Position): Promise<StoredSnapshot | null> {
+    const member = (await this.#members()).find((other) => other.position === position);
+    if (member === undefined) return null;
+    const parts: Buffer[] = [];
+    for (let part = 0; part < member.parts; part++) {
+      const bytes = await this.#client.getBuffer(`${this.#prefix}${position}:${part}`);
+      if (bytes === null) return null;
+      parts.push(bytes);
+    }
+    return { position, bytes: Buffer.concat(parts) };
+  }
+
+  async discardAfter(position: Position): Promise<number> {
+    return this.#client.zremrangebyscore(this.#list, `(${position}`, '+inf');
+  }
+
+  async close(): Promise<void> {}
+
+  async #members(): Promise<{ position: Position; parts: number }[]> {
+    const members = await this.#client.zrevrange(this.#list, 0, -1);
+    return members.map((member) => {
+      const [position, parts] = member.split('/').map(Number);
+      return { position, parts };
+    });
+  }
+}
+
+export class RedisSnapshotStores implements SnapshotStores {
+  readonly #connections: RedisConnections;
+
+  constructor(connections: RedisConnections) {
+    this.#connections = connections;
+  }
+
+  async open(catalog: string): Promise<SnapshotStore> {
+    return new RedisSnapshotStore(this.#connections.commands, catalog);
+  }
+
+  async remove(catalog: string): Promise<void> {
+    const store = new RedisSnapshotStore(this.#connections.commands, catalog);
+    await store.discardAfter(-1);
+  }
+}

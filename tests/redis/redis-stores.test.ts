@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
+import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { RedisDecisionLogs } from '../../src/routing/redis-decision-logs.ts';
+import { RedisLeases } from '../../src/state/redis-leases.ts';
+import { RedisSnapshotStores } from '../../src/state/redis-snapshot-store.ts';
+import { snapshotLease } from '../../src/state/snapshot-store.ts';
+import { decisionLogContract } from '../contracts/decision-log.contract.ts';
+import { leaseContract } from '../contracts/lease.contract.ts';
+import { ledgerContract } from '../contracts/ledger.contract.ts';
+import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
+import { type RedisServer, redisProgram, startRedis } from './redis-server.ts';
+
+describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ?? ''}`, () => {
+  let server: RedisServer;
+  let admin: RedisConnections;
+  beforeAll(async () => {
+    server = await startRedis();
+    admin = await RedisConnections.open(server.url);
+  });
+  afterAll(async () => {
+    admin.close();
+    await server.dispose();
+  });
+
+  /** Connections of one test; everything that Redis holds goes with them. */
+  async function emptyPlace() {
+    await admin.commands.flushall();
+    const opened: RedisConnections[] = [];
+    return {
+      connections: async () => {
+        const connections = await RedisConnections.open(server.url);
+        opened.push(connections);
+        return connections;
+      },
+      dispose: async () => {
+        for (const connections of opened) connections.close();
+      },
+    };
+  }
+
+  ledgerContract('Redis', async () => {
+    const { connections, dispose } = await emptyPlace();
+    return {
+      connect: async () => new RedisLedgers(await connections()),
+      disconnect: async () => {},
+      dispose,
+    };
+  });
+
+  leaseContract('Redis', async () => {
+    const { connections, dispose } = await emptyPlace();
+    const leaseMs = 400;
+    return {
+      connect: async () => new RedisLeases((await connections()).commands, leaseMs),
+      holdAndDie: async (name) => {
+        const dying = await connections();
+        const lease = await new RedisLeases(dying.commands, leaseMs).acquire(name);
+        dying.close();
+        await expect.poll(() => admin.commands.keys('*lease'), { timeout: 5_000 }).toEqual([]);
+        return { fence: lease!.fence };
+      },
+      dispose,
+    };
+  });
+
+  snapshotStoreContract('Redis', async () => {
+    const { connections, dispose } = await emptyPlace();
+    const leases = new RedisLeases(admin.commands);
+    return {
+      connect: async () => new RedisSnapshotStores(await connections()),
+      grantLease: async (catalog) => {
+        const lease = await leases.acquire(snapshotLease(catalog));
+        await lease!.release();
+        return lease!.fence;
+      },
+      dispose,
+    };
+  });
+
+  decisionLogContract('Redis', async () => {
+    const { connections, dispose } = await emptyPlace();
+    const retainMs = 3_000;
+    const now = () => Date.now();
+    return {
+      connect: async () => new RedisDecisionLogs(await connections(), { retainMs, now }),
+      retainMs,
+      now,
+      advance: async (ms) => {
+        const until = Date.now() + ms;
+        await expect.poll(() => Date.now(), { timeout: ms + 5_000, interval: 1 }).toBeGreaterThan(until);
+      },
+      dispose,
+    };
+  });
+
+  it('says in one sentence why Redis cannot be used', async () => {
+    await expect(RedisConnections.open('redis://127.0.0.1:1')).rejects.toThrow(
+      /127\.0\.0\.1:1 cannot be reached/,
+    );
+    const guarded = await startRedis(['--requirepass', 'secret']);
+    await expect(RedisConnections.open(guarded.url)).rejects.toThrow(/refuses the password/);
+    await guarded.dispose();
+  });
+});
