@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
 
 const folder = temporaryFolder();
@@ -30,6 +30,13 @@ async function bandolier(words: readonly string[], settings: Record<string, stri
   child.stdin.end(input);
   const [code] = await once(child, 'close');
   return { code, ...output };
+}
+
+/** A service of one test's own, stopped however the test ends. */
+async function started(...options: Parameters<typeof RunningService.start>): Promise<RunningService> {
+  const running = await RunningService.start(...options);
+  onTestFinished(async () => void (await running.stop()));
+  return running;
 }
 
 const lines = (text: string) =>
@@ -95,18 +102,18 @@ describe('serve', () => {
       stderr: `bandolier: Port ${port} is taken. Stop what listens there, or choose another one with BANDOLIER_PORT.\n`,
     });
     await once(server.close(), 'close');
-    const again = await RunningService.start(join(folder.path, 'elsewhere'));
+    const again = await started(join(folder.path, 'elsewhere'));
     expect(await again.stop()).toBe(0);
   });
 
   it('keeps everything over Ctrl-C and a new start', async () => {
     const own = join(folder.path, 'own');
-    const first = await RunningService.start(own, ['--sample']);
+    const first = await started(own, ['--sample']);
     const route = await first.request<{ decisionId: string }>('POST', '/v1/route', { query: 'refund' });
     expect(await first.stop()).toBe(0);
     expect(first.output).not.toMatch(/"level":(40|50|60)/);
 
-    const second = await RunningService.start(own, ['--sample']);
+    const second = await started(own, ['--sample']);
     expect(second.output).toMatch(/default, 150 tools/);
     const { status } = await second.request('GET', `/v1/decisions/${route.body.decisionId}`);
     expect(status).toBe(200);
@@ -187,7 +194,7 @@ describe('doctor', () => {
 describe('export', () => {
   it('writes policies, tools, decisions and rewards as JSON lines', async () => {
     const own = join(folder.path, 'exported');
-    const running = await RunningService.start(own, ['--sample']);
+    const running = await started(own, ['--sample']);
     const { body } = await running.request<{ decisionId: string; tools: { name: string }[] }>(
       'POST',
       '/v1/route',
