@@ -6,6 +6,7 @@ import { FileDecisionLogs } from './routing/file-decision-logs.ts';
 import { FileLeases } from './state/file-leases.ts';
 import { FileSnapshotStores } from './state/file-snapshot-store.ts';
 import { lockDataFolder } from './storage/data-folder.ts';
+import type { TornTail } from './storage/segment-log.ts';
 import type { Stores } from './stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -24,11 +25,18 @@ export async function openEmbeddedStores(
   const onLost = (): void =>
     trouble(`the data folder "${dataDir}" was taken by another process; stop one of them`, lock.lost.reason);
   lock.lost.addEventListener('abort', onLost);
-  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), { maxJobs: settings.maxPendingRewards });
+  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), { maxJobs: settings.maxPendingRewards }).catch(
+    async (error) => {
+      await lock.release();
+      throw error;
+    },
+  );
   const decisionLogs = new FileDecisionLogs(dataDir, {
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
   });
+  const onTornTail = ({ file, offset, bytes }: TornTail): void =>
+    trouble(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null);
   const leases = new FileLeases(dataDir);
   const expiry = setInterval(
     () => decisionLogs.expire().catch((error) => trouble('expired decisions could not be deleted', error)),
@@ -37,7 +45,7 @@ export async function openEmbeddedStores(
   expiry.unref();
   return {
     mode: 'embedded',
-    ledgers: new FileLedgers(dataDir, { now }),
+    ledgers: new FileLedgers(dataDir, { now, onTornTail }),
     snapshots: new FileSnapshotStores(dataDir),
     leases,
     decisionLogs,

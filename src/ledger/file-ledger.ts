@@ -11,6 +11,8 @@ export interface FileLedgerOptions extends SegmentLogOptions {
   readonly retainMs?: number;
   /** Bytes of recent entries in memory, for whoever follows the ledger; 4 MB unless said. */
   readonly recentBytes?: number;
+  /** Hears what a crash had left unfinished, and was cut off when the ledger was opened. */
+  readonly onTornTail?: (tail: TornTail) => void;
   /** ms since the epoch. */
   readonly now: () => number;
 }
@@ -40,12 +42,8 @@ export class FileLedger implements Ledger {
   /** @throws LedgerCorruptError, LedgerUnavailableError */
   static async open(folder: string, options: FileLedgerOptions, onClose = () => {}): Promise<FileLedger> {
     const log = await inWordsOfTheLedger(() => SegmentLog.open(folder, options));
+    if (log.tornTail !== null) options.onTornTail?.(log.tornTail);
     return new FileLedger(log, options, onClose);
-  }
-
-  /** What a crash had left unfinished, and was cut off; for the service's log. */
-  get tornTail(): TornTail | null {
-    return this.#log.tornTail;
   }
 
   append(entries: readonly Entry[]): Promise<Position> {

@@ -13,7 +13,7 @@ import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
 
 export interface FileJobQueueOptions {
   readonly clock?: Clock;
-  /** Jobs that may wait, run or be delayed at a time; a million unless said. */
+  /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
   readonly maxJobs?: number;
   /** Characters that their names, ids and payloads may have together; 128 million unless said. */
   readonly maxCharacters?: number;
@@ -128,10 +128,11 @@ export class FileJobQueue implements JobQueue {
   }
 
   #refuseOverflow(jobs: readonly StoredJob[]): void {
-    const count = this.#book.size + this.#adding.size + jobs.length;
+    const waiting = this.#book.size - this.#book.delayed;
+    const count = waiting + this.#adding.size + jobs.length;
     const characters = jobs.reduce((sum, job) => sum + job.payload.length + job.id.length, this.#book.bytes);
     if (jobs.length > 0 && (count > this.#maxJobs || characters > this.#maxCharacters)) {
-      throw new QueueUnavailableError(`The job queue is full: ${this.#book.size} jobs wait.`);
+      throw new QueueUnavailableError(`The job queue is full: ${waiting} jobs wait.`);
     }
   }
 

@@ -99,8 +99,9 @@ describe('FileLedger', () => {
     await ledger.close();
     const file = join(folder, `${'1'.padStart(16, '0')}.log`);
     writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from('half a rec')]));
-    const again = await FileLedger.open(folder, { now });
-    expect(again.tornTail).toMatchObject({ file, bytes: 10 });
+    const tails: unknown[] = [];
+    const again = await FileLedger.open(folder, { now, onTornTail: (tail) => tails.push(tail) });
+    expect(tails).toMatchObject([{ file, bytes: 10 }]);
     expect(await again.head()).toBe(1);
     await again.close();
   });
