@@ -63,6 +63,7 @@ export class ExperimentTally {
       throw new RangeError(`${shares.length} shares for ${this.variants.length} variants: give one each`);
     }
     const columns = FIRST_METRIC + 2 * this.metrics.length;
+    for (const totals of this.#periods.at(-1)?.variants ?? []) totals.releaseAll();
     this.#periods.push({ shares: [...shares], variants: this.variants.map(() => new UnitTotals(columns)) });
   }
 

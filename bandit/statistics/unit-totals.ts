@@ -51,6 +51,11 @@ export class UnitTotals {
     this.#totals.delete(unit);
   }
 
+  /** Nothing will be added any more: all totals are forgotten, and what they contributed is kept. */
+  releaseAll(): void {
+    this.#totals.clear();
+  }
+
   save(): UnitTotalsState {
     const units = [...this.#totals.keys()];
     return {

@@ -30,6 +30,9 @@ export function encodeEntry(entry: Entry): Buffer {
       );
     case 'settings':
     case 'forget':
+    case 'experiment':
+    case 'exposures':
+    case 'version':
       return packDocument(ENTRY_TAG, entry, []);
   }
 }
@@ -55,6 +58,9 @@ export function decodeEntry(bytes: Uint8Array): Entry {
       return { ...packed, decision: unpackObserved(packed.decision, arrays) };
     case 'settings':
     case 'forget':
+    case 'experiment':
+    case 'exposures':
+    case 'version':
       return packed;
     default: {
       const { kind } = packed as { kind: unknown };
@@ -70,7 +76,7 @@ type PackedEntry =
   | PackedEmbedder
   | PackedObservation
   | PackedSettlement
-  | Extract<Entry, { kind: 'settings' | 'forget' }>;
+  | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'version' }>;
 
 /** `embedding`: index of its array, −1 for none. */
 type PackedTools = Omit<ToolsEntry, 'put'> & {

@@ -1,5 +1,6 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { CatalogSettings } from './catalog-settings.ts';
+import type { ExperimentChange } from './experiment-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Place of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
@@ -12,7 +13,10 @@ export type Entry =
   | ToolsEntry
   | ObservationEntry
   | SettlementEntry
-  | ForgetEntry;
+  | ForgetEntry
+  | ExperimentEntry
+  | ExposuresEntry
+  | VersionEntry;
 
 interface EntryBase {
   /** The fold applies the first entry with this key and ignores every later one (delivery is at least once). */
@@ -95,6 +99,18 @@ export interface ObservedDecision {
   readonly unit: number;
   /** False: outcomes are counted, nothing is learned. */
   readonly learn: boolean;
+  /** Experiments it took part in; absent for none. */
+  readonly assignments?: readonly Assignment[];
+}
+
+/** Part that a decision took in an experiment. */
+export interface Assignment {
+  readonly experiment: string;
+  readonly variant: string;
+  /** Which allocation of the shares it was; what belongs to an earlier one is not counted any more. */
+  readonly allocation: number;
+  /** 16 hex digits that stand for the unit without naming it. */
+  readonly unit: string;
 }
 
 /** One value per tool: e(q)·φ, h, c and g of the decision's candidates. */
@@ -134,4 +150,42 @@ export interface ForgetEntry extends EntryBase {
   readonly kind: 'forget';
   readonly tool?: string;
   readonly unit?: number;
+}
+
+/** An experiment is created or moved. Refused in the fold where its rules do not allow it. */
+export interface ExperimentEntry extends EntryBase {
+  readonly kind: 'experiment';
+  readonly name: string;
+  readonly change: ExperimentChange;
+}
+
+/** Decisions that were shown to units of experiments, and what shadow variants made of others; in batches. */
+export interface ExposuresEntry extends EntryBase {
+  readonly kind: 'exposures';
+  readonly exposures: readonly Exposure[];
+  readonly shadows: readonly ShadowComparison[];
+  /** Requests, by experiment, that named no unit and were therefore left out of it. */
+  readonly withoutUnit: Readonly<Record<string, number>>;
+}
+
+export interface Exposure extends Assignment {
+  readonly decisionId: string;
+  /** Something known about the query before anybody was assigned: its best retrieval scores, 0…1. */
+  readonly covariate: number;
+}
+
+/** What a variant that ranks without serving would have shown, beside what was served. */
+export interface ShadowComparison {
+  readonly decisionId: string;
+  readonly experiment: string;
+  readonly variant: string;
+  /** By name, in order. */
+  readonly slate: readonly string[];
+  readonly served: readonly string[];
+}
+
+/** A version of the policy is made the active one. */
+export interface VersionEntry extends EntryBase {
+  readonly kind: 'version';
+  readonly version: string;
 }

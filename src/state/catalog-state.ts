@@ -1,5 +1,6 @@
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { Position } from '../ledger/entry.ts';
+import { ExperimentTable } from './experiment-table.ts';
 import { type LearnerContext, Learners } from './learners.ts';
 import { ObservedDecisions } from './observed-decisions.ts';
 import type { FoldOutcome } from './outcome.ts';
@@ -35,6 +36,7 @@ export class CatalogState {
   readonly learners: Learners;
   readonly decisions = new ObservedDecisions();
   readonly limits = new UnitLimits();
+  readonly experiments = new ExperimentTable();
   readonly rewards = new RewardStatistics();
   /** Outcomes of commands by key: a command that is sent twice is applied once and answered twice. */
   readonly answers = new Map<string, Answer>();
@@ -46,6 +48,11 @@ export class CatalogState {
     this.learners.activate(this.settings.policy, this.tools.vectors, []);
   }
 
+  /** Slots of all tools, live or not: what a new learner has to know. */
+  slots(): number[] {
+    return Array.from(this.tools.records(), ({ slot }) => slot);
+  }
+
   remember(key: string, at: number, outcome: FoldOutcome): void {
     this.answers.set(key, { at, outcome });
   }
@@ -53,6 +60,7 @@ export class CatalogState {
   /** Lets go of everything that the passing of time has settled. */
   expire(): void {
     this.decisions.expire(this.clock);
+    this.experiments.expire(this.clock);
     for (const [key, { at }] of this.answers) {
       if (this.answers.size <= MAX_ANSWERS && at + ANSWER_LIFETIME_MS >= this.clock) break;
       this.answers.delete(key);

@@ -1,5 +1,6 @@
 import type { EmbedderEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
+import { endExperiments } from './end-experiment.ts';
 import type { FoldOutcome } from './outcome.ts';
 
 /** Another embedder: new vectors, new learners. Nothing of two embedders is ever mixed. */
@@ -11,7 +12,7 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): FoldOut
     return vector?.hash === hash ? vector.embedding : null;
   });
   state.decisions.clear();
-  const slots = [...state.tools.records()].map((record) => record.slot);
-  state.learners.startAnew(state.tools.vectors, slots);
+  endExperiments(state, 'Another embedding model came: nothing learned before can be compared with it.');
+  state.learners.startAnew(state.tools.vectors, state.slots());
   return { kind: 'embedder' };
 }

@@ -1,5 +1,6 @@
 import type { ObservationEntry, ObservedDecision, OutcomeReport, SettlementEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
+import { creditExperiments } from './credit-experiments.ts';
 import { closeDecision, correctCall, learnCall, learnDefault } from './learn-decision.ts';
 import { type ObservedRecord, RECORD_GRACE_MS, type ToolReports } from './observed-decisions.ts';
 import type { FoldOutcome, RewardOutcome } from './outcome.ts';
@@ -26,6 +27,7 @@ export function foldObservation(state: CatalogState, entry: ObservationEntry): F
     return outcome;
   });
   const applied = entry.reports.filter((_, index) => rewards[index].status === 'applied');
+  creditExperiments(state, record, decision, applied);
   const judged = applied.some((report) => report.tool !== null || report.value <= 0);
   const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
   if ((entry.closes && judged) || complete) closeDecision(state, record, decision);
@@ -44,8 +46,15 @@ export function foldSettlement(state: CatalogState, entry: SettlementEntry): Fol
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
   if (!teaches || isGone(state, decision)) return { kind: 'settlement', closed: false };
   countShown(state, decision);
-  learnDefault(state, state.decisions.open(decision), decision, defaultReward);
+  const opened = state.decisions.open(decision);
+  learnDefault(state, opened, decision, defaultReward);
+  creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
   return { kind: 'settlement', closed: true };
+}
+
+/** Nothing was reported: the contract says what that is worth. */
+function silence(rewardId: string, value: number, at: number): OutcomeReport {
+  return { rewardId, tool: null, outcome: 'not_used', value, weight: 1, at };
 }
 
 function applyReport(

@@ -1,8 +1,11 @@
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldEmbedder } from './fold-embedder.ts';
+import { foldExperiment } from './fold-experiment.ts';
+import { foldExposures } from './fold-exposures.ts';
 import { foldForget } from './fold-forget.ts';
 import { foldObservation, foldSettlement } from './fold-observation.ts';
+import { foldSettings, foldVersion } from './fold-settings.ts';
 import { foldTools } from './fold-tools.ts';
 import type { FoldOutcome } from './outcome.ts';
 
@@ -29,14 +32,21 @@ export function fold(state: CatalogState, { position, entry }: PositionedEntry):
     case 'forget':
       return once(state, entry, () => foldForget(state, entry));
     case 'settings':
-      return once(state, entry, () => {
-        state.settings = entry.settings;
-        const slots = [...state.tools.records()].map((record) => record.slot);
-        const { version } = state.learners.activate(entry.settings.policy, state.tools.vectors, slots);
-        return { kind: 'settings', policyVersion: version };
-      });
+      return once(state, entry, () => foldSettings(state, entry));
+    case 'version':
+      return once(state, entry, () => foldVersion(state, entry));
+    case 'experiment':
+      return once(state, entry, () => foldExperiment(state, entry));
+    case 'exposures':
+      return foldExposures(state, entry);
   }
 }
+
+const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
+  'tools-refused',
+  'experiment-refused',
+  'version-unknown',
+]);
 
 function once(
   state: CatalogState,
@@ -47,6 +57,6 @@ function once(
   if (known !== undefined) return known.outcome;
   const outcome = apply();
   // A refusal is no answer to keep: the same command may be sent again once its condition holds.
-  if (outcome.kind !== 'tools-refused') state.remember(entry.key, entry.at, outcome);
+  if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, entry.at, outcome);
   return outcome;
 }

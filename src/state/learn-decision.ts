@@ -16,7 +16,7 @@ export function learnCall(
 ): void {
   const { slot } = tool;
   const index = decision.tools.indexOf(tool.tool.name);
-  for (const learner of state.learners.all()) {
+  for (const learner of state.learners.taughtBy(decision.assignments)) {
     const example = exampleOf(state, record, decision, index, learner);
     if (example !== null) learner.policy.learn(example, reports.taught, reports.weight);
     learner.policy.countCall(slot, reports.taught);
@@ -40,7 +40,7 @@ export function correctCall(
   const delta = reports.taught - before;
   if (delta === 0) return;
   const { slot } = tool;
-  for (const learner of state.learners.all()) {
+  for (const learner of state.learners.taughtBy(decision.assignments)) {
     const example = exampleOf(state, record, decision, decision.tools.indexOf(tool.tool.name), learner);
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
     learner.policy.recountCall(slot, delta);
@@ -54,7 +54,7 @@ export function closeDecision(state: CatalogState, record: ObservedRecord, decis
   if (record.closed) return;
   record.closed = true;
   if (!decision.learn || record.muted) return;
-  for (const learner of state.learners.all()) {
+  for (const learner of state.learners.taughtBy(decision.assignments)) {
     const outcomes: CaseOutcome[] = [];
     for (const [index, name] of decision.tools.entries()) {
       const slot = state.tools.find(name)?.slot;
@@ -81,7 +81,7 @@ export function learnDefault(
 ): void {
   record.closed = true;
   const taught = Math.min(1, Math.max(0, reward));
-  for (const learner of state.learners.all()) {
+  for (const learner of state.learners.taughtBy(decision.assignments)) {
     const outcomes: CaseOutcome[] = [];
     for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
       const slot = state.tools.find(name)?.slot;

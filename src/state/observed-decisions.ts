@@ -1,4 +1,5 @@
 import type { ObservedDecision } from '../ledger/entry.ts';
+import type { Credit } from './decision-credit.ts';
 import type { RewardOutcome } from './outcome.ts';
 
 /** What was reported about one tool of one decision so far. */
@@ -33,6 +34,8 @@ export interface ObservedRecord {
   readonly features: Map<string, Float32Array>;
   /** Case that the decision went to, by policy version. */
   readonly cases: Map<string, number>;
+  /** What experiments were credited with; absent for decisions in none. */
+  credit?: Credit;
 }
 
 /**

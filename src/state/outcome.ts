@@ -6,6 +6,10 @@ export type FoldOutcome =
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
   | { readonly kind: 'forget'; readonly forgotten: number }
+  | ExperimentOutcome
+  | { readonly kind: 'exposures' }
+  | { readonly kind: 'version'; readonly policyVersion: string }
+  | { readonly kind: 'version-unknown' }
   | { readonly kind: 'ignored' };
 
 export type ToolsOutcome =
@@ -43,3 +47,28 @@ export type RewardReason =
   | 'unit-limit'
   | 'no-tool-named'
   | 'superseded';
+
+export type ExperimentOutcome =
+  | {
+      readonly kind: 'experiment';
+      /** Basis points of the units that changed their variant. */
+      readonly moved: number;
+    }
+  | { readonly kind: 'experiment-refused'; readonly reason: ExperimentRefusal; readonly sentence: string };
+
+/** Why an experiment was not created or moved. */
+export type ExperimentRefusal =
+  | 'exists'
+  | 'unknown'
+  | 'too-many'
+  | 'status'
+  | 'overlap'
+  | 'shares'
+  | 'variant'
+  | 'start'
+  | 'sample-ratio'
+  | 'no-winner';
+
+export function refused(reason: ExperimentRefusal, sentence: string): ExperimentOutcome {
+  return { kind: 'experiment-refused', reason, sentence };
+}

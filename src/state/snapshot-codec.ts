@@ -2,8 +2,9 @@ import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
+import type { ExperimentTableState } from './experiment-table.ts';
 import { FloatPool } from './float-pool.ts';
-import type { LearnerContext } from './learners.ts';
+import type { LearnerContext, LearnerVersion } from './learners.ts';
 import { type PackedRecord, packRecord, unpackRecord } from './observed-codec.ts';
 import type { ToolRecord } from './tool-table.ts';
 
@@ -44,12 +45,13 @@ export function encodeSnapshot(state: CatalogState): Uint8Array {
     answers: [...state.answers],
     limits: state.limits.save(),
     rewardHours: state.rewards.hours(),
+    experiments: state.experiments.save(),
     learners: {
       created: learners.created,
       active: learners.active,
-      versions: learners.versions.map(({ version, settings }, index) => ({
-        version,
-        settings,
+      pins: learners.pins,
+      versions: learners.versions.map(({ state: _, ...version }, index) => ({
+        ...version,
         bytes: encoded[index].length,
       })),
     },
@@ -82,7 +84,7 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
   state.clock = saved.clock;
   state.revision = saved.revision;
   state.fingerprint = saved.fingerprint;
-  state.settings = saved.settings;
+  state.settings = completeSettings(saved.settings);
   for (const [index, record] of saved.tools.entries()) {
     const start = index * saved.dimensions;
     state.tools.restore(record, vectors.subarray(start, start + saved.dimensions));
@@ -92,11 +94,12 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
   for (const [key, answer] of saved.answers) state.answers.set(key, answer);
   state.limits.restore(saved.limits);
   state.rewards.restore(saved.rewardHours);
+  state.experiments.restore(saved.experiments);
   let at = end;
-  const versions = saved.learners.versions.map(({ version, settings, bytes: length }) => {
+  const versions = saved.learners.versions.map(({ bytes: length, ...version }) => {
     const learner = decodeLearner(buffer.subarray(at, at + length));
     at += length;
-    return { version, settings, state: learner };
+    return { ...version, state: learner };
   });
   state.learners.restore({ ...saved.learners, versions }, state.tools.vectors);
   return state;
@@ -112,15 +115,13 @@ type SavedState = Pick<
   readonly decisions: readonly PackedRecord[];
   readonly answers: readonly [string, Answer][];
   readonly limits: ReturnType<CatalogState['limits']['save']>;
+  readonly experiments: ExperimentTableState;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
   readonly learners: {
     readonly created: number;
     readonly active: string;
-    readonly versions: readonly {
-      readonly version: string;
-      readonly settings: CatalogState['settings']['policy'];
-      readonly bytes: number;
-    }[];
+    readonly pins: [string, number][];
+    readonly versions: readonly (Omit<LearnerVersion, 'policy'> & { readonly bytes: number })[];
   };
 };
 

@@ -1,0 +1,89 @@
+import type { PolicySettings } from './catalog-settings.ts';
+
+/** What an experiment is. Nothing of it changes after it was created but the shares. */
+export interface ExperimentDefinition {
+  readonly name: string;
+  readonly unit: ExperimentUnit;
+  readonly variants: readonly VariantDefinition[];
+  /** The variant that the others are compared with. */
+  readonly against: string;
+  /** Tells its shuffle of the units from every other experiment's. */
+  readonly salt: string;
+  /** Experiments of one layer divide its units and never share one. */
+  readonly layer: string;
+  /** How much of its layer it takes, in basis points. */
+  readonly traffic: number;
+  /** Only requests whose context has, for every key, one of these values. */
+  readonly target: Readonly<Record<string, readonly ContextValue[]>>;
+  /** What decides. */
+  readonly metric: Metric;
+  /** A variant wins when it is surely better by more than this, ≥ 0. */
+  readonly minimumLift: number;
+  /** Probability of ever calling equal variants different. */
+  readonly alpha: number;
+  /** Units of two variants together at which the intervals are narrowest for their size. */
+  readonly tightestAt: number;
+  readonly guardrails: readonly ExperimentGuardrail[];
+  /** Shares are raised and the winner is promoted without anybody asking; null: by hand. */
+  readonly automatic: AutomaticPromotion | null;
+}
+
+/** Who is assigned: whoever the request names, or every decision for itself. */
+export type ExperimentUnit = 'sessionId' | 'userId' | 'unitId' | 'decision';
+
+export type ContextValue = string | number | boolean;
+
+export interface VariantDefinition {
+  readonly name: string;
+  /** Basis points of the experiment's units; 0 for shadows. */
+  readonly share: number;
+  readonly policy: PolicySettings;
+  readonly mode: VariantMode;
+  /** `own`: from decisions of this variant alone. */
+  readonly learnsFrom: 'all' | 'own';
+  /** `kept`: whatever version with these settings there is. `champion`: a copy of the active one. */
+  readonly startsFrom: 'kept' | 'champion' | 'cold';
+}
+
+/**
+ * live: ranks, serves and learns. shadow: ranks what others serve, after the answer was sent. apprentice: retrieval
+ * order is served, and it learns from that. freeze: ranks and serves, but does not learn.
+ */
+export type VariantMode = 'live' | 'shadow' | 'apprentice' | 'freeze';
+
+/**
+ * reward: sum of a decision's rewards, over the decisions for which anything was reported. success: whether any of
+ * them was above 0. latencyMs, cost: their sums, over the decisions that have them. rewardPerDecision: like reward,
+ * over all decisions that were shown; silence counts as 0.
+ */
+export const METRICS = ['reward', 'success', 'latencyMs', 'cost', 'rewardPerDecision'] as const;
+export type Metric = (typeof METRICS)[number];
+
+export interface ExperimentGuardrail {
+  readonly metric: Metric;
+  readonly harm: 'rise' | 'fall';
+  /** ≥ 0, in the metric's own unit of measure. */
+  readonly tolerance: number;
+}
+
+/** The challenger gets 10 %, then 50 %, then everything: as soon as both hold at each step. */
+export interface AutomaticPromotion {
+  readonly minimumUnits: number;
+  readonly minimumHours: number;
+}
+
+export type ExperimentChange =
+  | { readonly action: 'create'; readonly definition: ExperimentDefinition }
+  | { readonly action: 'start' }
+  | { readonly action: 'stop' }
+  /** Without a variant: the one that won. */
+  | { readonly action: 'promote'; readonly variant: string | null }
+  /** Basis points by variant; they move as few units as possible. */
+  | { readonly action: 'shares'; readonly shares: Readonly<Record<string, number>> }
+  /** Retrieval order from now on, for one variant or (null) for all. */
+  | { readonly action: 'kill'; readonly variant: string | null };
+
+/** Smaller is better for these. */
+export function isHarmful(metric: Metric): boolean {
+  return metric === 'latencyMs' || metric === 'cost';
+}

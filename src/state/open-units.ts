@@ -1,0 +1,67 @@
+/** A unit that may still do something: the variant it is in, and when it is thought to have ended. */
+export type OpenUnit = readonly [unit: string, variant: string, until: number];
+
+/** More are not remembered at a time, per experiment: the one that was heard of least recently goes first. */
+export const MAX_OPEN_UNITS = 100_000;
+
+/**
+ * The units whose totals an experiment still keeps, those heard of least recently first. Bounds what statistics over
+ * units cost: a unit that comes back after it was let go counts as another one.
+ */
+export class OpenUnits {
+  readonly #units = new Map<string, { variant: string; until: number }>();
+
+  get size(): number {
+    return this.#units.size;
+  }
+
+  /** This unit was heard of; `release` is called for those that have to go for it. */
+  touch(
+    unit: string,
+    variant: string,
+    until: number,
+    release: (unit: string, variant: string) => void,
+  ): void {
+    const known = this.#units.get(unit);
+    this.#units.delete(unit);
+    this.#units.set(unit, { variant, until: Math.max(until, known?.until ?? 0) });
+    if (this.#units.size <= MAX_OPEN_UNITS) return;
+    const [oldest, { variant: of }] = this.#units.entries().next().value!;
+    this.#units.delete(oldest);
+    release(oldest, of);
+  }
+
+  /** Lets go of those that have ended. Near enough in order of their ends for this to stay cheap. */
+  expire(clock: number, release: (unit: string, variant: string) => void): void {
+    for (const [unit, { variant, until }] of this.#units) {
+      if (until >= clock) return;
+      this.#units.delete(unit);
+      release(unit, variant);
+    }
+  }
+
+  /** Lets go of the units with this beginning: their person asked to be forgotten. Answers how many there were. */
+  forget(prefix: string, release: (unit: string, variant: string) => void): number {
+    let forgotten = 0;
+    for (const [unit, { variant }] of [...this.#units]) {
+      if (!unit.startsWith(prefix)) continue;
+      this.#units.delete(unit);
+      release(unit, variant);
+      forgotten++;
+    }
+    return forgotten;
+  }
+
+  clear(): void {
+    this.#units.clear();
+  }
+
+  save(): OpenUnit[] {
+    return [...this.#units].map(([unit, { variant, until }]) => [unit, variant, until]);
+  }
+
+  restore(units: readonly OpenUnit[]): void {
+    this.#units.clear();
+    for (const [unit, variant, until] of units) this.#units.set(unit, { variant, until });
+  }
+}
