@@ -121,12 +121,13 @@ const result = {
 };
 writeFileSync('bench/results/off-policy.json', `${JSON.stringify(result, null, 2)}\n`);
 
-/** Eighty policies from worst to best: the truth, and the interval that the log gives. */
+/** Eighty policies from worst to best, compared with the logging one: the truth, and the interval that the log gives. */
 function picture(outcomes: readonly Outcome[], decisions: number): void {
   const rows = outcomes
     .filter((row) => row.estimator === 'dr' && !row.refused)
     .slice(0, 80)
     .sort((a, b) => a.truth - b.truth);
+  const logging = explored.loggingValue();
   const x = rows.map((_, i) => i + 1);
   const line = (label: string, y: (row: Outcome) => number, dashed = false) => ({
     label,
@@ -144,7 +145,7 @@ function picture(outcomes: readonly Outcome[], decisions: number): void {
     {
       title: `What a log of ${decisions} decisions says about policies that never ran`,
       xLabel: 'policies, from worst to best',
-      yLabel: 'reward per decision',
+      yLabel: 'reward per decision, above the logging policy',
     },
   );
   mkdirSync('bench/results', { recursive: true });
