@@ -132,7 +132,7 @@ function picture(outcomes: readonly Outcome[], decisions: number): void {
   const line = (label: string, y: (row: Outcome) => number, dashed = false) => ({
     label,
     x,
-    y: rows.map(y),
+    y: rows.map((row) => y(row) - logging),
     dashed,
   });
   const svg = lineChart(
