@@ -1,8 +1,9 @@
 import type { Kernels } from './kernels/kernels.ts';
 import { LoggedInverse } from './logged-inverse.ts';
 
-/** Updates that are kept for replaying; more of them, and A⁻¹ is better computed another time. 17 MB at d = 520. */
+/** What is kept for replaying, in updates and in elements; more, and A⁻¹ is better computed another time. */
 const MOST_MISSED = 4096;
+const MOST_MISSED_ELEMENTS = 2 ** 21;
 /** How far the new log begins beyond the old one: further than it can grow meanwhile. */
 const LEAP = 2 ** 20;
 
@@ -40,7 +41,7 @@ export class Refactorisation {
   /** A += w·xxᵀ, after the beginning. */
   record(x: Float64Array, weight: number): void {
     if (this.#abandoned) return;
-    if (this.#rows.length === MOST_MISSED) {
+    if (this.#rows.length >= Math.min(MOST_MISSED, MOST_MISSED_ELEMENTS / this.size)) {
       this.abandon();
     } else {
       this.#rows.push(x.slice());

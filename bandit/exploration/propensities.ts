@@ -1,3 +1,5 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 import { checkScores, checkTemperature, type ExplorationMode } from './draw-slate.ts';
 import { integrateInclusion } from './inclusion-quadrature.ts';
 
@@ -14,10 +16,15 @@ const REACH = 30;
  * exponential arrival times (candidate i arrives at rate w = exp(u/T), the slate is the first K to arrive):
  *   P_i = ∫ w_i e^(−w_i t) · Pr[at most K−1 others have arrived by t] dt.
  * Candidates far above the K-th are in for certain; for those far below, w_i·E[time of the K-th arrival] is
- * all that is left of the integral. The others are integrated together. n ≤ K: all 1.
- * @throws RangeError on a bad k, temperature or score.
+ * all that is left of the integral. The others are integrated together. n ≤ K: all 1. Any kernels give the same
+ * bits. @throws RangeError on a bad k, temperature or score.
  */
-export function inclusionPropensities(score: Float64Array, k: number, temperature: number): Float64Array {
+export function inclusionPropensities(
+  score: Float64Array,
+  k: number,
+  temperature: number,
+  kernels: Kernels = createTypescriptKernels(),
+): Float64Array {
   checkScores(score, k);
   checkTemperature(temperature);
   const n = score.length;
@@ -34,7 +41,7 @@ export function inclusionPropensities(score: Float64Array, k: number, temperatur
 
   const rates = new Float64Array(end - certain);
   for (let i = 0; i < rates.length; i++) rates[i] = Math.exp(logRate(certain + i));
-  const inclusion = integrateInclusion(rates, k - certain);
+  const inclusion = integrateInclusion(rates, k - certain, kernels);
   for (let i = 0; i < rates.length; i++) propensity[order[certain + i]] = inclusion.probability[i];
   for (let place = end; place < n; place++) {
     propensity[order[place]] = Math.exp(logRate(place)) * inclusion.arrival;
@@ -49,9 +56,10 @@ export function slatePropensities(
   slate: Int32Array,
   temperature: number,
   mode: ExplorationMode,
+  kernels?: Kernels,
 ): { propensity: Float64Array; method: PropensityMethod } {
   if (mode === 'plackett-luce') {
-    const propensity = inclusionPropensities(score, Math.max(1, slate.length), temperature);
+    const propensity = inclusionPropensities(score, Math.max(1, slate.length), temperature, kernels);
     return { propensity, method: 'exact' };
   }
   const propensity = new Float64Array(score.length);

@@ -69,6 +69,9 @@ export interface Kernels {
 
   /** Scores `count` candidates of one query. See `CandidateForms`. */
   scoreForms(cache: FormCache, table: SlotTable, forms: CandidateForms, count: number): void;
+
+  /** Adds to a quadrature of inclusion probabilities. See `InclusionSum`. */
+  sumInclusion(sum: InclusionSum): void;
 }
 
 /** Rows of float32 vectors, one per slot. */
@@ -122,4 +125,30 @@ export interface CandidateForms {
   /** Out: δᵀx and xᵀMx per candidate. */
   readonly gain: Float64Array;
   readonly variance: Float64Array;
+}
+
+/**
+ * Candidates arrive at exponential times with the given rates w, all of them below .1/first. Over t = first,
+ * 2·first, 4·first, … until `end` (and perhaps one more), `sumInclusion` adds, as the lanes of a pair for every
+ * second t,
+ *   to the pair of each candidate  Σ w·t·e^(−wt)·Pr[at most K−1 others by t],
+ *   to the last pair               Σ t·Pr[at most K−1 in all by t].
+ */
+export interface InclusionSum {
+  /**
+   * `inclusionLength(count, K)` elements: the rates in falling order, the pairs that are added to, the last pair;
+   * the rest is scratch and zero at first.
+   */
+  readonly work: Float64Array;
+  readonly count: number;
+  readonly k: number;
+  readonly first: number;
+  readonly end: number;
+  /** Below this, w·t is no arrival. */
+  readonly negligible: number;
+}
+
+/** See `InclusionSum`: 7 numbers per candidate, K pairs per candidate and for all of them, and K + 2 pairs. */
+export function inclusionLength(count: number, k: number): number {
+  return 7 * count + 2 * (count + 1) * k + 2 * (k + 2);
 }

@@ -1,5 +1,6 @@
-import type { CandidateForms, FormCache, Kernels, SlotTable } from './kernels.ts';
+import type { CandidateForms, FormCache, InclusionSum, Kernels, SlotTable } from './kernels.ts';
 import { refreshForms, scoreForms } from './typescript-forms.ts';
+import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricTimes } from './typescript-symmetric.ts';
 import { dot, scan } from './typescript-vectors.ts';
 
@@ -84,6 +85,10 @@ class TypescriptKernels implements Kernels {
 
   scoreForms(cache: FormCache, table: SlotTable, forms: CandidateForms, count: number): void {
     scoreForms(cache, table, forms, count);
+  }
+
+  sumInclusion(sum: InclusionSum): void {
+    sumInclusion(sum);
   }
 
   #keep<A extends Float64Array | Float32Array | Int32Array>(array: A): A {

@@ -1,5 +1,12 @@
 import { Heap } from './heap.ts';
-import type { CandidateForms, FormCache, Kernels, SlotTable } from './kernels.ts';
+import {
+  type CandidateForms,
+  type FormCache,
+  type InclusionSum,
+  inclusionLength,
+  type Kernels,
+  type SlotTable,
+} from './kernels.ts';
 import { padded, symmetricLength } from './symmetric-layout.ts';
 
 /** 4 GiB, all that a 32-bit address reaches. Reserved, not used, until it is. */
@@ -28,6 +35,7 @@ interface Exports {
   lowRankTimes(...values: number[]): void;
   refreshForms(...values: number[]): void;
   scoreForms(...values: number[]): void;
+  sumInclusion(...values: number[]): void;
 }
 
 class WasmKernels implements Kernels {
@@ -163,6 +171,12 @@ class WasmKernels implements Kernels {
       this.#at(forms.variance, count),
       count,
     );
+  }
+
+  sumInclusion(sum: InclusionSum): void {
+    const { count, k } = sum;
+    const work = this.#at(sum.work, inclusionLength(count, k));
+    this.#run.sumInclusion(work, count, k, sum.first, sum.end, sum.negligible);
   }
 
   #buffer(): ArrayBufferLike {

@@ -8,7 +8,7 @@ import {
   slatePropensities,
 } from '../../bandit/exploration/propensities.ts';
 import { randomFor } from '../../bandit/random.ts';
-import { numbers, sequence } from './kernels/both-kernels.ts';
+import { numbers, sequence, wasmKernels } from './kernels/both-kernels.ts';
 
 function draw(
   score: Float64Array,
@@ -86,6 +86,25 @@ describe('inclusion propensities', () => {
               if (score[i] > score[j]) expect(propensity[i]).toBeGreaterThan(propensity[j] - 1e-9);
             }
           }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('have the same bits with any kernels, and leave no memory behind', () => {
+    const kernels = wasmKernels();
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 2 ** 31 }),
+        fc.integer({ min: 1, max: 70 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom(0.01, 0.03, 1),
+        (seed, n, k, temperature) => {
+          const score = numbers(sequence(seed), n);
+          const fast = inclusionPropensities(score, k, temperature, kernels);
+          expect(fast).toEqual(inclusionPropensities(score, k, temperature));
+          expect(kernels.allocatedBytes).toBe(0);
         },
       ),
       { numRuns: 60 },

@@ -2,3 +2,4 @@
 export { dot, scan } from './vectors';
 export { lowRankTimes, symmetricAdd, symmetricTimes } from './symmetric';
 export { refreshForms, scoreForms } from './forms';
+export { sumInclusion } from './inclusion';
