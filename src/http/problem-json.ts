@@ -9,12 +9,21 @@ export function statusOf(code: ProblemCode): ProblemStatus {
     case 'tool-not-found':
     case 'decision-not-found':
     case 'reward-not-found':
+    case 'experiment-not-found':
+    case 'version-not-found':
+    case 'snapshot-not-found':
+    case 'evaluation-not-found':
     case 'endpoint-not-found':
       return 404;
     case 'method-not-allowed':
       return 405;
     case 'idempotency-conflict':
-    case 'catalog-exists':
+    case 'experiment-exists':
+    case 'experiment-conflict':
+    case 'experiment-overlap':
+    case 'sample-ratio-mismatch':
+    case 'no-winner':
+    case 'evaluation-conflict':
     case 'decision-not-activated':
     case 'reward-late':
       return 409;
