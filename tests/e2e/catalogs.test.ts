@@ -107,7 +107,8 @@ describe('policies', () => {
     expect(gains.refund_payment).toBeGreaterThan(0);
     const { policy } = await shop.configure({ policy: { name: 'sc-linucb-memory' } });
     expect(policy.version).not.toBe(learned.policy.version);
-    expect((await shop.route(QUERY, { explore: false })).tools[0].gain).toBe(0);
+    // It was there from the start, and went on learning while another version decided.
+    expect((await shop.route(QUERY, { explore: false })).tools[0].gain).not.toBe(0);
     await shop.configure({ policy: { name: 'sc-linucb' } });
     const { policy: back, tools } = await shop.route(QUERY, { k: 10, explore: false });
     expect(back.version).toBe(learned.policy.version);
