@@ -45,6 +45,19 @@ export const settingsSchema = z.strictObject({
       'Embedding model: `bundled`, `none` (retrieval by words alone) or a folder with an ONNX model.',
     unit: 'folder',
   }),
+  chatUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'Base address of an OpenAI-compatible chat endpoint, e.g. https://api.openai.com/v1. Catalogs with decomposition `llm` send it their queries.',
+    }),
+  chatModel: z.string().min(1).optional().meta({ description: 'Name of the model to ask there.' }),
+  chatKey: z.string().min(1).optional().meta({ description: 'Sent there as a bearer token.', secret: true }),
+  chatTimeoutMs: z.int().min(50).max(30_000).default(2000).meta({
+    description: 'How long a query waits for the chat model before it is handled without.',
+    unit: 'milliseconds',
+  }),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')

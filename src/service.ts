@@ -9,10 +9,12 @@ import type { Catalog } from './catalog/catalog.ts';
 import { Catalogs } from './catalog/catalogs.ts';
 import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
+import { chatSettings } from './chat-settings.ts';
 import { openEmbeddedStores } from './embedded-stores.ts';
 import { openEmbedder } from './embedding-model.ts';
 import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
+import { createSplitters } from './queries/splitters.ts';
 import { EmbeddingCache } from './retrieval/embedding-cache.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
 import { Routing } from './routing/routing.ts';
@@ -98,7 +100,15 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });
     closers.push(() => watch.close());
 
-    const routing = new Routing(catalogs, { embedder, decisionLogs: stores.decisionLogs, now }, stores.queue);
+    const splitters = createSplitters(chatSettings(settings), {
+      steadyNow: () => performance.now(),
+      onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
+    });
+    const routing = new Routing(
+      catalogs,
+      { embedder, splitters, decisionLogs: stores.decisionLogs, now },
+      stores.queue,
+    );
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
     startRewardWorker(stores.queue, catalogs, stores.decisionLogs);
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));

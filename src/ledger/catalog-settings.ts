@@ -2,6 +2,11 @@
 export interface CatalogSettings {
   readonly policy: PolicySettings;
   readonly rewards: RewardContract;
+  /**
+   * How a query that asks for several things is taken apart: not at all, by the shape of its clauses, or by the
+   * configured language model (which then sees the query's text).
+   */
+  readonly decomposition: 'none' | 'clauses' | 'llm';
   /** What a query gets when nothing fits: pins and the most reliable tools, nothing, or the whole catalog. */
   readonly failMode: 'open' | 'closed' | 'passthrough';
   /** Serve the retrieval order, whatever was learned. Learning goes on. */
@@ -42,8 +47,14 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
     onLate: 'log',
     unitHourlyWeight: 600,
   },
+  decomposition: 'clauses',
   failMode: 'open',
   killSwitch: false,
   retainText: false,
   forgetRemovedAfterDays: 30,
 };
+
+/** Settings as they were stored, complete: a field that is younger than they are has its default. */
+export function completeSettings(stored: CatalogSettings): CatalogSettings {
+  return { ...DEFAULT_CATALOG_SETTINGS, ...stored };
+}

@@ -1,12 +1,24 @@
 import type { Bm25Hits } from './bm25.ts';
 import type { VectorHits } from './vector-index.ts';
 
+/** What retrieval says for every live tool, by slot. */
+export interface RetrievalScores {
+  /** h, 0…1. */
+  lexical(slot: number): number;
+  /** c, 0…1. */
+  dense(slot: number): number;
+  /** g, 0…1: ½h + ½c, or h where there is no embedding. */
+  base(slot: number): number;
+  /** e(q)·φ, −1…1. */
+  similarity(slot: number): number;
+}
+
 /**
  * The retrieval score of every live tool for one query. Both halves are brought to 0…1 over the whole catalog:
  * h = BM25 / max BM25, c = (cos − min cos)/(max cos − min cos), g = ½h + ½c.
  * Without an embedder g = h. Where BM25 finds nothing h is 0, where all cosines are the same c is 0.
  */
-export class FusedScores {
+export class FusedScores implements RetrievalScores {
   readonly #words: Bm25Hits;
   readonly #vectors: VectorHits | null;
   readonly #range: number;
@@ -17,24 +29,25 @@ export class FusedScores {
     this.#range = vectors === null ? 0 : vectors.maximum - vectors.minimum;
   }
 
-  /** h. */
   lexical(slot: number): number {
     return this.#words.maximum > 0 ? this.#words.scores[slot] / this.#words.maximum : 0;
   }
 
-  /** e(q)·φ. */
   similarity(slot: number): number {
     return this.#vectors === null ? 0 : this.#vectors.similarity(slot);
   }
 
-  /** c. */
   dense(slot: number): number {
     if (this.#vectors === null || this.#range <= 0) return 0;
     return (this.#vectors.similarity(slot) - this.#vectors.minimum) / this.#range;
   }
 
-  /** g. */
   base(slot: number): number {
-    return this.#vectors === null ? this.lexical(slot) : 0.5 * this.lexical(slot) + 0.5 * this.dense(slot);
+    return this.fuse(this.lexical(slot), this.dense(slot));
+  }
+
+  /** g of an h and a c. */
+  fuse(lexical: number, dense: number): number {
+    return this.#vectors === null ? lexical : 0.5 * lexical + 0.5 * dense;
   }
 }

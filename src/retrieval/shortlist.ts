@@ -1,7 +1,7 @@
 import { nominate } from '../../bandit/memory/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
-import type { FusedScores } from './fused-score.ts';
+import type { RetrievalScores } from './fused-score.ts';
 
 export interface ShortlistRequest {
   /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */
@@ -24,19 +24,19 @@ export interface Shortlist {
   readonly origins: readonly Origin[];
 }
 
-/** Chooses the candidates of one request among the live slots. Slots that are not live are ignored. */
+/**
+ * Chooses the candidates of one request among the live slots. Slots that are not live are ignored.
+ * @param retrieved what retrieval proposes.
+ */
 export function shortlist(
   live: { has(slot: number): boolean },
-  found: Int32Array,
-  scores: FusedScores,
+  retrieved: Iterable<number>,
+  scores: RetrievalScores,
   request: ShortlistRequest,
 ): Shortlist {
   const allowed = (slot: number): boolean => live.has(slot) && request.exclude?.has(slot) !== true;
-  const best = new BestSlots(request.limit);
-  for (const slot of found) if (request.exclude?.has(slot) !== true) best.offer(slot, scores.base(slot));
-
   const origins = new Map<number, Origin>();
-  for (const slot of best.list()) origins.set(slot, 'retrieved');
+  for (const slot of retrieved) origins.set(slot, 'retrieved');
   if (request.recall !== undefined) {
     const unseen = (slot: number): boolean => allowed(slot) && !origins.has(slot);
     for (const slot of nominate(request.recall, unseen)) origins.set(slot, 'remembered');

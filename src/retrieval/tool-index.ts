@@ -6,16 +6,24 @@ import { Bm25Index } from './bm25.ts';
 import { lexicalText } from './document-text.ts';
 import { ExactIndex } from './exact-index.ts';
 import { FusedScores } from './fused-score.ts';
+import { DecomposedScores, PartScores } from './part-scores.ts';
+import { proposals, proposalsInTurns } from './proposals.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
 import { tokenise } from './tokenise.ts';
 import type { VectorIndex } from './vector-index.ts';
 
-export interface ToolSearch extends ShortlistRequest {
+/** A query, or a part of one. */
+export interface SearchedText {
   /** e(q), or null when there is none: BM25 decides alone. */
   readonly embedding: Float32Array | null;
-  /** The query's terms, of `tokenise`. */
+  /** Its terms, of `tokenise`. */
   readonly tokens: Uint32Array;
+}
+
+export interface ToolSearch extends ShortlistRequest, SearchedText {
+  /** The parts of a query that asks for several things; their embeddings are null if the query's is. */
+  readonly parts?: readonly SearchedText[];
 }
 
 export interface ToolSearchResult extends Shortlist {
@@ -71,7 +79,14 @@ export class ToolIndex {
 
   /** @throws RangeError when the embedding has another length than the tools' vectors. */
   search(request: ToolSearch): ToolSearchResult {
-    const { embedding, tokens, limit } = request;
+    const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
+    const whole = this.#searchText(request, request.limit);
+    const chosen =
+      parts.length === 0 ? this.#choose(whole, request) : this.#chooseFromParts(whole, parts, request);
+    return { ...chosen, bestBm25: whole.bestBm25, bestSimilarity: whole.bestSimilarity };
+  }
+
+  #searchText({ embedding, tokens }: SearchedText, limit: number): FoundTools {
     if (embedding !== null && embedding.length !== this.#dimensions) {
       throw new RangeError(
         `The query has ${embedding.length} dimensions, the tools have ${this.#dimensions}.`,
@@ -80,13 +95,40 @@ export class ToolIndex {
     const words = this.#words.search(tokens);
     const vectors =
       embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit);
-    const scores = new FusedScores(words, vectors);
-    const found = vectors?.slots ?? this.#live.list();
+    const slots = vectors?.slots ?? this.#live.list();
     return {
-      ...shortlist(this.#live, found, scores, request),
+      slots,
+      scores: new FusedScores(words, vectors),
+      capacity: words.scores.length,
       bestBm25: words.maximum,
-      bestSimilarity: vectors === null || found.length === 0 ? 0 : vectors.maximum,
+      bestSimilarity: vectors === null || slots.length === 0 ? 0 : vectors.maximum,
     };
+  }
+
+  #searchPart(part: SearchedText, { limit, pin, recall }: ToolSearch): FoundPart {
+    const { slots, scores, capacity } = this.#searchText(part, limit);
+    const kept = new PartScores(part.tokens.length, capacity);
+    // Candidates that this part did not find are compared by it nevertheless.
+    for (const wanted of [slots, pin ?? [], recall?.slots ?? []]) kept.keep(scores, wanted);
+    return { slots: slots.slice(), scores: kept };
+  }
+
+  #choose({ slots, scores }: FoundTools, request: ToolSearch): Shortlist {
+    const retrieved = proposals(slots, (slot) => scores.base(slot), request);
+    return shortlist(this.#live, retrieved, scores, request);
+  }
+
+  /** Every part is represented among the candidates. */
+  #chooseFromParts(whole: FoundTools, parts: readonly FoundPart[], request: ToolSearch): Shortlist {
+    const scores = new DecomposedScores(
+      whole.scores,
+      parts.map((part) => part.scores),
+    );
+    const isComplete = whole.slots.length === this.#live.size;
+    const slots = isComplete ? whole.slots : unionOf([whole, ...parts]);
+    const byPart = parts.map((part) => (slot: number) => scores.baseOf(part.scores, slot));
+    const retrieved = proposalsInTurns(slots, [(slot) => scores.base(slot), ...byPart], request);
+    return shortlist(this.#live, retrieved, scores, request);
   }
 
   /** Gives its memory back. */
@@ -94,4 +136,24 @@ export class ToolIndex {
     this.#vectors?.free();
     this.#vectors = null;
   }
+}
+
+/** What one search found; valid until the next one. */
+interface FoundTools {
+  readonly slots: Int32Array;
+  readonly scores: FusedScores;
+  /** All slots lie below this. */
+  readonly capacity: number;
+  readonly bestBm25: number;
+  readonly bestSimilarity: number;
+}
+
+/** The same for a part of the query, copied. */
+interface FoundPart {
+  readonly slots: Int32Array;
+  readonly scores: PartScores;
+}
+
+function unionOf(found: readonly { readonly slots: Int32Array }[]): Int32Array {
+  return Int32Array.from(new Set(found.flatMap(({ slots }) => [...slots])));
 }

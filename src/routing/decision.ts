@@ -1,5 +1,6 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Position } from '../ledger/entry.ts';
+import type { SplitterName } from '../queries/splitter.ts';
 
 /** Everything about one decision that explaining, learning and off-policy evaluation need later. */
 export interface Decision {
@@ -16,6 +17,8 @@ export interface Decision {
   readonly query: QueryFeatures;
   /** The query's text, only if the catalog keeps texts. */
   readonly text?: string;
+  /** How the query was taken apart; absent: it was not. */
+  readonly split?: DecisionSplit;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
   readonly k: number;
@@ -44,6 +47,16 @@ export interface Decision {
   readonly features: Readonly<Record<string, Float32Array>>;
   /** When the slate was shown, as far as is known; null: `activate` has not been called yet. */
   readonly activatedAt: number | null;
+}
+
+export interface DecisionSplit {
+  readonly by: SplitterName;
+  /** How many sub-queries were searched for beside the whole; 0: the query asks for one thing. */
+  readonly parts: number;
+  /** Why another splitter than the catalog's did it; null: it did it itself. */
+  readonly fallback: string | null;
+  /** The sub-queries, only if the catalog keeps texts. */
+  readonly texts?: readonly string[];
 }
 
 /** Why a tool is in the slate. */

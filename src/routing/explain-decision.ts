@@ -17,6 +17,7 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     k: decision.k,
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),
+    ...(decision.split === undefined ? {} : { split: decision.split }),
     learn: decision.learn,
     activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),

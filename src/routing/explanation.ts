@@ -1,5 +1,5 @@
 import type { RewardOutcome } from '../state/outcome.ts';
-import type { Decision, SlateReason } from './decision.ts';
+import type { Decision, DecisionSplit, SlateReason } from './decision.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -13,6 +13,8 @@ export interface DecisionExplanation {
   readonly k: number;
   readonly fallback: Decision['fallback'];
   readonly query?: string;
+  /** How the query was taken apart; absent: it was not. */
+  readonly split?: DecisionSplit;
   readonly learn: boolean;
   /** Null until the slate was activated. */
   readonly activatedAt: string | null;

@@ -37,6 +37,7 @@ export function findCandidates(
     catalog.index.search({
       embedding: query.features.embedding,
       tokens: query.tokens,
+      parts: query.parts,
       limit,
       recall,
       pin: more,

@@ -38,6 +38,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     fingerprint: state.fingerprint,
     query: query.features,
     ...(state.settings.retainText ? { text } : {}),
+    ...splitOf(query, state.settings.retainText),
     exploration: slate.exploration,
     temperature: slate.temperature,
     k: request.k,
@@ -71,6 +72,13 @@ export function recordDecision(parts: DecisionParts): Decision {
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
   };
+}
+
+/** A split that found nothing to split, by the splitter that it was meant for, is not worth a word. */
+function splitOf({ split, parts }: UnderstoodQuery, retainText: boolean): Pick<Decision, 'split'> {
+  if (split === null || (parts.length === 0 && split.fallback === null)) return {};
+  const texts = retainText && parts.length > 0 ? { texts: split.parts } : {};
+  return { split: { by: split.by, parts: parts.length, fallback: split.fallback, ...texts } };
 }
 
 function reasonOf(index: number, request: RouteRequest, found: Found, ranking: Ranking): SlateReason {

@@ -26,10 +26,10 @@ export async function routeQuery(
       return { decision: earlier, answer: answerOf(earlier, catalog.state, request.format) };
   }
 
-  const text = readQuery(request);
-  const query = await understandQuery(text, catalog, parts.embedder);
+  const asked = readQuery(request);
+  const query = await understandQuery(asked, catalog, parts);
 
-  const decision = decide({ id, at: parts.now(), request, text, query }, catalog);
+  const decision = decide({ id, at: parts.now(), request, text: asked.text, query }, catalog);
   await log.append(decision);
   return { decision, answer: answerOf(decision, catalog.state, request.format) };
 }

@@ -1,3 +1,4 @@
+import type { Splitters } from '../queries/splitters.ts';
 import type { Embedder } from '../retrieval/embedder.ts';
 import type { DecisionLogs } from './decision-log.ts';
 
@@ -5,6 +6,7 @@ import type { DecisionLogs } from './decision-log.ts';
 export interface RoutingParts {
   /** Null: BM25 alone. */
   readonly embedder: Embedder | null;
+  readonly splitters: Splitters;
   readonly decisionLogs: DecisionLogs;
   /** ms since the epoch. */
   now(): number;

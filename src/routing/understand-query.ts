@@ -1,41 +1,56 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ConversationQuery } from '../queries/conversation.ts';
+import type { Split } from '../queries/splitter.ts';
+import type { Splitters } from '../queries/splitters.ts';
 import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
+import type { SearchedText } from '../retrieval/tool-index.ts';
 
 export interface UnderstoodQuery {
   readonly features: QueryFeatures;
   /** Hashed word stems for BM25. */
   readonly tokens: Uint32Array;
+  /** Its parts, if it asks for several things; else none. They matter to retrieval only. */
+  readonly parts: readonly SearchedText[];
+  /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
+  readonly split: Split | null;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
 }
 
-/** The query as retrieval and memory compare it: an embedding and words. Goes on without the former if need be. */
+/** The query as retrieval and memory compare it: embeddings and words. Goes on without the former if need be. */
 export async function understandQuery(
-  text: string,
+  { text, turn }: ConversationQuery,
   catalog: Catalog,
-  embedder: Embedder | null,
+  { embedder, splitters }: { readonly embedder: Embedder | null; readonly splitters: Splitters },
 ): Promise<UnderstoodQuery> {
-  const { embedding, embedderDown } = await embed(text, catalog, embedder);
-  const tokens = tokenise(text);
-  return { features: { embedding, terms: catalog.index.queryTerms(tokens) }, tokens, embedderDown };
+  const { decomposition } = catalog.state.settings;
+  const split = decomposition === 'none' ? null : await splitters[decomposition].split(turn);
+  const parts = split === null || split.parts.length < 2 ? [] : split.parts;
+  // What a turn says itself counts double beside what it brings from before: bench/conversation.ts.
+  const texts = [text === turn ? text : `${text}\n${turn}`, ...parts];
+  const { embeddings, embedderDown } = await embed(texts, catalog, embedder);
+  const [whole, ...others] = texts.map((one, at) => ({ tokens: tokenise(one), embedding: embeddings[at] }));
+  const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
+  return { features, tokens: whole.tokens, parts: others, split, embedderDown };
 }
 
+/** One vector per text, or null for each of them. */
 async function embed(
-  text: string,
+  texts: readonly string[],
   catalog: Catalog,
   embedder: Embedder | null,
-): Promise<{ embedding: Float32Array | null; embedderDown: boolean }> {
+): Promise<{ embeddings: readonly (Float32Array | null)[]; embedderDown: boolean }> {
+  const nothing = texts.map(() => null);
   // While a catalog is being moved to another embedder, queries and tools would not match.
   if (embedder === null || embedder.fingerprint !== catalog.state.fingerprint) {
-    return { embedding: null, embedderDown: embedder !== null };
+    return { embeddings: nothing, embedderDown: embedder !== null };
   }
   try {
-    const [embedding] = await embedder.embedQueries([text]);
-    return { embedding, embedderDown: false };
+    return { embeddings: await embedder.embedQueries(texts), embedderDown: false };
   } catch (error) {
     if (!(error instanceof EmbedderUnavailableError)) throw error;
-    return { embedding: null, embedderDown: true };
+    return { embeddings: nothing, embedderDown: true };
   }
 }

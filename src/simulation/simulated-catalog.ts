@@ -3,7 +3,7 @@ import { definitionHash } from '../catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS, type PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { ToolIndex } from '../retrieval/tool-index.ts';
+import { type SearchedText, ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
 import { decide } from '../routing/decide.ts';
 import type { Decision } from '../routing/decision.ts';
@@ -23,6 +23,8 @@ export interface PreparedQuery {
   readonly text: string;
   readonly tokens: Uint32Array;
   readonly embedding: Float32Array | null;
+  /** The parts of a query that asks for several things; absent: it is not taken apart. */
+  readonly parts?: readonly SearchedText[];
 }
 
 const NAME = 'simulation';
@@ -67,7 +69,12 @@ export class SimulatedCatalog {
   }
 
   /** @param id of the decision, by which its draws are keyed. */
-  decide(id: string, { text, tokens, embedding }: PreparedQuery, k: number, explore: boolean): Decision {
+  decide(
+    id: string,
+    { text, tokens, embedding, parts = [] }: PreparedQuery,
+    k: number,
+    explore: boolean,
+  ): Decision {
     const features = { embedding, terms: this.index.queryTerms(tokens) };
     return decide(
       {
@@ -75,7 +82,7 @@ export class SimulatedCatalog {
         at: this.#now(),
         request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true },
         text,
-        query: { features, tokens, embedderDown: false },
+        query: { features, tokens, parts, split: null, embedderDown: false },
       },
       this,
     );

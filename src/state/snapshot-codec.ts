@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
+import { completeSettings } from '../ledger/catalog-settings.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import type { ExperimentTableState } from './experiment-table.ts';

@@ -50,8 +50,12 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../retrieval/bm25.ts', '../state/fold.ts', '../problem.ts'],
     forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/queries': {
+    allowed: ['../retrieval/tokenise.ts', './splitter.ts'],
+    forbidden: ['../retrieval/tool-index.ts', '../routing/decision.ts', '../problem.ts', 'zod'],
+  },
   'src/routing': {
-    allowed: ['../catalog/catalog.ts', '../queue/job-queue.ts'],
+    allowed: ['../queries/splitter.ts', '../catalog/catalog.ts', '../queue/job-queue.ts'],
     forbidden: ['../rewards/reward-job.ts', '../http/wire/names.ts', '../service.ts'],
   },
   'src/rewards': {

@@ -26,12 +26,17 @@ const rewardContract = z.strictObject({
 });
 
 const failMode = z.enum(['open', 'closed', 'passthrough']);
+const decomposition = z.enum(['none', 'clauses', 'llm']);
 
 /** What a request may change about a catalog; what is left out stays as it is. */
 export const catalogPatchSchema = z
   .strictObject({
     policy: policySettings.optional(),
     rewards: rewardContract.partial().optional(),
+    decomposition: decomposition.optional().meta({
+      description:
+        'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
+    }),
     failMode: failMode.optional(),
     killSwitch: z
       .boolean()
@@ -51,6 +56,7 @@ export const catalogSchema = z
     settings: z.object({
       policy: policySettings.required(),
       rewards: rewardContract,
+      decomposition,
       failMode,
       killSwitch: z.boolean(),
       retainText: z.boolean(),

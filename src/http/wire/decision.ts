@@ -42,6 +42,18 @@ export const decisionExplanationSchema = z
     k: z.int(),
     fallback: fallbackSchema,
     query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
+    split: z
+      .object({
+        by: z.enum(['clauses', 'llm']),
+        parts: z.int().meta({ description: 'Sub-queries that were searched for beside the whole query.' }),
+        fallback: z
+          .string()
+          .nullable()
+          .meta({ description: 'Why another splitter than the catalog’s did it; null: it did it itself.' }),
+        texts: z.array(z.string()).optional().meta({ description: 'Only if the catalog retains texts.' }),
+      })
+      .optional()
+      .meta({ description: 'How the query was taken apart; absent: it was not.' }),
     learn: z.boolean(),
     activatedAt: z.iso.datetime().nullable(),
     rewardDeadline: z.iso.datetime(),

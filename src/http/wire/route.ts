@@ -23,7 +23,8 @@ export const routeRequestSchema = z
       .max(2000)
       .optional()
       .meta({
-        description: 'A conversation in the OpenAI or Anthropic shape; its last user turn is the query.',
+        description:
+          'A conversation in the OpenAI or Anthropic shape; the query is its last user turn with what that needs from before.',
       }),
     catalog: catalogName.default('default'),
     sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),

@@ -1,0 +1,89 @@
+import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
+import { type Turn, turnsOf } from './messages.ts';
+import { hasRequest } from './requests.ts';
+
+/** What a conversation asks for now. */
+export interface ConversationQuery {
+  /** The last user turn and what it needs from before: what is searched for and remembered. */
+  readonly text: string;
+  /** The last user turn alone: what may be split. */
+  readonly turn: string;
+}
+
+/** Earlier user turns that are gone back to, as long as each of them refers further back. */
+const MAX_TURNS_BACK = 3;
+/** Of what is taken from before, so many characters count: it must not drown the turn itself. */
+const MAX_CONTEXT = 300;
+const MAX_RESULT_WORDS = 24;
+
+/**
+ * The query of a conversation in the OpenAI or Anthropic shape; null if no user said anything. Deterministic.
+ *
+ * A turn that stands alone is the query. One that does not (“and the other one?”, “yes”, “send it to her”, a bare
+ * value that was asked for) brings what it refers to: the turn before it, the question that it answers, or the
+ * result it speaks of. While an agent is at work on the turn, its latest thought says what comes next.
+ */
+export function conversationQuery(messages: readonly unknown[]): ConversationQuery | null {
+  const turns = turnsOf(messages);
+  const last = turns.findLastIndex(({ role }) => role === 'user');
+  if (last < 0) return null;
+  const turn = turns[last].text;
+  const context = contextOf(turns, last, MAX_TURNS_BACK);
+  const thought = turns.slice(last + 1).findLast(({ role, text }) => role === 'assistant' && text !== '');
+  return { text: [...context, turn, ...(thought ? [ending(thought.text)] : [])].join('\n'), turn };
+}
+
+/** What a user turn needs from before it, oldest first; nothing if it stands alone. */
+function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
+  const { text } = turns[at];
+  if (back === 0 || standsAlone(text)) return [];
+  const earlier = turns.slice(0, at).findLastIndex(({ role }) => role === 'user');
+  const between = turns.slice(earlier + 1, at);
+  const asked = between.findLast((turn) => turn.role === 'assistant' && turn.text !== '');
+  const result = between.findLast(({ role, text }) => role === 'tool' && text !== '');
+  const before = earlier < 0 ? [] : [...contextOf(turns, earlier, back - 1), clip(turns[earlier].text)];
+  if (asked !== undefined) return [...before, ending(asked.text)];
+  return result === undefined ? before : [...before, gist(result.text)];
+}
+
+/** Fewer terms than these are no request of their own. */
+const TERSE = 3;
+/** From this many terms on, a turn says enough even if it begins with “and” or speaks of “it”. */
+const EXPLICIT = 8;
+/** A turn that asks for nothing answers a question, unless it is as long as this: then it tells something new. */
+const TELLING = 12;
+/** A pronoun after this many terms refers to one of them. */
+const REFERENT = 3;
+const CONTINUES =
+  /^\s*(?:and|also|but|or|then|so|yes|yep|yeah|yup|no|nope|ok|okay|sure|right|exactly|correct|please do|go ahead|do (?:it|that|so)|(?:what|how) about|same|again|instead|more|another)(?![a-z0-9])/i;
+const REFERS =
+  /(?<![a-z0-9'’])(?:it|its|they|them|their|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|again|instead|else|former|latter|previous|previously|earlier|above|first|second|last)(?![a-z0-9'’])/i;
+
+function standsAlone(text: string): boolean {
+  const terms = tokenise(text).length;
+  if (terms < TERSE) return false;
+  if (terms < TELLING && !hasRequest(text.toLowerCase())) return false;
+  if (terms >= EXPLICIT) return true;
+  const reference = REFERS.exec(text);
+  const refersBack = reference !== null && tokenise(text.slice(0, reference.index)).length < REFERENT;
+  return !refersBack && !CONTINUES.test(text);
+}
+
+/** The last sentences: there an assistant asks, or says what comes next. */
+function ending(text: string): string {
+  const tail = text.slice(-MAX_CONTEXT);
+  const sentence = /(?<=[.!?。！？\n]\s*)\S[^.!?。！？\n]*[.!?。！？]*\s*$/.exec(tail);
+  return (sentence?.[0] ?? tail).trim();
+}
+
+function clip(text: string): string {
+  return text.slice(0, MAX_CONTEXT);
+}
+
+/** The first words of a result, whatever its format. */
+function gist(result: string): string {
+  return wordsOf(result.slice(0, 1_000))
+    .filter((word) => !/\d/.test(word))
+    .slice(0, MAX_RESULT_WORDS)
+    .join(' ');
+}

@@ -1,0 +1,94 @@
+import { QUOTED } from './quotations.ts';
+
+/*
+ * What asks for something, in English: how clauses begin that do. All patterns are read against lower-case text
+ * with quotations blanked; other languages are recognised by their question marks alone.
+ */
+
+const anyOf = (words: string): string => `(?:${words.trim().split(/\s+/).join('|')})`;
+/** Not in the middle of a word. */
+const END = "(?![a-z0-9'’-])";
+
+/** Ask wherever a clause begins with them. */
+const VERBS = anyOf(`
+  access activate add adjust analyse analyze apply arrange assess assign attach authenticate bring calculate cancel
+  capture categorise categorize choose classify collect combine compare compile compute configure confirm connect
+  convert create deactivate debug decode decrypt delete deliver deploy describe detect determine develop diagnose
+  disable discover display divide download draw drop edit enable encrypt enrol enroll ensure enter estimate evaluate
+  examine execute explain explore export extract fetch figure fill filter find fix forecast forward gather generate
+  get give help identify implement import improve include inform insert inspect install integrate investigate invite
+  keep launch learn let look make manage measure merge modify monitor move notify obtain open optimise optimize
+  organise organize perform pick play post predict prepare present prevent print process provide publish pull purchase
+  put read recommend record reduce refresh register reject remind remove rename replace reply reschedule reserve reset
+  resize resolve restart restore retrieve return revert revoke roll save scan see select sell send share simulate solve
+  sort start stop store submit subscribe suggest summarise summarize switch take tell terminate test throw track
+  transcribe transfer translate trash turn undo unsubscribe update upgrade upload use validate verify view visualise
+  visualize write
+`);
+/** As often nouns: they ask if something follows that follows a verb. */
+const VERBS_OR_NOUNS = anyOf(`
+  alert answer approve archive arm assist audit back ban bill block book browse buy call change charge check claim
+  clean clear close command comment copy crop cut design dim document draft email fight file fine flag fold grant hire
+  hold issue land link list load lock log mail mark message migrate name note offer order page pay phone pin plan plot
+  program query quote rate refund remark rent report request research review ring route run schedule score search set
+  ship show sign split stage stream structure study tag text ticket top transport trigger tweet watch work
+`);
+const OBJECT = `(?:(?:the|a|an|my|our|your|their|his|her|its|me|us|it|them|him|this|that|these|those|all|any|some|each|every|both|for|to|up|out|off|on|in|down|through|over|whether|if|what|who|when|how|where|which|new|another|one|two|three)${END}|["'“‘«#@$€£0-9${QUOTED}])`;
+const AUXILIARIES = anyOf(
+  'can could will would should shall may might is are am was were do does did has have',
+);
+const SUBJECT = anyOf(
+  'you i we it there he she they the my our this that these any anyone anybody someone somebody',
+);
+const WISH = anyOf('need want wish like love require must wanna request prefer');
+
+/** What may stand in front, several of it even. */
+const LEAD_IN_WORDS = anyOf(`
+  and but so then also plus or please pls plz kindly now next first firstly second secondly third thirdly finally
+  lastly last additionally furthermore moreover besides afterwards afterward later again hi hello hey ok okay yes no
+  well just maybe perhaps instead meanwhile subsequently simultaneously thanks
+`);
+const LEAD_IN_PHRASES =
+  'as well as|in addition|on top of that|at the same time|after (?:that|this|which)|if (?:so|not|possible|needed|necessary)';
+const LEAD_IN = `\\s*(?:(?:(?:${LEAD_IN_WORDS}|${LEAD_IN_PHRASES})${END}[,:]?|[-*•–—]|\\(?\\d{1,2}[.)])\\s*)*`;
+
+const QUESTION = `(?:(?:what|how|why|what's|how's|who's|where's|when's)${END}(?! to\\b)|(?:who|whom|whose|when|where|which)\\s+${AUXILIARIES}${END})`;
+const BEGINNING = `${LEAD_IN}(?:${[
+  `${VERBS}${END}(?! (?:is|are|was|were|has)\\b)`,
+  `${VERBS_OR_NOUNS}\\s+${OBJECT}`,
+  QUESTION,
+  `${AUXILIARIES}(?:n't)?\\s+${SUBJECT}${END}`,
+  `(?:i|we)(?:['’]d| would| will|['’]ll)?(?: also| really| just| then| now| next)*(?: \\w+ly)? (?:${WISH}|have to|got to|plan to)${END}`,
+  `(?:i|we)(?:['’]m|['’]re| am| are)(?: also| now)* (?:looking for|interested in|trying to|hoping to|seeking|searching for|wondering)`,
+  `let(?:['’]s| us| me)${END}`,
+].join('|')})`;
+const REQUEST = new RegExp(`^${BEGINNING}`);
+const INSIDE =
+  /[?？؟]\s*$|\bplease\b|\b(?:can|could|would|will) you\b|\b(?:i|we)(?:['’]d| would)?(?: also)? (?:need|want|like to|wish|love to)\b/;
+const SUBORDINATE = new RegExp(
+  `^${LEAD_IN}${anyOf(`
+    if when whenever once after before while since as because for given using with without based considering regarding
+    in on at by from to during until unless although though assuming suppose following upon
+  `)}${END}`,
+);
+const RELATIVE = new RegExp(`^\\s*${anyOf('what how why who whom whose when where which')}${END}`);
+
+/** A request begins here. */
+export function beginsRequest(clause: string): boolean {
+  return REQUEST.test(clause);
+}
+
+/** The sentence asks for something, at its beginning or further on. */
+export function hasRequest(sentence: string): boolean {
+  return REQUEST.test(sentence) || INSIDE.test(sentence);
+}
+
+/** The clause says when, why or with what something else is to be done. */
+export function isSubordinate(clause: string): boolean {
+  return SUBORDINATE.test(clause);
+}
+
+/** It may explain a word before it instead of asking: “circles, where the first …”. */
+export function mayBeRelative(clause: string): boolean {
+  return RELATIVE.test(clause);
+}

@@ -1,0 +1,103 @@
+import type { FusedScores, RetrievalScores } from './fused-score.ts';
+
+/** How much a part of the query decides against the whole of it, at most. */
+const PART_WEIGHT = 0.7;
+/** A part with fewer terms says less by itself: it decides in proportion. */
+const FULL_WEIGHT_TERMS = 6;
+
+/** The retrieval scores of one part of a query, copied: an index keeps the hits of its last search only. */
+export class PartScores {
+  /** 0…PART_WEIGHT. */
+  readonly weight: number;
+  readonly #lexical: Float32Array;
+  readonly #dense: Float32Array;
+
+  /** @param terms how many the part has. @param capacity slots below this can be kept. */
+  constructor(terms: number, capacity: number) {
+    this.weight = PART_WEIGHT * Math.min(1, terms / FULL_WEIGHT_TERMS);
+    this.#lexical = new Float32Array(capacity);
+    this.#dense = new Float32Array(capacity);
+  }
+
+  /** Copies the scores of these slots; those of all others are 0. */
+  keep(scores: RetrievalScores, slots: Iterable<number>): void {
+    for (const slot of slots) {
+      this.#lexical[slot] = scores.lexical(slot);
+      this.#dense[slot] = scores.dense(slot);
+    }
+  }
+
+  /** h, within this part. */
+  lexical(slot: number): number {
+    return this.#lexical[slot];
+  }
+
+  /** c, within this part. */
+  dense(slot: number): number {
+    return this.#dense[slot];
+  }
+}
+
+/**
+ * The retrieval score of a tool for a query of several parts. Every part is scored like a query of its own, hence
+ * brought to 0…1 by itself (as ToolScope normalises, section 3.3, eq. 5), so that the best tools of all parts come
+ * to the top side by side. A part p with weight w says h = (1 − w)·h(whole) + w·h(p), likewise c, and g = ½h + ½c;
+ * a tool gets the h, c and g of the part that says the most for it, or those of the whole query if they are more.
+ *
+ * So g is ½h + ½c here too, which is what makes day 0 the retrieval order, and no tool scores less than it does
+ * without parts. docs/decisions/2026-11-21-sub-queries.md has the alternatives.
+ */
+export class DecomposedScores implements RetrievalScores {
+  readonly #whole: FusedScores;
+  readonly #parts: readonly PartScores[];
+
+  constructor(whole: FusedScores, parts: readonly PartScores[]) {
+    this.#whole = whole;
+    this.#parts = parts;
+  }
+
+  lexical(slot: number): number {
+    return this.#lexical(this.#bestPart(slot), slot);
+  }
+
+  dense(slot: number): number {
+    return this.#dense(this.#bestPart(slot), slot);
+  }
+
+  /** e(q)·φ of the whole query: the learner knows no parts. */
+  similarity(slot: number): number {
+    return this.#whole.similarity(slot);
+  }
+
+  base(slot: number): number {
+    return this.baseOf(this.#bestPart(slot), slot);
+  }
+
+  /** What one part says for a tool; null: the whole query. */
+  baseOf(part: PartScores | null, slot: number): number {
+    return this.#whole.fuse(this.#lexical(part, slot), this.#dense(part, slot));
+  }
+
+  #bestPart(slot: number): PartScores | null {
+    let best: PartScores | null = null;
+    let most = this.baseOf(null, slot);
+    for (const part of this.#parts) {
+      const says = this.baseOf(part, slot);
+      if (says > most) {
+        best = part;
+        most = says;
+      }
+    }
+    return best;
+  }
+
+  #lexical(part: PartScores | null, slot: number): number {
+    const whole = this.#whole.lexical(slot);
+    return part === null ? whole : whole + part.weight * (part.lexical(slot) - whole);
+  }
+
+  #dense(part: PartScores | null, slot: number): number {
+    const whole = this.#whole.dense(slot);
+    return part === null ? whole : whole + part.weight * (part.dense(slot) - whole);
+  }
+}
