@@ -16,12 +16,15 @@ export class RidgeSolution {
   readonly gain: Float64Array;
   readonly #kernels: Kernels;
   readonly #x: Float64Array;
+  /** Where θ₀ is not zero. */
+  readonly #weighted: readonly number[];
   #inverse: LoggedInverse;
 
   constructor(kernels: Kernels, statistics: RidgeStatistics, prior: Float64Array) {
     this.#kernels = kernels;
     this.size = statistics.size;
     this.prior = prior;
+    this.#weighted = [...prior.keys()].filter((i) => prior[i] !== 0);
     this.gain = kernels.allocateFloat64(padded(this.size));
     this.#x = kernels.allocateFloat64(padded(this.size));
     this.#inverse = new LoggedInverse(kernels, this.size, 0);
@@ -52,7 +55,7 @@ export class RidgeSolution {
   mean(x: Float64Array): number {
     this.#x.set(x);
     let base = 0;
-    for (let i = 0; i < this.size; i++) base += this.prior[i] * x[i];
+    for (const i of this.#weighted) base += this.prior[i] * x[i];
     return base + this.#kernels.dot(this.gain, this.#x, this.size);
   }
 

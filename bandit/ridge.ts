@@ -161,12 +161,11 @@ export class Ridge {
 
   #checkRow(x: Float64Array, factor: number): void {
     if (x.length !== this.size) throw new RangeError(`x has ${this.size} elements, got ${x.length}`);
+    let squares = 0;
+    for (let i = 0; i < x.length; i++) squares += x[i] * x[i];
+    if (Number.isFinite(factor * squares)) return;
     checkFinite('x', x);
-    let largest = 0;
-    for (let i = 0; i < x.length; i++) largest = Math.max(largest, Math.abs(x[i]));
-    if (!Number.isFinite(factor * Math.max(largest, largest * largest * x.length))) {
-      throw new RangeError(`products of x must be finite; its largest element is ${largest}`);
-    }
+    throw new RangeError(`products of x must be finite; the sum of its squares is ${squares}`);
   }
 }
 

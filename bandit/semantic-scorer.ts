@@ -84,14 +84,7 @@ export class SemanticScorer {
     };
     kernels.refreshForms(cache, this.#vectors, candidates.slots, count);
     kernels.scoreForms(cache, this.#vectors, forms, count);
-    return {
-      mean: base.map((value, i) => value + candidates.gain[i]),
-      base,
-      gain: Float64Array.from(candidates.gain.subarray(0, count)),
-      uncertainty: Float64Array.from(candidates.variance.subarray(0, count), (value) =>
-        Math.sqrt(Math.max(0, value)),
-      ),
-    };
+    return this.#finish(base);
   }
 
   get sizeInBytes(): number {
@@ -137,34 +130,47 @@ export class SemanticScorer {
       this.#candidates = new CandidateArrays(this.#kernels, Math.ceil(count * 1.5), specials);
     }
     const { special } = this.#candidates;
+    const prior = this.#prior;
     this.#candidates.slots.set(slots);
     const base = new Float64Array(count);
-    for (let i = 0; i < count; i++) {
-      const z = i * specials;
-      special[z] = similarity[i];
-      special[z + 1] = 1;
-      for (let k = 2; k < specials; k++) special[z + k] = extras[i * (specials - 2) + k - 2];
-      let sum = 0;
-      for (let k = 0; k < specials; k++) {
-        if (this.#prior[k] !== 0) sum += this.#prior[k] * special[z + k];
+    for (let i = 0, z = 0, extra = 0; i < count; i++) {
+      let sum = prior[0] * similarity[i] + prior[1];
+      special[z++] = similarity[i];
+      special[z++] = 1;
+      for (let k = 2; k < specials; k++) {
+        const value = extras[extra++];
+        special[z++] = value;
+        sum += prior[k] * value;
       }
       base[i] = sum;
     }
     return base;
   }
 
-  /** M over the z block. */
+  /** M over the z block, its upper triangle. */
   #readSpecialMatrix(): void {
     const { inverse } = this.#solution;
     const specials = this.#prior.length;
     const from = inverse.size - specials;
     for (let k = 0; k < specials; k++) {
       for (let l = k; l < specials; l++) {
-        const value = inverse.element(from + k, from + l);
-        this.#specialMatrix[k * specials + l] = value;
-        this.#specialMatrix[l * specials + k] = value;
+        this.#specialMatrix[k * specials + l] = inverse.element(from + k, from + l);
       }
     }
+  }
+
+  #finish(base: Float64Array): SemanticScores {
+    const { gain: gains, variance } = this.#candidates;
+    const count = base.length;
+    const mean = new Float64Array(count);
+    const gain = new Float64Array(count);
+    const uncertainty = new Float64Array(count);
+    for (let i = 0; i < count; i++) {
+      gain[i] = gains[i];
+      mean[i] = base[i] + gains[i];
+      uncertainty[i] = Math.sqrt(Math.max(0, variance[i]));
+    }
+    return { mean, base, gain, uncertainty };
   }
 
   #cache(): FormCache {

@@ -117,7 +117,7 @@ export interface CandidateForms {
   /** w = M[:, q]·q and δ = θ − θ₀, each [q; φ; z]. */
   readonly projection: Float64Array;
   readonly gainWeights: Float64Array;
-  /** M over the z block, `specials`², with every logged update. */
+  /** M over the z block, `specials`², with every logged update; the upper triangle is read. */
   readonly specialMatrix: Float64Array;
   /** δ_q·q and qᵀMq, the same for all candidates. */
   readonly queryGain: number;

@@ -125,9 +125,9 @@ export function scoreForms(cache: FormCache, table: SlotTable, forms: CandidateF
       const value = special[z + k];
       gain += gainWeights[2 * dimensions + k] * value;
       double += value * (projection[2 * dimensions + k] + cross[r + k]);
-      let row = 0;
-      for (let l = 0; l < specials; l++) row += specialMatrix[k * specials + l] * special[z + l];
-      form += value * row;
+      let above = 0;
+      for (let l = k + 1; l < specials; l++) above += specialMatrix[k * specials + l] * special[z + l];
+      form += value * (specialMatrix[k * specials + k] * value + 2 * above);
     }
     forms.gain[i] = gain;
     forms.variance[i] = form + 2 * double;

@@ -77,7 +77,7 @@ export function symmetricTimes(
   }
 }
 
-/** See `Kernels.symmetricAdd`. Four updates a pass: one reading and one writing of M instead of four. */
+/** See `Kernels.symmetricAdd`. Two rows and four updates a pass: M is read and written a quarter as often. */
 export function symmetricAdd(
   matrix: Float64Array,
   size: number,
@@ -87,33 +87,43 @@ export function symmetricAdd(
   count: number,
 ): void {
   const width = padded(size);
-  for (let row = 0; row < width; row++) {
-    const start = rowStart(size, row);
+  for (let row = 0; row < width; row += 2) {
     const from = row & ~3;
+    const upper = rowStart(size, row);
+    const lower = upper + width - from;
     let k = first;
     for (; k + 4 <= first + count; k += 4) {
       const u0 = k * width;
       const u1 = u0 + width;
       const u2 = u1 + width;
       const u3 = u2 + width;
-      const f0 = scales[k] * updates[u0 + row];
-      const f1 = scales[k + 1] * updates[u1 + row];
-      const f2 = scales[k + 2] * updates[u2 + row];
-      const f3 = scales[k + 3] * updates[u3 + row];
+      const a0 = scales[k] * updates[u0 + row];
+      const a1 = scales[k + 1] * updates[u1 + row];
+      const a2 = scales[k + 2] * updates[u2 + row];
+      const a3 = scales[k + 3] * updates[u3 + row];
+      const b0 = scales[k] * updates[u0 + row + 1];
+      const b1 = scales[k + 1] * updates[u1 + row + 1];
+      const b2 = scales[k + 2] * updates[u2 + row + 1];
+      const b3 = scales[k + 3] * updates[u3 + row + 1];
       for (let column = from; column < width; column++) {
-        let value = matrix[start + column];
-        value += f0 * updates[u0 + column];
-        value += f1 * updates[u1 + column];
-        value += f2 * updates[u2 + column];
-        value += f3 * updates[u3 + column];
-        matrix[start + column] = value;
+        const v0 = updates[u0 + column];
+        const v1 = updates[u1 + column];
+        const v2 = updates[u2 + column];
+        const v3 = updates[u3 + column];
+        const a = upper + column;
+        const b = lower + column;
+        matrix[a] = matrix[a] + a0 * v0 + a1 * v1 + a2 * v2 + a3 * v3;
+        matrix[b] = matrix[b] + b0 * v0 + b1 * v1 + b2 * v2 + b3 * v3;
       }
     }
     for (; k < first + count; k++) {
       const u = k * width;
-      const factor = scales[k] * updates[u + row];
-      for (let column = from; column < width; column++)
-        matrix[start + column] += factor * updates[u + column];
+      const a0 = scales[k] * updates[u + row];
+      const b0 = scales[k] * updates[u + row + 1];
+      for (let column = from; column < width; column++) {
+        matrix[upper + column] += a0 * updates[u + column];
+        matrix[lower + column] += b0 * updates[u + column];
+      }
     }
   }
 }

@@ -70,8 +70,8 @@ export interface Contender {
   readonly name: string;
   /** Learns one example: A⁻¹ follows. Ours also keeps A, b and θ. */
   update(example: Example): void;
-  /** Mean and variance of every candidate; answers the variances. */
-  scorer(candidates: readonly Example[]): () => ArrayLike<number>;
+  /** Mean and variance (ours: and its root) of every candidate. */
+  scorer(candidates: readonly Example[]): () => void;
 }
 
 export function ours(kernels: Kernels, stream: Stream): Contender & { readonly ridge: SemanticRidge } {
@@ -87,7 +87,9 @@ export function ours(kernels: Kernels, stream: Stream): Contender & { readonly r
       const similarity = Float64Array.from(candidates, (each) => each.similarity);
       const extras = Float32Array.from(candidates.flatMap((each) => [...each.extras]));
       const { embedding } = candidates[0];
-      return () => ridge.score(embedding, slots, similarity, extras).uncertainty.map((value) => value ** 2);
+      return () => {
+        ridge.score(embedding, slots, similarity, extras);
+      };
     },
   };
 }
@@ -110,7 +112,7 @@ export function mlMatrix(stream: Stream): Contender {
       const rows = new Matrix(candidates.map((each) => stream.row(each)));
       return () => {
         rows.mmul(theta);
-        return Matrix.mul(rows.mmul(inverse), rows).sum('row');
+        Matrix.mul(rows.mmul(inverse), rows).sum('row');
       };
     },
   };

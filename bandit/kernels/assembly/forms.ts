@@ -170,9 +170,9 @@ export function scoreForms(
       gain += load<f64>(gainZ + k) * value;
       double += value * (load<f64>(projectionZ + k) + load<f64>(r + k));
       const matrixRow = specialMatrix + k * specials;
-      let row: f64 = 0;
-      for (let l: usize = 0; l < rowBytes; l += 8) row += load<f64>(matrixRow + l) * load<f64>(z + l);
-      form += value * row;
+      let above: f64 = 0;
+      for (let l = k + 8; l < rowBytes; l += 8) above += load<f64>(matrixRow + l) * load<f64>(z + l);
+      form += value * (load<f64>(matrixRow + k) * value + 2 * above);
     }
     store<f64>(gains + (<usize>i << 3), gain);
     store<f64>(variances + (<usize>i << 3), form + 2 * double);
