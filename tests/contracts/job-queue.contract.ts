@@ -40,8 +40,9 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       await place.dispose();
     });
 
+    /** In this order: a job goes from the delayed ones to the others, never back. */
     const isIdle = async (): Promise<boolean> =>
-      (await queue.pending()) === 0 && (await queue.delayed()) === 0;
+      (await queue.delayed()) === 0 && (await queue.pending()) === 0;
 
     it('runs every job once, with its payload, in the order of adding', async () => {
       await start();

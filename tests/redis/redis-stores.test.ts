@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
+import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
+import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { RedisDecisionLogs } from '../../src/routing/redis-decision-logs.ts';
 import { RedisLeases } from '../../src/state/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/state/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/state/snapshot-store.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
+import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
@@ -90,6 +93,22 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
         const until = Date.now() + ms;
         await expect.poll(() => Date.now(), { timeout: ms + 5_000, interval: 1 }).toBeGreaterThan(until);
       },
+      dispose,
+    };
+  });
+
+  jobQueueContract('BullMQ', async () => {
+    const { connections, dispose } = await emptyPlace();
+    const secondMs = 20;
+    return {
+      connect: async (limits) =>
+        new BullmqJobQueue(await connections(), {
+          ...limits,
+          retryDelayMs: (failures) => (retryDelayMs(failures) / 1000) * secondMs,
+        }),
+      secondMs,
+      now: () => Date.now(),
+      until: (condition) => expect.poll(condition, { timeout: 30_000, interval: 5 }).toBe(true),
       dispose,
     };
   });

@@ -1,0 +1,124 @@
+import { type Job as BullmqJob, DelayedError, WaitingError, Worker } from 'bullmq';
+import { JOBS_PREFIX } from '../redis/keys.ts';
+import type { RedisClient } from '../redis/redis-connection.ts';
+import { type JobData, ownId } from './bullmq-job.ts';
+import type { JobCounts } from './job-counts.ts';
+import { type Job, UnrecoverableJobError } from './job-queue.ts';
+import type { RedisDeadJobs } from './redis-dead-jobs.ts';
+import { MAX_ATTEMPTS } from './retry-schedule.ts';
+
+export interface BullmqConsumerParts {
+  /** Must wait for Redis for as long as it takes. */
+  readonly connection: RedisClient;
+  readonly concurrency: number;
+  readonly dead: RedisDeadJobs;
+  readonly counts: JobCounts;
+  readonly retryDelayMs: (failures: number) => number;
+  readonly lockMs: number;
+  readonly onTrouble: (message: string, error: unknown) => void;
+}
+
+const MAX_ERROR_CHARACTERS = 2_000;
+/** After Redis or BullMQ itself failed. */
+const TRY_AGAIN_MS = 1_000;
+/** Beyond the grace: what cannot be written down by then never will. */
+const LAST_WORDS_MS = 2_000;
+
+/** Takes jobs of one name, and decides what becomes of those that fail. */
+export class BullmqConsumer {
+  readonly #name: string;
+  readonly #handler: (job: Job) => Promise<void>;
+  readonly #parts: BullmqConsumerParts;
+  readonly #worker: Worker<JobData>;
+  readonly #givenUp: Promise<'given up'>;
+  #giveUp = (): void => {};
+
+  constructor(name: string, handler: (job: Job) => Promise<void>, parts: BullmqConsumerParts) {
+    this.#name = name;
+    this.#handler = handler;
+    this.#parts = parts;
+    this.#givenUp = new Promise((resolve) => {
+      this.#giveUp = () => resolve('given up');
+    });
+    this.#worker = new Worker<JobData>(name, (job, token) => this.#run(job, token), {
+      connection: parts.connection,
+      prefix: JOBS_PREFIX,
+      concurrency: parts.concurrency,
+      lockDuration: parts.lockMs,
+      stalledInterval: parts.lockMs / 2,
+      // A job that kills its workers is buried here, where it can be seen.
+      maxStalledCount: 2 ** 31 - 1,
+      runRetryDelay: TRY_AGAIN_MS,
+      skipVersionCheck: true,
+    });
+    this.#worker.on('error', (error) => parts.onTrouble(`the worker for ${name} jobs failed`, error));
+  }
+
+  /** Waits for the jobs that run, at most `graceMs`; then they go back into the queue. */
+  async close(graceMs: number): Promise<void> {
+    const grace = setTimeout(this.#giveUp, graceMs);
+    const closed = this.#worker.close();
+    const lost = new AbortController();
+    await Promise.race([closed, elapsed(graceMs + LAST_WORDS_MS, lost.signal)]);
+    lost.abort();
+    clearTimeout(grace);
+  }
+
+  async #run(job: BullmqJob<JobData>, token = ''): Promise<void> {
+    if (job.attemptsStarted > 1) await this.#parts.counts.runsAgain(this.#name, String(job.id));
+    const ended = await Promise.race([this.#attempt(job), this.#givenUp]);
+    if (ended === 'done') return;
+    if (ended === 'given up') {
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    await this.#failed(job, token, ended.error);
+  }
+
+  async #attempt(job: BullmqJob<JobData>): Promise<'done' | { readonly error: unknown }> {
+    try {
+      if (failuresOf(job) >= MAX_ATTEMPTS) {
+        throw new UnrecoverableJobError(`its workers stopped or were held up in it ${MAX_ATTEMPTS} times`);
+      }
+      await this.#handler(jobOf(job));
+      return 'done';
+    } catch (error) {
+      return { error };
+    }
+  }
+
+  async #failed(job: BullmqJob<JobData>, token: string, error: unknown): Promise<void> {
+    const { counts, dead, retryDelayMs } = this.#parts;
+    const isNoFault = isStoreAway(error);
+    const failures = failuresOf(job) + (isNoFault ? 0 : 1);
+    if (error instanceof UnrecoverableJobError || failures >= MAX_ATTEMPTS) {
+      const text = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_CHARACTERS);
+      await dead.bury({ job: jobOf(job), failedAt: Date.now(), attempts: failures, error: text });
+      return;
+    }
+    await counts.failedBefore(this.#name, String(job.id));
+    if (!isNoFault) await job.updateData({ ...job.data, failures: job.data.failures + 1 });
+    await job.moveToDelayed(Date.now() + retryDelayMs(Math.max(1, failures)), token);
+    throw new DelayedError();
+  }
+}
+
+/** A worker that died or lost the job counts like a failure: it may be the job's doing. */
+function failuresOf(job: BullmqJob<JobData>): number {
+  return job.data.failures + job.stalledCounter;
+}
+
+function jobOf({ name, id, data: { payload } }: BullmqJob<JobData>): Job {
+  return { name, id: ownId(String(id)), payload };
+}
+
+function isStoreAway(error: unknown): boolean {
+  return error instanceof Error && 'retryAfterSeconds' in error;
+}
+
+function elapsed(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => clearTimeout(timer));
+  });
+}

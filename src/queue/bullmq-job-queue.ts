@@ -1,0 +1,177 @@
+import { type JobsOptions, Queue } from 'bullmq';
+import { JOBS_PREFIX } from '../redis/keys.ts';
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import { BullmqConsumer } from './bullmq-consumer.ts';
+import { bullmqId, type JobData, jobKey } from './bullmq-job.ts';
+import { JobCounts } from './job-counts.ts';
+import { type DeadJob, type Job, type JobQueue, QueueUnavailableError } from './job-queue.ts';
+import { RedisDeadJobs } from './redis-dead-jobs.ts';
+import { retryDelayMs } from './retry-schedule.ts';
+
+export interface BullmqJobQueueOptions {
+  /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
+  readonly maxJobs?: number;
+  /** ms that a job waits after its n-th failure. */
+  readonly retryDelayMs?: (failures: number) => number;
+  /** A job whose worker has not been heard of for so long is given to another one. */
+  readonly lockMs?: number;
+  /** Redis or a worker failed in a way that no caller hears of. */
+  readonly onTrouble?: (message: string, error: unknown) => void;
+}
+
+const MOST_JOBS = 1_000_000;
+/** A router is killed at most this long before its jobs go to others. */
+const LOCK_MS = 10_000;
+/** BullMQ tells everybody of every job; nobody here listens. */
+const EVENTS_KEPT = 100;
+/**
+ * Failures are counted here, not by BullMQ: it sees one only when Redis went away in the middle of a job, and then
+ * has to try again for as long as it takes.
+ */
+const ALWAYS_AGAIN: JobsOptions = { attempts: 2 ** 31 - 1, backoff: { type: 'fixed', delay: 1000 } };
+
+/**
+ * A job queue in Redis for any number of processes: one BullMQ queue per name of jobs, all on one shard. A job that
+ * is done leaves nothing behind.
+ */
+export class BullmqJobQueue implements JobQueue {
+  readonly #connections: RedisConnections;
+  readonly #commands: RedisClient;
+  readonly #options: Required<BullmqJobQueueOptions>;
+  readonly #queues = new Map<string, Queue<JobData>>();
+  readonly #consumers = new Map<string, BullmqConsumer>();
+  readonly #counts: JobCounts;
+  readonly #dead: RedisDeadJobs;
+  #isClosed = false;
+  #workerConnection: RedisClient | null = null;
+
+  constructor(connections: RedisConnections, options: BullmqJobQueueOptions = {}) {
+    this.#connections = connections;
+    this.#commands = connections.commands;
+    this.#options = {
+      maxJobs: MOST_JOBS,
+      retryDelayMs,
+      lockMs: LOCK_MS,
+      onTrouble: () => {},
+      ...options,
+    };
+    this.#counts = new JobCounts(this.#commands, this.#options.maxJobs);
+    this.#dead = new RedisDeadJobs(this.#commands);
+  }
+
+  async add(jobs: readonly Job[]): Promise<void> {
+    if (this.#isClosed) throw new QueueUnavailableError('The job queue is closed.');
+    if (jobs.length === 0) return;
+    await inWordsOfTheQueue(async () => {
+      const names = [...new Set(jobs.map(({ name }) => name))];
+      await this.#counts.know(names);
+      await this.#counts.reserve(jobs);
+      for (const name of names) await this.#addAlike(jobs.filter((job) => job.name === name));
+    });
+  }
+
+  process(
+    name: string,
+    handler: (job: Job) => Promise<void>,
+    { concurrency }: { concurrency: number },
+  ): void {
+    if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
+    this.#workerConnection ??= this.#connections.another({ maxRetriesPerRequest: null });
+    const { retryDelayMs, lockMs, onTrouble } = this.#options;
+    const consumer = new BullmqConsumer(name, handler, {
+      connection: this.#workerConnection,
+      concurrency,
+      dead: this.#dead,
+      counts: this.#counts,
+      retryDelayMs,
+      lockMs,
+      onTrouble,
+    });
+    this.#consumers.set(name, consumer);
+  }
+
+  async pending(): Promise<number> {
+    return (await inWordsOfTheQueue(() => this.#counts.read())).pending;
+  }
+
+  async delayed(): Promise<number> {
+    return (await inWordsOfTheQueue(() => this.#counts.read())).delayed;
+  }
+
+  deadJobs(limit: number): Promise<DeadJob[]> {
+    return inWordsOfTheQueue(() => this.#dead.newest(limit));
+  }
+
+  redrive(ids?: readonly string[]): Promise<number> {
+    return inWordsOfTheQueue(async () => {
+      let redriven = 0;
+      for (const id of ids ?? (await this.#dead.ids())) {
+        const found = await this.#dead.get(id);
+        if (found === null || (await this.#isLive(found.dead.job))) continue;
+        await this.#addAlike([found.dead.job]);
+        await this.#dead.remove(id, found.burial);
+        redriven++;
+      }
+      return redriven;
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await Promise.all([...this.#consumers.values()].map((consumer) => consumer.close(graceMs)));
+    this.#workerConnection?.disconnect();
+    for (const queue of this.#queues.values()) await queue.close().catch(() => {});
+  }
+
+  /** Adds jobs of one name. One that waits or runs is left as it is. */
+  async #addAlike(jobs: readonly Job[]): Promise<void> {
+    const now = Date.now();
+    const inOrder = jobs.toSorted((a, b) => (a.runAt ?? now) - (b.runAt ?? now));
+    const bulk = inOrder.map(({ name, id, payload, runAt = now }) => ({
+      name,
+      data: { payload: payload ?? null, failures: 0 },
+      opts: {
+        jobId: bullmqId(id),
+        timestamp: now,
+        ...(runAt > now && { delay: runAt - now }),
+      },
+    }));
+    const queue = this.#queue(jobs[0].name);
+    const [{ name, data, opts }] = bulk;
+    if (bulk.length === 1) await queue.add(name, data, opts);
+    else await queue.addBulk(bulk);
+  }
+
+  async #isLive({ name, id }: Job): Promise<boolean> {
+    return (await this.#commands.exists(jobKey(name, id))) === 1;
+  }
+
+  #queue(name: string): Queue<JobData> {
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    const queue = new Queue<JobData>(name, {
+      connection: this.#commands,
+      prefix: JOBS_PREFIX,
+      // Otherwise `add` waits for as long as Redis is away.
+      skipWaitingForReady: true,
+      skipVersionCheck: true,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+      defaultJobOptions: { ...ALWAYS_AGAIN, removeOnComplete: true, stackTraceLimit: 1 },
+    });
+    queue.on('error', () => {}); // whoever called hears of it
+    this.#queues.set(name, queue);
+    return queue;
+  }
+}
+
+async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof QueueUnavailableError) throw error;
+    throw new QueueUnavailableError(`The job queue in Redis cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
