@@ -30,7 +30,7 @@ export function inclusionPropensities(
   const n = score.length;
   const propensity = new Float64Array(n).fill(1);
   if (n <= k) return propensity;
-  const order = Int32Array.from({ length: n }, (_, i) => i).sort((i, j) => score[j] - score[i] || i - j);
+  const order = Int32Array.from(score.keys()).sort((i, j) => score[j] - score[i] || i - j);
   const kth = score[order[k - 1]];
   // Logarithms of the rates, relative to the K-th.
   const logRate = (place: number) => (score[order[place]] - kth) / temperature;

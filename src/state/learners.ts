@@ -40,6 +40,11 @@ export class Learners {
     this.#context = context;
   }
 
+  /** What all of them compute with. */
+  get kernels(): Kernels {
+    return this.#context.kernels;
+  }
+
   get active(): LearnerVersion {
     const active = this.#versions.get(this.#active);
     if (active === undefined) throw new Error('a catalog without an active policy was asked to rank');
