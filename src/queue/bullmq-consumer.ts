@@ -49,7 +49,6 @@ export class BullmqConsumer {
       // A job that kills its workers is buried here, where it can be seen.
       maxStalledCount: 2 ** 31 - 1,
       runRetryDelay: TRY_AGAIN_MS,
-      skipVersionCheck: true,
     });
     this.#worker.on('error', (error) => parts.onTrouble(`the worker for ${name} jobs failed`, error));
   }
