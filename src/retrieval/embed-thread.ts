@@ -82,9 +82,9 @@ export class EmbedThread {
     return new Promise((resolve, reject) => {
       this.#waiting[priority].push({ text, resolve, reject });
       if (this.#pumping) return;
-      // Texts that come in the same turn of the event loop travel together.
+      // Texts that come in the same turn of the event loop travel together: under load that is a good many.
       this.#pumping = true;
-      queueMicrotask(() => {
+      setImmediate(() => {
         this.#pumping = false;
         this.#pump();
       });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { UnusableModelError } from './embedder.ts';
+import { TokenIds } from './token-ids.ts';
 
 const OUTPUT = 'sentence_embedding';
 const INPUTS = ['input_ids', 'attention_mask', 'token_type_ids'];
@@ -20,12 +21,12 @@ export class SentenceModel {
   readonly dimensions: number;
   readonly fingerprint: string;
   readonly #session: InferenceSession;
-  readonly #tokenizer: Tokenizer;
+  readonly #tokenIds: TokenIds;
   readonly #maxTokens: number;
 
   private constructor(loaded: LoadedModel, dimensions: number, fingerprint: string) {
     this.#session = loaded.session;
-    this.#tokenizer = loaded.tokenizer;
+    this.#tokenIds = loaded.tokenIds;
     this.#maxTokens = loaded.maxTokens;
     this.dimensions = dimensions;
     this.fingerprint = fingerprint;
@@ -36,7 +37,7 @@ export class SentenceModel {
     const files = await readModelFolder(folder);
     const loaded: LoadedModel = {
       session: await createSession(folder, files.model),
-      tokenizer: createTokenizer(folder, files),
+      tokenIds: createTokenizer(folder, files),
       maxTokens: files.config.model_type === STATIC_MODEL_TYPE ? MAX_TOKENS.static : MAX_TOKENS.transformer,
     };
     const trial = await run(loaded, 'Read the file and send it by mail.').catch((error: unknown) => {
@@ -52,7 +53,7 @@ export class SentenceModel {
    */
   async embed(texts: readonly string[]): Promise<Float32Array<ArrayBuffer>> {
     const vectors = new Float32Array(texts.length * this.dimensions);
-    const loaded = { session: this.#session, tokenizer: this.#tokenizer, maxTokens: this.#maxTokens };
+    const loaded = { session: this.#session, tokenIds: this.#tokenIds, maxTokens: this.#maxTokens };
     for (const [at, text] of texts.entries()) vectors.set(await run(loaded, text), at * this.dimensions);
     return vectors;
   }
@@ -60,12 +61,12 @@ export class SentenceModel {
 
 interface LoadedModel {
   readonly session: InferenceSession;
-  readonly tokenizer: Tokenizer;
+  readonly tokenIds: TokenIds;
   readonly maxTokens: number;
 }
 
-async function run({ session, tokenizer, maxTokens }: LoadedModel, text: string): Promise<Float32Array> {
-  const ids = truncated(tokenizer.encode(text).ids, maxTokens);
+async function run({ session, tokenIds, maxTokens }: LoadedModel, text: string): Promise<Float32Array> {
+  const ids = truncated(tokenIds.of(text), maxTokens);
   const shape = [1, ids.length];
   const feeds: Record<string, Tensor> = {
     input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
@@ -151,12 +152,12 @@ async function createSession(folder: string, model: Buffer): Promise<InferenceSe
   return session;
 }
 
-function createTokenizer(folder: string, files: ModelFiles): Tokenizer {
+function createTokenizer(folder: string, files: ModelFiles): TokenIds {
   const file = join(folder, 'tokenizer.json');
   const definition = parseJson(file, files.tokenizer);
   const config = parseJson(join(folder, 'tokenizer_config.json'), files.tokenizerConfig);
   try {
-    return new Tokenizer(definition, config);
+    return new TokenIds(new Tokenizer(definition, config), definition);
   } catch (error) {
     throw new UnusableModelError(`${file} is no tokenizer that can be used (${messageOf(error)}).`);
   }
