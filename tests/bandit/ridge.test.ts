@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { inverse, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
+import { randomFor } from '../../bandit/random.ts';
 import { Ridge } from '../../bandit/ridge.ts';
 import { BOTH, numbers, sequence, wasmKernels } from './kernels/both-kernels.ts';
 
@@ -150,6 +152,27 @@ describe.each(BOTH)('a ridge on %s kernels', (_name, create) => {
 });
 
 describe('the canonical bits', () => {
+  it.each(BOTH)('are those of the golden trace, on %s kernels', (_name, create) => {
+    const golden = JSON.parse(readFileSync(new URL('../golden/ridge.json', import.meta.url), 'utf8'));
+    const random = randomFor(golden.key);
+    let counter = 0;
+    const ridge = new Ridge({ kernels: create(), ...golden });
+    for (let step = 0; step < golden.steps; step++) {
+      const x = Float64Array.from({ length: golden.size }, () =>
+        Math.fround(2 * random.uniform(counter++) - 1),
+      );
+      const reward = random.uniform(counter++);
+      const weight = 0.5 + random.uniform(counter++);
+      ridge.learn(x, reward, weight);
+      if (step % 5 === 4) ridge.correct(x, weight * (0.25 - reward));
+    }
+    const { matrix, target } = ridge.save();
+    expect([...matrix]).toEqual(golden.matrix);
+    expect([...target]).toEqual(golden.target);
+    for (const [i, weight] of ridge.solution.theta().entries())
+      expect(weight).toBeCloseTo(golden.theta[i], 13);
+  });
+
   it('are the same on both kernels, with and without derived values, however reads come between', () => {
     fc.assert(
       fc.property(shapes, ({ seed, size, steps }) => {
