@@ -1,6 +1,8 @@
 import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
+import type { Experiments } from './experiments/experiments.ts';
+import type { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Readiness, Services } from './http/services.ts';
 import { forgetTool, forgetUnit } from './rewards/forget.ts';
 import { rewardHealth } from './rewards/reward-health.ts';
@@ -15,6 +17,8 @@ export interface ServiceParts {
   readonly catalogs: Catalogs;
   readonly routing: Routing;
   readonly intake: RewardIntake;
+  readonly experiments: Experiments;
+  readonly versions: PolicyVersions;
   readonly stores: Stores;
   readonly metrics: Metrics;
   readonly traffic: Traffic;
@@ -23,7 +27,7 @@ export interface ServiceParts {
 
 /** What the outside may ask of a running service, wired to the nouns that answer. */
 export function servicesOf(parts: ServiceParts): Services {
-  const { catalogs, routing, intake, stores, metrics, traffic } = parts;
+  const { catalogs, routing, intake, experiments, versions, stores, metrics, traffic } = parts;
   return {
     routing: {
       route: async (request, options) => {
@@ -67,6 +71,23 @@ export function servicesOf(parts: ServiceParts): Services {
       },
       forget: async (catalog, name) => forgetTool(catalogs.get(catalog), name),
       stats: async (catalog, name) => toolStatistics(catalogs.get(catalog), name),
+    },
+    experiments: {
+      list: async (catalog) => experiments.list(catalog),
+      get: async (catalog, name) => experiments.get(catalog, name),
+      create: (catalog, draft, actor) => experiments.create(catalog, draft, actor),
+      change: (catalog, name, change, actor) => experiments.change(catalog, name, change, actor),
+      changeShares: async (catalog, name, shares, actor) =>
+        experiments.changeShares(catalog, name, shares, actor),
+      report: (catalog, name) => experiments.report(catalog, name),
+    },
+    versions: {
+      list: async (catalog) => versions.list(catalog),
+      get: async (catalog, version) => versions.get(catalog, version),
+      differences: async (catalog, from, to) => versions.differences(catalog, from, to),
+      activate: (catalog, version, actor) => versions.activate(catalog, version, actor),
+      snapshots: (catalog) => versions.snapshots(catalog),
+      restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
     },
     ready: () => readiness(parts),
     metrics: async () => {

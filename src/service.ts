@@ -12,12 +12,16 @@ import { openCatalog } from './catalog/open-catalog.ts';
 import { chatSettings } from './chat-settings.ts';
 import { openEmbeddedStores } from './embedded-stores.ts';
 import { openEmbedder } from './embedding-model.ts';
+import { Experiments } from './experiments/experiments.ts';
+import { ExposureRecorder } from './experiments/exposure-recorder.ts';
+import { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
 import { createSplitters } from './queries/splitters.ts';
 import { EmbeddingCache } from './retrieval/embedding-cache.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
 import { Routing } from './routing/routing.ts';
+import { ShadowRanking } from './routing/shadow-ranking.ts';
 import { servicesOf } from './service-surface.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Traffic } from './telemetry/traffic.ts';
@@ -104,15 +108,22 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       steadyNow: () => performance.now(),
       onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
     });
+    const exposures = new ExposureRecorder(trouble);
+    closers.push(() => exposures.close());
+    const shadows = new ShadowRanking(exposures);
+    closers.push(async () => shadows.close());
+    const { decisionLogs } = stores;
     const routing = new Routing(
       catalogs,
-      { embedder, splitters, decisionLogs: stores.decisionLogs, now },
+      { embedder, splitters, decisionLogs, exposures, shadows, now },
       stores.queue,
     );
+    const experiments = new Experiments(catalogs, exposures);
+    const versions = new PolicyVersions(catalogs, stores.snapshots);
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
     startRewardWorker(stores.queue, catalogs, stores.decisionLogs);
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
-    const parts = { catalogs, routing, intake, stores, metrics, traffic };
+    const parts = { catalogs, routing, intake, experiments, versions, stores, metrics, traffic };
     return { ...servicesOf({ ...parts, embedderAvailable: () => embedderAvailable }), close };
   } catch (error) {
     await close();

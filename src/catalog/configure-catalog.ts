@@ -23,7 +23,8 @@ export function applySettings(settings: CatalogSettings, patch: CatalogSettingsP
   };
 }
 
-function completePolicy(given: NonNullable<CatalogSettingsPatch['policy']>): PolicySettings {
+/** @throws PolicySettingsError */
+export function completePolicy(given: NonNullable<CatalogSettingsPatch['policy']>): PolicySettings {
   const kind = policyKind(given.name);
   const parameters = given.parameters ?? {};
   policyParameters(given.name, parameters);

@@ -3,24 +3,39 @@ import { type Admission, admitRequests } from './admission.ts';
 import { mountDocumentation } from './documentation-pages.ts';
 import type { Endpoint } from './endpoint-definition.ts';
 import { activateDecision } from './endpoints/activate-decision.ts';
+import { activatePolicy } from './endpoints/activate-policy.ts';
+import { changeShares } from './endpoints/change-shares.ts';
+import { comparePolicies } from './endpoints/compare-policies.ts';
 import { configureCatalog } from './endpoints/configure-catalog.ts';
+import { createExperiment } from './endpoints/create-experiment.ts';
+import { experimentReport } from './endpoints/experiment-report.ts';
 import { explainDecision } from './endpoints/explain-decision.ts';
 import { forgetTool } from './endpoints/forget-tool.ts';
 import { forgetUnit } from './endpoints/forget-unit.ts';
 import { getCatalog } from './endpoints/get-catalog.ts';
+import { getExperiment } from './endpoints/get-experiment.ts';
+import { getPolicy } from './endpoints/get-policy.ts';
 import { getTool } from './endpoints/get-tool.ts';
+import { killExperiment } from './endpoints/kill-experiment.ts';
 import { listCatalogs } from './endpoints/list-catalogs.ts';
+import { listExperiments } from './endpoints/list-experiments.ts';
+import { listPolicies } from './endpoints/list-policies.ts';
+import { listSnapshots } from './endpoints/list-snapshots.ts';
 import { listTools } from './endpoints/list-tools.ts';
 import { livez } from './endpoints/livez.ts';
 import { patchTools } from './endpoints/patch-tools.ts';
+import { promoteExperiment } from './endpoints/promote-experiment.ts';
 import { readyz } from './endpoints/readyz.ts';
 import { removeCatalog } from './endpoints/remove-catalog.ts';
 import { removeTool } from './endpoints/remove-tool.ts';
 import { reportOutcome } from './endpoints/report-outcome.ts';
 import { reportRewards } from './endpoints/report-rewards.ts';
+import { restoreSnapshot } from './endpoints/restore-snapshot.ts';
 import { rewardHealth } from './endpoints/reward-health.ts';
 import { rewardStatus } from './endpoints/reward-status.ts';
 import { route } from './endpoints/route.ts';
+import { startExperiment } from './endpoints/start-experiment.ts';
+import { stopExperiment } from './endpoints/stop-experiment.ts';
 import { syncTools } from './endpoints/sync-tools.ts';
 import { toolStats } from './endpoints/tool-stats.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
@@ -29,7 +44,7 @@ import type { Services } from './services.ts';
 
 /** The table of contents of the API. */
 export function apiEndpoints(services: Services): Endpoint[] {
-  const { routing, rewards, catalogs, tools } = services;
+  const { routing, rewards, catalogs, tools, experiments, versions } = services;
   return [
     route(routing),
     explainDecision(routing),
@@ -53,6 +68,23 @@ export function apiEndpoints(services: Services): Endpoint[] {
     removeTool(tools),
     toolStats(tools),
     forgetTool(tools),
+
+    listExperiments(experiments),
+    createExperiment(experiments),
+    getExperiment(experiments),
+    experimentReport(experiments),
+    startExperiment(experiments),
+    stopExperiment(experiments),
+    promoteExperiment(experiments),
+    killExperiment(experiments),
+    changeShares(experiments),
+
+    listPolicies(versions),
+    comparePolicies(versions),
+    getPolicy(versions),
+    activatePolicy(versions),
+    listSnapshots(versions),
+    restoreSnapshot(versions),
 
     livez(),
     readyz(services),

@@ -9,10 +9,20 @@ export interface EndpointDefinition<Parts extends RequestParts> {
   readonly path: string;
   /** Name of the operation in generated clients. */
   readonly name: string;
-  readonly tag: 'Routing' | 'Rewards' | 'Catalogs' | 'Tools' | 'Health';
+  readonly tag:
+    | 'Routing'
+    | 'Rewards'
+    | 'Catalogs'
+    | 'Tools'
+    | 'Experiments'
+    | 'Policies'
+    | 'Evaluations'
+    | 'Health';
   readonly summary: string;
   readonly description?: string;
   readonly request: Parts;
+  /** An empty body stands for `{}`. */
+  readonly bodyOptional?: boolean;
   /** Bytes; 1 MB unless said. */
   readonly bodyLimit?: number;
   /** Throws for bodies that are not worth the schema's time, before it looks at them. */

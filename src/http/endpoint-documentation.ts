@@ -21,7 +21,10 @@ export function documentationOf<Parts extends RequestParts>(
       ...(request.query && { query: request.query }),
       ...(request.headers && { headers: request.headers }),
       ...(request.body && {
-        body: { required: true, content: { 'application/json': { schema: request.body } } },
+        body: {
+          required: definition.bodyOptional !== true,
+          content: { 'application/json': { schema: request.body } },
+        },
       }),
     },
     responses: { ...problems(problemCodes(definition)), ...answers(definition.answers) },

@@ -40,7 +40,9 @@ async function readInput<Parts extends RequestParts>(
 }
 
 async function readBody<Parts extends RequestParts>(definition: EndpointDefinition<Parts>, context: Context) {
-  const body = await readJsonBody(context.req, definition.bodyLimit ?? DEFAULT_BODY_LIMIT);
+  const body = await readJsonBody(context.req, definition.bodyLimit ?? DEFAULT_BODY_LIMIT, {
+    optional: definition.bodyOptional === true,
+  });
   definition.refuse?.(body);
   return body;
 }

@@ -11,9 +11,18 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * The body of a request as JSON that is safe to hand on.
  * @throws Problem unsupported-media-type, body-too-large, malformed-request or validation-failed.
  */
-export async function readJsonBody(request: HonoRequest, limit: number): Promise<unknown> {
+export async function readJsonBody(
+  request: HonoRequest,
+  limit: number,
+  { optional = false } = {},
+): Promise<unknown> {
+  if (optional && request.header('content-type') === undefined) {
+    if ((await readBytes(request, limit)).length === 0) return {};
+  }
   requireJson(request);
-  const value = parse(await readBytes(request, limit));
+  const bytes = await readBytes(request, limit);
+  if (optional && bytes.length === 0) return {};
+  const value = parse(bytes);
   const violations = guardJson(value);
   if (violations.length > 0) throw invalid(violations);
   return value;

@@ -2,6 +2,12 @@ import type { CatalogView } from '../catalog/catalogs.ts';
 import type { ChangeOptions, ToolChanges } from '../catalog/change-tools.ts';
 import type { CatalogSettingsPatch } from '../catalog/configure-catalog.ts';
 import type { ToolPage } from '../catalog/read-tools.ts';
+import type { ExperimentDraft } from '../experiments/experiment-draft.ts';
+import type { ExperimentReportView } from '../experiments/experiment-report.ts';
+import type { ExperimentView } from '../experiments/experiment-view.ts';
+import type { MovedExperiment } from '../experiments/experiments.ts';
+import type { SnapshotView, VersionDifferences, VersionView } from '../experiments/policy-versions.ts';
+import type { ExperimentChange } from '../ledger/experiment-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Forgotten } from '../rewards/forget.ts';
 import type { RewardHealth } from '../rewards/health-report.ts';
@@ -21,6 +27,8 @@ export interface Services {
   readonly rewards: RewardsService;
   readonly catalogs: CatalogsService;
   readonly tools: ToolsService;
+  readonly experiments: ExperimentsService;
+  readonly versions: VersionsService;
   ready(): Promise<Readiness>;
   /** Prometheus text. */
   metrics(): Promise<string>;
@@ -61,6 +69,31 @@ export interface ToolsService {
   stats(catalog: string, name: string): Promise<ToolStatistics>;
   /** Erases what was learned about a tool. */
   forget(catalog: string, name: string): Promise<Forgotten>;
+}
+
+export interface ExperimentsService {
+  list(catalog: string): Promise<readonly ExperimentView[]>;
+  get(catalog: string, name: string): Promise<ExperimentView>;
+  create(catalog: string, draft: ExperimentDraft, actor?: string): Promise<ExperimentView>;
+  change(catalog: string, name: string, change: ExperimentChange, actor?: string): Promise<MovedExperiment>;
+  changeShares(
+    catalog: string,
+    name: string,
+    shares: Readonly<Record<string, number>>,
+    actor?: string,
+  ): Promise<MovedExperiment>;
+  report(catalog: string, name: string): Promise<ExperimentReportView>;
+}
+
+export interface VersionsService {
+  list(catalog: string): Promise<readonly VersionView[]>;
+  get(catalog: string, version: string): Promise<VersionView>;
+  differences(catalog: string, from: string, to: string): Promise<VersionDifferences>;
+  /** Rolls forward or back; nothing that was learned meanwhile is lost. */
+  activate(catalog: string, version: string, actor?: string): Promise<VersionView>;
+  snapshots(catalog: string): Promise<readonly SnapshotView[]>;
+  /** Back to the policy of a snapshot, with everything that was observed since. */
+  restore(catalog: string, position: number, actor?: string): Promise<VersionView>;
 }
 
 export interface Readiness {

@@ -164,6 +164,8 @@ export interface ExposuresEntry extends EntryBase {
   readonly kind: 'exposures';
   readonly exposures: readonly Exposure[];
   readonly shadows: readonly ShadowComparison[];
+  /** Decisions that were made, by variant; those that are shown at once are among the exposures as well. */
+  readonly decided: readonly (readonly [experiment: string, variant: string, count: number])[];
   /** Requests, by experiment, that named no unit and were therefore left out of it. */
   readonly withoutUnit: Readonly<Record<string, number>>;
 }

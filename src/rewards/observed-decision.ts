@@ -35,6 +35,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     features: Object.fromEntries(features),
     unit: unitHash(decision.userId ?? decision.unitId ?? decision.sessionId),
     learn: decision.learn,
+    ...(decision.assignments !== undefined && { assignments: decision.assignments }),
   };
 }
 

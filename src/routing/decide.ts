@@ -1,10 +1,12 @@
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { type AssignedVariant, assign } from '../experiments/assign.ts';
+import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import type { Decision } from './decision.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';
-import { selectSlate } from './select-slate.ts';
+import { type DrawSettings, selectSlate } from './select-slate.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
 export interface Question {
@@ -20,11 +22,17 @@ export interface Question {
 /**
  * From an understood query to a decision: recall → candidates → rank → draw → record. Runs in one turn of the
  * event loop, on one state, and changes nothing. The simulator decides through the same function.
+ *
+ * @param assigned the variant of an experiment that decides; null: the active policy does.
  */
-export function decide(question: Question, catalog: Pick<Catalog, 'name' | 'state' | 'index'>): Decision {
+export function decide(
+  question: Question,
+  catalog: Pick<Catalog, 'name' | 'state' | 'index'>,
+  assigned: AssignedVariant | null = assign(question.request, question.id, catalog.state).assigned,
+): Decision {
   const { id, request, query } = question;
   const { state } = catalog;
-  const learner = state.learners.active;
+  const learner = assigned?.learner ?? state.learners.active;
   const recall = learner.policy.recall(query.features);
   const found = findCandidates(request, query, recall, catalog);
   const ranking = learner.policy.rank({
@@ -33,6 +41,13 @@ export function decide(question: Question, catalog: Pick<Catalog, 'name' | 'stat
     recall,
     random: randomFor(`${id}/rank`),
   });
-  const slate = selectSlate(request, found, ranking, state.settings, randomFor(`${id}/draw`));
-  return recordDecision({ ...question, learner, found, ranking, slate, catalog });
+  const settings = assigned === null ? state.settings : settingsOf(assigned, state.settings);
+  const random = randomFor(`${id}/draw`);
+  const slate = selectSlate(request, found, ranking, settings, random, state.learners.kernels);
+  return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
+}
+
+function settingsOf({ variant, serves }: AssignedVariant, settings: CatalogSettings): DrawSettings {
+  const killSwitch = settings.killSwitch || serves === 'killed';
+  return { policy: variant.policy, killSwitch, retrievalOrder: serves === 'retrieval' };
 }

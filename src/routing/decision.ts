@@ -1,5 +1,5 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
-import type { Position } from '../ledger/entry.ts';
+import type { Assignment, Position } from '../ledger/entry.ts';
 import type { SplitterName } from '../queries/splitter.ts';
 
 /** Everything about one decision that explaining, learning and off-policy evaluation need later. */
@@ -12,7 +12,7 @@ export interface Decision {
   readonly revision: string;
   /** Ledger position of the state that decided. */
   readonly position: Position;
-  readonly policy: { readonly name: string; readonly version: string };
+  readonly policy: DecisionPolicy;
   readonly fingerprint: string | null;
   readonly query: QueryFeatures;
   /** The query's text, only if the catalog keeps texts. */
@@ -47,6 +47,17 @@ export interface Decision {
   readonly features: Readonly<Record<string, Float32Array>>;
   /** When the slate was shown, as far as is known; null: `activate` has not been called yet. */
   readonly activatedAt: number | null;
+  /** Experiments it took part in; absent for none. */
+  readonly assignments?: readonly Assignment[];
+}
+
+/** Who decided. */
+export interface DecisionPolicy {
+  readonly name: string;
+  readonly version: string;
+  /** Both or neither. */
+  readonly experiment?: string;
+  readonly variant?: string;
 }
 
 export interface DecisionSplit {

@@ -1,5 +1,6 @@
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { AssignedVariant } from '../experiments/assign.ts';
 import type { LearnerVersion } from '../state/learners.ts';
 import type { Decision, SlateReason } from './decision.ts';
 import type { Found } from './find-candidates.ts';
@@ -14,6 +15,7 @@ interface DecisionParts {
   readonly text: string;
   readonly query: UnderstoodQuery;
   readonly learner: LearnerVersion;
+  readonly assigned: AssignedVariant | null;
   readonly found: Found;
   readonly ranking: Ranking;
   readonly slate: Slate;
@@ -22,7 +24,7 @@ interface DecisionParts {
 
 /** The record of a decision: all that explaining, learning and evaluating it will ever need. */
 export function recordDecision(parts: DecisionParts): Decision {
-  const { id, at, request, text, query, learner, found, ranking, slate, catalog } = parts;
+  const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
   const { state } = catalog;
   const { candidates } = found;
   const records = Array.from(candidates.slots, (slot) => state.tools.atSlot(slot)!);
@@ -34,7 +36,11 @@ export function recordDecision(parts: DecisionParts): Decision {
     deadline: at + state.settings.rewards.windowSeconds * 1000,
     revision: state.revision,
     position: state.position,
-    policy: { name: learner.settings.name, version: learner.version },
+    policy: {
+      name: learner.settings.name,
+      version: learner.version,
+      ...(assigned !== null && variantOf(assigned)),
+    },
     fingerprint: state.fingerprint,
     query: query.features,
     ...(state.settings.retainText ? { text } : {}),
@@ -71,7 +77,12 @@ export function recordDecision(parts: DecisionParts): Decision {
     },
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
+    ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
+}
+
+function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {
+  return { experiment, variant };
 }
 
 /** A split that found nothing to split, by the splitter that it was meant for, is not worth a word. */

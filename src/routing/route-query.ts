@@ -1,8 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { assign } from '../experiments/assign.ts';
 import { answerOf } from './answer.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
 import { decisionIdFor } from './decision-id.ts';
+import { expose } from './expose.ts';
 import { readQuery } from './read-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';
 import type { RoutingParts } from './routing-parts.ts';
@@ -29,7 +31,13 @@ export async function routeQuery(
   const asked = readQuery(request);
   const query = await understandQuery(asked, catalog, parts);
 
-  const decision = decide({ id, at: parts.now(), request, text: asked.text, query }, catalog);
+  const question = { id, at: parts.now(), request, text: asked.text, query };
+  const { assigned, withoutUnit } = assign(request, id, catalog.state);
+  const decision = decide(question, catalog, assigned);
+  if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
   await log.append(decision);
+  if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
+  if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
+  parts.shadows.rank(question, decision, catalog);
   return { decision, answer: answerOf(decision, catalog.state, request.format) };
 }

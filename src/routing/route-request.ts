@@ -1,4 +1,5 @@
-import type { Fallback, SlateReason } from './decision.ts';
+import type { ContextValue } from '../ledger/experiment-definition.ts';
+import type { DecisionPolicy, Fallback, SlateReason } from './decision.ts';
 
 /** What an agent asks. Defaults are filled in by whoever receives the request. */
 export interface RouteRequest {
@@ -9,6 +10,8 @@ export interface RouteRequest {
   readonly sessionId?: string;
   readonly unitId?: string;
   readonly userId?: string;
+  /** What is known about the request; experiments can be limited to some values. */
+  readonly context?: Readonly<Record<string, ContextValue>>;
   /** 1…50. */
   readonly k: number;
   /** Tools that must be in the slate. */
@@ -46,7 +49,7 @@ export interface RouteAnswer {
   readonly decisionId: string;
   readonly catalog: string;
   readonly revision: string;
-  readonly policy: { readonly name: string; readonly version: string };
+  readonly policy: DecisionPolicy;
   readonly tools: readonly RoutedTool[];
   readonly fallback: Fallback | null;
   /** ISO time until which rewards are learned. */

@@ -1,6 +1,8 @@
+import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import type { Splitters } from '../queries/splitters.ts';
 import type { Embedder } from '../retrieval/embedder.ts';
 import type { DecisionLogs } from './decision-log.ts';
+import type { ShadowRanking } from './shadow-ranking.ts';
 
 /** What routing needs beside the catalog. */
 export interface RoutingParts {
@@ -8,6 +10,8 @@ export interface RoutingParts {
   readonly embedder: Embedder | null;
   readonly splitters: Splitters;
   readonly decisionLogs: DecisionLogs;
+  readonly exposures: ExposureRecorder;
+  readonly shadows: ShadowRanking;
   /** ms since the epoch. */
   now(): number;
 }

@@ -5,6 +5,7 @@ import type { Decision } from './decision.ts';
 import { catalogOf } from './decision-id.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { DecisionExplanation } from './explanation.ts';
+import { expose } from './expose.ts';
 import { rewardDeadline } from './reward-deadline.ts';
 import { routeQuery } from './route-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';
@@ -46,10 +47,11 @@ export class Routing {
 
   /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */
   async activate(decisionId: string): Promise<ActivatedDecision> {
-    const { catalog } = await this.find(decisionId);
+    const { catalog, activatedAt } = await this.find(decisionId);
     const log = await this.#parts.decisionLogs.open(catalog);
     await log.activate(decisionId, this.#parts.now());
     const decision = await this.find(decisionId);
+    if (activatedAt === null) expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
     await this.#settleIfDefault(decision);
     return {
       decisionId,

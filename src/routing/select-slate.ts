@@ -1,5 +1,6 @@
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities, slateLogProbability } from '../../bandit/exploration/propensities.ts';
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
@@ -18,13 +19,20 @@ export interface Slate {
   readonly fallback: Fallback | null;
 }
 
+/** How a slate is drawn: the catalog's settings, or those of a variant. */
+export interface DrawSettings extends Pick<CatalogSettings, 'policy' | 'killSwitch'> {
+  /** An apprentice ranks and learns, but retrieval order is served. */
+  readonly retrievalOrder?: boolean;
+}
+
 /** Which candidates are served: pins, then the top k, drawn with noise where the catalog explores. */
 export function selectSlate(
   request: RouteRequest,
   found: Found,
   ranking: Ranking,
-  settings: CatalogSettings,
+  settings: DrawSettings,
   random: Random,
+  kernels: Kernels,
 ): Slate {
   const { slots, base } = found.candidates;
   const indexOf = (slot: number): number => slots.indexOf(slot);
@@ -32,8 +40,13 @@ export function selectSlate(
 
   const pinned = found.pinned.map(indexOf).slice(0, request.k);
   const free = [...slots.keys()].filter((index) => !pinned.includes(index));
-  const { exploration, score, fallback } = settings.killSwitch
-    ? { exploration: 'greedy' as const, score: base, fallback: 'kill_switch' as const }
+  const inRetrievalOrder = settings.killSwitch || settings.retrievalOrder === true;
+  const { exploration, score, fallback } = inRetrievalOrder
+    ? {
+        exploration: 'greedy' as const,
+        score: base,
+        fallback: settings.killSwitch ? ('kill_switch' as const) : found.fallback,
+      }
     : { ...scoreOf(request, ranking, settings), fallback: found.fallback };
   const freeScore = Float64Array.from(free, (index) => score[index]);
   const { temperature } = settings.policy;
@@ -46,7 +59,7 @@ export function selectSlate(
   const propensities = new Float64Array(slots.length);
   for (const index of pinned) propensities[index] = 1;
   if (draws && exploration === 'plackett-luce') {
-    const inclusion = inclusionPropensities(freeScore, k, temperature);
+    const inclusion = inclusionPropensities(freeScore, k, temperature, kernels);
     for (const [at, index] of free.entries()) propensities[index] = inclusion[at];
   } else {
     for (const at of drawn) propensities[free[at]] = 1;
@@ -64,7 +77,7 @@ export function selectSlate(
 function scoreOf(
   request: RouteRequest,
   ranking: Ranking,
-  { policy }: CatalogSettings,
+  { policy }: DrawSettings,
 ): { exploration: Decision['exploration']; score: Float64Array } {
   if (!request.explore || policy.exploration === 'greedy')
     return { exploration: 'greedy', score: ranking.mean };

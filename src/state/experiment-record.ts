@@ -52,6 +52,7 @@ export interface ExperimentRecordState {
   readonly allocation: Allocation | null;
   readonly variants: readonly [string, VariantState][];
   readonly shadows: readonly [string, ShadowTotals][];
+  readonly decided: readonly [string, number][];
   readonly exposures: readonly [string, number][];
   readonly withoutUnit: number;
   readonly history: readonly ExperimentEvent[];
@@ -76,7 +77,8 @@ export class ExperimentRecord {
   allocation: Allocation | null = null;
   readonly variants: Map<string, VariantState>;
   readonly shadows: Map<string, ShadowTotals>;
-  /** Decisions that were shown, by variant. */
+  /** Decisions that were made, and those of them that were shown, by variant. */
+  readonly decided = new Map<string, number>();
   readonly exposures = new Map<string, number>();
   withoutUnit = 0;
   history: ExperimentEvent[] = [];
@@ -135,6 +137,7 @@ export class ExperimentRecord {
       shares: [...this.shares],
       variants: [...this.variants],
       shadows: [...this.shadows],
+      decided: [...this.decided],
       exposures: [...this.exposures],
       history: this.history,
       tally: this.tally?.save() ?? null,
@@ -154,6 +157,7 @@ export class ExperimentRecord {
     if (saved.allocation !== null) record.#allocate(saved.allocation);
     for (const [name, variant] of saved.variants) record.variants.set(name, { ...variant });
     for (const [name, totals] of saved.shadows) record.shadows.set(name, { ...totals });
+    for (const [name, count] of saved.decided) record.decided.set(name, count);
     for (const [name, count] of saved.exposures) record.exposures.set(name, count);
     record.withoutUnit = saved.withoutUnit;
     record.history = [...saved.history];

@@ -14,6 +14,10 @@ export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldO
   if (!state.experiments.takeBatch(entry.key)) return { kind: 'ignored' };
   for (const exposure of entry.exposures) countExposure(state, exposure, entry.at);
   for (const comparison of entry.shadows) countShadow(state, comparison);
+  for (const [experiment, variant, count] of entry.decided) {
+    const decided = state.experiments.get(experiment)?.decided;
+    decided?.set(variant, (decided.get(variant) ?? 0) + count);
+  }
   for (const [name, count] of Object.entries(entry.withoutUnit)) {
     const record = state.experiments.get(name);
     if (record !== undefined) record.withoutUnit += count;

@@ -83,6 +83,16 @@ export class Replica {
     return (await this.#ledger.head()) - this.state.position;
   }
 
+  /** Resolves when everything that is durable now has been folded here. @throws Error when it no longer follows. */
+  async caughtUp(): Promise<void> {
+    const head = await this.#ledger.head();
+    while (this.state.position < head) {
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#stop.signal.aborted) return;
+      await nextTurn();
+    }
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;

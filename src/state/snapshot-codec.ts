@@ -106,6 +106,15 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
   return state;
 }
 
+/** When a snapshot was made and which version of the policy was active, without building its state. */
+export function snapshotSummary(bytes: Uint8Array): { readonly clock: number; readonly active: string } {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  check(buffer);
+  const end = HEAD_BYTES + buffer.readUInt32LE(12);
+  const { clock, learners } = unpackDocument(DOCUMENT_TAG, buffer.subarray(HEAD_BYTES, end)).json as SavedState;
+  return { clock, active: learners.active };
+}
+
 type SavedState = Pick<
   CatalogState,
   'catalog' | 'position' | 'clock' | 'revision' | 'fingerprint' | 'settings'

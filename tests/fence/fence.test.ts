@@ -54,6 +54,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../retrieval/tokenise.ts', './splitter.ts'],
     forbidden: ['../retrieval/tool-index.ts', '../routing/decision.ts', '../problem.ts', 'zod'],
   },
+  'src/experiments': {
+    allowed: ['../catalog/catalog.ts', '../state/fold.ts', '../../bandit/policy.ts', 'node:crypto'],
+    forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
+  },
   'src/routing': {
     allowed: ['../queries/splitter.ts', '../catalog/catalog.ts', '../queue/job-queue.ts'],
     forbidden: ['../rewards/reward-job.ts', '../http/wire/names.ts', '../service.ts'],

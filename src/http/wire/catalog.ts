@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { callersId, catalogName } from './names.ts';
 
-const policySettings = z.strictObject({
+export const policySettings = z.strictObject({
   name: z.string().min(1).max(100).meta({ example: 'sc-linucb-memory' }),
   parameters: z.record(z.string().max(100), z.number()).optional(),
   exploration: z.enum(['plackett-luce', 'ucb', 'greedy']).optional(),

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { catalogName, decisionId, toolName } from './names.ts';
 import { rewardStatusSchema } from './reward.ts';
-import { baseSchema, fallbackSchema, gainSchema, reasonSchema } from './route.ts';
+import { baseSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
 
@@ -36,7 +36,7 @@ export const decisionExplanationSchema = z
     catalog: catalogName,
     at: z.iso.datetime(),
     revision: z.string(),
-    policy: z.object({ name: z.string(), version: z.string() }),
+    policy: policySchema,
     exploration: z.enum(['plackett-luce', 'ucb', 'greedy']),
     temperature: z.number(),
     k: z.int(),

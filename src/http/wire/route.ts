@@ -30,6 +30,11 @@ export const routeRequestSchema = z
     sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),
     unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
     userId: callersId.optional(),
+    context: z
+      .record(z.string().max(64), z.union([z.string().max(256), z.number(), z.boolean()]))
+      .refine((context) => Object.keys(context).length <= 50, 'must not have more than 50 members')
+      .optional()
+      .meta({ description: 'What experiments may be limited to.' }),
     k: z.int().min(1).max(50).default(5).meta({ description: 'How many tools.' }),
     pin: namedTools.optional().meta({ description: 'Tools that must be in the slate.' }),
     exclude: namedTools.optional().meta({ description: 'Tools that must not be in it.' }),
@@ -52,6 +57,13 @@ export const routeRequestSchema = z
     message: 'is needed, or `messages`: exactly one of the two',
   })
   .openapi('RouteRequest');
+
+export const policySchema = z.object({
+  name: z.string(),
+  version: z.string(),
+  experiment: z.string().optional().meta({ description: 'Experiment that this request takes part in.' }),
+  variant: z.string().optional(),
+});
 
 export const baseSchema = z
   .number()
@@ -84,7 +96,7 @@ export const routeAnswerSchema = z
     decisionId,
     catalog: catalogName,
     revision: z.string(),
-    policy: z.object({ name: z.string(), version: z.string() }),
+    policy: policySchema,
     tools: z.array(routedToolSchema),
     fallback: fallbackSchema,
     rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { Assignment } from '../ledger/entry.ts';
+import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/experiment-definition.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import type { ExperimentRecord } from '../state/experiment-record.ts';
+import type { LearnerVersion } from '../state/learners.ts';
+
+/** What a request says about whom it is for. */
+export interface AssignmentRequest {
+  readonly sessionId?: string;
+  readonly userId?: string;
+  readonly unitId?: string;
+  readonly context?: Readonly<Record<string, ContextValue>>;
+}
+
+/** The experiment a request takes part in, and how it is to be served. */
+export interface AssignedVariant {
+  readonly assignment: Assignment;
+  readonly variant: VariantDefinition;
+  readonly learner: LearnerVersion;
+  /** Retrieval order is served: the variant is an apprentice, or was killed. */
+  readonly serves: 'ranking' | 'retrieval' | 'killed';
+}
+
+export interface AssignmentResult {
+  readonly assigned: AssignedVariant | null;
+  /** Running experiments that the request fits, but whose kind of unit it does not name. */
+  readonly withoutUnit: readonly string[];
+}
+
+export const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [] };
+
+/**
+ * Which variant a request gets: the same one for the same unit for as long as the shares stand. At most one experiment
+ * has a request; those that could share one divide a layer.
+ */
+export function assign(
+  request: AssignmentRequest,
+  decisionId: string,
+  { experiments, settings, learners }: CatalogState,
+): AssignmentResult {
+  const { running } = experiments;
+  // Under the kill switch everybody gets the same, so nothing may be counted as a difference.
+  if (running.length === 0 || settings.killSwitch) return UNASSIGNED;
+  const withoutUnit: string[] = [];
+  for (const { division, experiments: records } of running) {
+    for (const record of records) {
+      const { name, unit: kind, target } = record.definition;
+      if (!fits(request.context, target)) continue;
+      const unit = unitOf(request, kind, decisionId);
+      if (unit === undefined) {
+        withoutUnit.push(name);
+        continue;
+      }
+      if (division !== null && division.experimentOf(unit) !== name) continue;
+      return { assigned: servedBy(record, record.assignment!.variantOf(unit), unit, learners), withoutUnit };
+    }
+  }
+  return { assigned: null, withoutUnit };
+}
+
+/** The shadow variants of every running experiment that this request fits, whoever serves it. */
+export function shadowsFor(
+  request: AssignmentRequest,
+  decisionId: string,
+  { experiments, learners }: CatalogState,
+): AssignedVariant[] {
+  const found: AssignedVariant[] = [];
+  for (const { experiments: records } of experiments.running) {
+    for (const record of records) {
+      if (record.shadows.size === 0 || !fits(request.context, record.definition.target)) continue;
+      for (const name of record.shadows.keys()) {
+        const shadow = servedBy(record, name, decisionId, learners);
+        if (shadow !== null && shadow.serves !== 'killed') found.push(shadow);
+      }
+    }
+  }
+  return found;
+}
+
+/** 64 bits that stand for a unit without naming it. */
+export function unitKey(unit: string): string {
+  return createHash('sha256').update(unit).digest('hex').slice(0, 16);
+}
+
+function servedBy(
+  record: ExperimentRecord,
+  name: string,
+  unit: string,
+  learners: CatalogState['learners'],
+): AssignedVariant | null {
+  const { definition, allocation } = record;
+  const { version, killed } = record.variants.get(name)!;
+  const learner = version === null ? undefined : learners.get(version);
+  if (learner === undefined) return null;
+  const variant = record.variant(name)!;
+  return {
+    assignment: {
+      experiment: definition.name,
+      variant: name,
+      allocation: allocation!.version,
+      unit: unitKey(unit),
+    },
+    variant,
+    learner,
+    serves: killed ? 'killed' : variant.mode === 'apprentice' ? 'retrieval' : 'ranking',
+  };
+}
+
+function unitOf(request: AssignmentRequest, kind: ExperimentUnit, decisionId: string): string | undefined {
+  return kind === 'decision' ? decisionId : request[kind];
+}
+
+function fits(
+  context: AssignmentRequest['context'] = {},
+  target: Readonly<Record<string, readonly ContextValue[]>>,
+): boolean {
+  for (const key in target) {
+    if (!Object.hasOwn(context, key) || !target[key].includes(context[key])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,143 @@
+import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
+import { policyParameters } from '../../bandit/policies/registry.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { type CatalogSettingsPatch, completePolicy } from '../catalog/configure-catalog.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import {
+  type AutomaticPromotion,
+  type ContextValue,
+  type ExperimentDefinition,
+  type ExperimentGuardrail,
+  isHarmful,
+  type Metric,
+  type VariantDefinition,
+} from '../ledger/experiment-definition.ts';
+import { Problem } from '../problem.ts';
+import { basisPoints } from './shares.ts';
+
+/** An experiment as a user asks for it; whatever is left out has a default. */
+export interface ExperimentDraft {
+  readonly name: string;
+  readonly unit: ExperimentDefinition['unit'];
+  readonly variants: readonly VariantDraft[];
+  readonly against?: string | undefined;
+  readonly salt?: string | undefined;
+  readonly layer?: string | undefined;
+  /** Percent of the layer, 0 < traffic ≤ 100. */
+  readonly traffic?: number | undefined;
+  readonly target?: Readonly<Record<string, ContextValue | readonly ContextValue[]>> | undefined;
+  readonly metric?: Metric | undefined;
+  readonly minimumLift?: number | undefined;
+  readonly alpha?: number | undefined;
+  readonly tightestAt?: number | undefined;
+  readonly guardrails?: readonly GuardrailDraft[] | undefined;
+  readonly automatic?: boolean | Partial<AutomaticPromotion> | undefined;
+}
+
+export interface VariantDraft {
+  readonly name: string;
+  /** Of all variants together 100, 1 or 10,000; 0 or nothing for shadows. */
+  readonly share?: number | undefined;
+  /** Settings, the name of a policy, or a version that is kept; nothing: the catalog's own. */
+  readonly policy?: string | NonNullable<CatalogSettingsPatch['policy']> | undefined;
+  readonly mode?: VariantDefinition['mode'] | undefined;
+  readonly learnsFrom?: VariantDefinition['learnsFrom'] | undefined;
+  readonly startsFrom?: VariantDefinition['startsFrom'] | undefined;
+}
+
+export type GuardrailDraft = Omit<ExperimentGuardrail, 'harm' | 'tolerance'> &
+  Partial<Pick<ExperimentGuardrail, 'harm' | 'tolerance'>>;
+
+const DEFAULT_AUTOMATIC: AutomaticPromotion = { minimumUnits: 500, minimumHours: 24 };
+
+/** Everything filled in. @throws Problem validation-failed or unknown-policy */
+export function completeDraft(draft: ExperimentDraft, catalog: Catalog): ExperimentDefinition {
+  const { name, metric = 'reward', guardrails = [], automatic = false } = draft;
+  const names = draft.variants.map((variant) => variant.name);
+  if (new Set(names).size < names.length) refuse('variants', 'Two variants have the same name.');
+  const serving = draft.variants.filter(({ mode }) => mode !== 'shadow');
+  if (serving.length === 0) refuse('variants', 'Every variant is a shadow: one at least has to serve.');
+  const ghost = draft.variants.findIndex(({ mode, share = 0 }) => mode === 'shadow' && share !== 0);
+  if (ghost >= 0) refuse(`variants[${ghost}].share`, 'A shadow serves nobody: its share is 0.');
+  const against = draft.against ?? serving[0].name;
+  if (!serving.some((variant) => variant.name === against)) {
+    refuse('against', `"${against}" is no variant that serves.`);
+  }
+  if (automatic && serving.length !== 2) {
+    refuse('automatic', 'Promotion by itself is for one challenger: two variants that serve.');
+  }
+  const shares = basisPoints(serving.map(({ name: variant, share = 0 }) => [variant, share]));
+  return {
+    name,
+    unit: draft.unit,
+    variants: draft.variants.map((variant, index) =>
+      completeVariant(variant, shares.get(variant.name) ?? 0, catalog, `variants[${index}].policy`),
+    ),
+    against,
+    salt: draft.salt ?? `${catalog.name}/${name}`,
+    layer: draft.layer ?? 'ranking',
+    traffic: Math.round((draft.traffic ?? 100) * 100),
+    target: Object.fromEntries(
+      Object.entries(draft.target ?? {}).map(([key, values]) => [
+        key,
+        Array.isArray(values) ? values : [values],
+      ]),
+    ),
+    metric,
+    minimumLift: draft.minimumLift ?? 0,
+    alpha: draft.alpha ?? 0.05,
+    tightestAt: draft.tightestAt ?? 10_000,
+    guardrails: guardrails.map((rail) => ({
+      metric: rail.metric,
+      harm: rail.harm ?? (isHarmful(rail.metric) ? 'rise' : 'fall'),
+      tolerance: rail.tolerance ?? 0,
+    })),
+    automatic:
+      automatic === false ? null : { ...DEFAULT_AUTOMATIC, ...(automatic === true ? {} : automatic) },
+  };
+}
+
+function completeVariant(
+  draft: VariantDraft,
+  share: number,
+  catalog: Catalog,
+  path: string,
+): VariantDefinition {
+  const mode = draft.mode ?? 'live';
+  const startsFrom = draft.startsFrom ?? 'kept';
+  return {
+    name: draft.name,
+    share,
+    policy: policyOf(draft.policy, catalog, path),
+    mode,
+    learnsFrom: draft.learnsFrom ?? 'all',
+    startsFrom,
+  };
+}
+
+/** @throws Problem unknown-policy */
+export function policyOf(policy: VariantDraft['policy'], catalog: Catalog, path: string): PolicySettings {
+  const { learners, settings } = catalog.state;
+  if (policy === undefined) return settings.policy;
+  const kept = typeof policy === 'string' ? learners.get(policy) : undefined;
+  if (kept !== undefined) return kept.settings;
+  const named = typeof policy === 'string' ? { name: policy } : policy;
+  try {
+    policyParameters(named.name, named.parameters ?? {});
+    return completePolicy(named);
+  } catch (error) {
+    if (!(error instanceof PolicySettingsError)) throw error;
+    throw new Problem(
+      'unknown-policy',
+      error.message,
+      `Use a policy and parameters that are listed, or a version of GET /v1/catalogs/${catalog.name}/policies.`,
+      { violations: [{ path, message: error.message }] },
+    );
+  }
+}
+
+function refuse(path: string, message: string): never {
+  throw new Problem('validation-failed', message, 'Mend what `violations` lists and send it again.', {
+    violations: [{ path, message }],
+  });
+}

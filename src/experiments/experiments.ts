@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { ExperimentChange } from '../ledger/experiment-definition.ts';
+import { Problem } from '../problem.ts';
+import type { ExperimentRecord } from '../state/experiment-record.ts';
+import { completeDraft, type ExperimentDraft } from './experiment-draft.ts';
+import { type ExperimentReportView, reportView } from './experiment-report.ts';
+import { type ExperimentView, viewOf } from './experiment-view.ts';
+import type { ExposureRecorder } from './exposure-recorder.ts';
+import { refusalProblem } from './refusal.ts';
+import { basisPoints } from './shares.ts';
+
+/** What a change answers: the experiment as it is now, and how much of its traffic has another variant. */
+export type MovedExperiment = ExperimentView & { readonly movedPercent: number };
+
+/** Experiments: created, moved, read. Every change is an entry, and the fold says whether it is allowed. */
+export class Experiments {
+  readonly #catalogs: Pick<Catalogs, 'get'>;
+  readonly #exposures: ExposureRecorder;
+
+  constructor(catalogs: Pick<Catalogs, 'get'>, exposures: ExposureRecorder) {
+    this.#catalogs = catalogs;
+    this.#exposures = exposures;
+  }
+
+  list(catalog: string): ExperimentView[] {
+    const { state } = this.#catalogs.get(catalog);
+    return state.experiments.all().map((record) => viewOf(record, catalog));
+  }
+
+  get(catalog: string, name: string): ExperimentView {
+    return viewOf(this.#find(this.#catalogs.get(catalog), name), catalog);
+  }
+
+  async create(catalog: string, draft: ExperimentDraft, actor?: string): Promise<ExperimentView> {
+    const definition = completeDraft(draft, this.#catalogs.get(catalog));
+    await this.change(catalog, draft.name, { action: 'create', definition }, actor);
+    return this.get(catalog, draft.name);
+  }
+
+  /** @throws Problem experiment-not-found, experiment-conflict and whatever else the fold refuses. */
+  async change(
+    catalog: string,
+    name: string,
+    change: ExperimentChange,
+    actor?: string,
+  ): Promise<MovedExperiment> {
+    const { replica, now } = this.#catalogs.get(catalog);
+    // What was shown until now belongs to the time before.
+    await this.#exposures.flush(this.#catalogs.get(catalog));
+    const outcome = await replica.submit({
+      kind: 'experiment',
+      key: `experiment/${randomUUID()}`,
+      at: now(),
+      name,
+      change,
+      ...(actor !== undefined && { actor }),
+    });
+    if (outcome.kind === 'experiment-refused') throw refusalProblem(outcome.reason, outcome.sentence);
+    const moved = outcome.kind === 'experiment' ? outcome.moved : 0;
+    return { ...this.get(catalog, name), movedPercent: moved / 100 };
+  }
+
+  changeShares(
+    catalog: string,
+    name: string,
+    shares: Readonly<Record<string, number>>,
+    actor?: string,
+  ): Promise<MovedExperiment> {
+    const whole = Object.fromEntries(basisPoints(Object.entries(shares)));
+    return this.change(catalog, name, { action: 'shares', shares: whole }, actor);
+  }
+
+  /** Everything that was shown until now is counted in it. */
+  async report(catalog: string, name: string): Promise<ExperimentReportView> {
+    const open = this.#catalogs.get(catalog);
+    const record = this.#find(open, name);
+    await this.#exposures.flush(open);
+    await open.replica.caughtUp();
+    return reportView(record, catalog);
+  }
+
+  #find({ state, name: catalog }: Catalog, name: string): ExperimentRecord {
+    const record = state.experiments.get(name);
+    if (record !== undefined) return record;
+    throw new Problem(
+      'experiment-not-found',
+      `Catalog "${catalog}" has no experiment "${name}".`,
+      `GET /v1/catalogs/${catalog}/experiments lists them.`,
+    );
+  }
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Assignment, Exposure, ExposuresEntry, ShadowComparison } from '../ledger/entry.ts';
+
+const MAX_BATCH = 500;
+const MAX_WAIT_MS = 1000;
+/** While the ledger is away, no more than this is kept for each catalog. */
+const MAX_KEPT = 20_000;
+
+interface Batch {
+  exposures: Exposure[];
+  shadows: ShadowComparison[];
+  /** By experiment, then variant. */
+  decided: Map<string, Map<string, number>>;
+  withoutUnit: Record<string, number>;
+}
+
+interface Desk {
+  batch: Batch;
+  timer: NodeJS.Timeout | null;
+  writing: Promise<void>;
+}
+
+/**
+ * Counts who was shown what, in batches of at most a second or 500 decisions: an entry for every decision would double
+ * the ledger. A crash loses that second, for all variants alike.
+ */
+export class ExposureRecorder {
+  readonly #desks = new Map<Catalog, Desk>();
+  readonly #trouble: (message: string, error: unknown) => void;
+
+  constructor(trouble: (message: string, error: unknown) => void) {
+    this.#trouble = trouble;
+  }
+
+  /** A variant has decided; whether that is shown remains to be seen. */
+  decide(catalog: Catalog, { experiment, variant }: Assignment): void {
+    const desk = this.#desk(catalog);
+    const { decided } = desk.batch;
+    const counts = decided.get(experiment) ?? new Map<string, number>();
+    counts.set(variant, (counts.get(variant) ?? 0) + 1);
+    decided.set(experiment, counts);
+    this.#schedule(catalog, desk);
+  }
+
+  expose(catalog: Catalog, exposure: Exposure): void {
+    const desk = this.#desk(catalog);
+    if (desk.batch.exposures.length < MAX_KEPT) desk.batch.exposures.push(exposure);
+    this.#schedule(catalog, desk);
+  }
+
+  compare(catalog: Catalog, shadow: ShadowComparison): void {
+    const desk = this.#desk(catalog);
+    if (desk.batch.shadows.length < MAX_KEPT) desk.batch.shadows.push(shadow);
+    this.#schedule(catalog, desk);
+  }
+
+  /** A request fits these experiments, but does not name their kind of unit. */
+  leaveOut(catalog: Catalog, experiments: readonly string[]): void {
+    const desk = this.#desk(catalog);
+    const { withoutUnit } = desk.batch;
+    for (const name of experiments) withoutUnit[name] = (withoutUnit[name] ?? 0) + 1;
+    this.#schedule(catalog, desk);
+  }
+
+  /** Resolves when everything that was recorded so far is in the ledger, or could not be written. */
+  async flush(catalog: Catalog): Promise<void> {
+    const desk = this.#desks.get(catalog);
+    if (desk === undefined) return;
+    this.#write(catalog, desk);
+    await desk.writing;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#desks.keys()].map((catalog) => this.flush(catalog)));
+    for (const { timer } of this.#desks.values()) if (timer !== null) clearTimeout(timer);
+  }
+
+  #desk(catalog: Catalog): Desk {
+    const known = this.#desks.get(catalog);
+    if (known !== undefined) return known;
+    const desk = { batch: emptyBatch(), timer: null, writing: Promise.resolve() };
+    this.#desks.set(catalog, desk);
+    return desk;
+  }
+
+  #schedule(catalog: Catalog, desk: Desk): void {
+    if (desk.batch.exposures.length >= MAX_BATCH) this.#write(catalog, desk);
+    else desk.timer ??= setTimeout(() => this.#write(catalog, desk), MAX_WAIT_MS);
+  }
+
+  #write(catalog: Catalog, desk: Desk): void {
+    if (desk.timer !== null) clearTimeout(desk.timer);
+    desk.timer = null;
+    const { batch } = desk;
+    if (isEmpty(batch)) return;
+    desk.batch = emptyBatch();
+    const entry: ExposuresEntry = {
+      kind: 'exposures',
+      key: `exposures/${randomUUID()}`,
+      at: catalog.now(),
+      ...batch,
+      decided: [...batch.decided].flatMap(([experiment, counts]) =>
+        [...counts].map(([variant, count]) => [experiment, variant, count] as const),
+      ),
+    };
+    desk.writing = desk.writing.then(() => this.#append(catalog, entry));
+  }
+
+  async #append(catalog: Catalog, entry: ExposuresEntry): Promise<void> {
+    try {
+      await catalog.ledger.append([entry]);
+    } catch (error) {
+      // The same key once more: should the first attempt have arrived after all, the fold takes only one of them.
+      await catalog.ledger.append([entry]).catch(() => {
+        const count = entry.exposures.length;
+        this.#trouble(`${count} exposures of catalog "${catalog.name}" could not be counted`, error);
+      });
+    }
+  }
+}
+
+function emptyBatch(): Batch {
+  return { exposures: [], shadows: [], decided: new Map(), withoutUnit: {} };
+}
+
+function isEmpty({ exposures, shadows, decided, withoutUnit }: Batch): boolean {
+  return (
+    exposures.length === 0 &&
+    shadows.length === 0 &&
+    decided.size === 0 &&
+    Object.keys(withoutUnit).length === 0
+  );
+}

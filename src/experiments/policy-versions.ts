@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { policyParameters } from '../../bandit/policies/registry.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import { Problem } from '../problem.ts';
+import type { LearnerVersion, Learning } from '../state/learners.ts';
+import { snapshotSummary } from '../state/snapshot-codec.ts';
+import type { SnapshotStores } from '../state/snapshot-store.ts';
+
+/** A version of the policy that is kept. */
+export interface VersionView {
+  readonly version: string;
+  readonly active: boolean;
+  readonly settings: PolicySettings;
+  /** From which decisions it learns. */
+  readonly learning: Learning;
+  /** Experiments that run it. */
+  readonly experiments: readonly string[];
+  /** Rewards and cases that it has learned. */
+  readonly updates: number;
+  readonly cases: number;
+}
+
+/** What one version has otherwise than another; parameters complete, defaults filled in. */
+export interface VersionDifferences {
+  readonly from: string;
+  readonly to: string;
+  readonly differences: readonly {
+    readonly setting: string;
+    readonly from: string | number | null;
+    readonly to: string | number | null;
+  }[];
+}
+
+export interface SnapshotView {
+  readonly position: number;
+  readonly at: string;
+  /** What was active then, and whether it is still kept. */
+  readonly version: string;
+  readonly kept: boolean;
+}
+
+/** Versions of a catalog's policy: every change is one, and going back to one that is kept loses nothing. */
+export class PolicyVersions {
+  readonly #catalogs: Pick<Catalogs, 'get'>;
+  readonly #snapshots: SnapshotStores;
+
+  constructor(catalogs: Pick<Catalogs, 'get'>, snapshots: SnapshotStores) {
+    this.#catalogs = catalogs;
+    this.#snapshots = snapshots;
+  }
+
+  /** The one that was used last comes first. */
+  list(catalog: string): VersionView[] {
+    const open = this.#catalogs.get(catalog);
+    return [...open.state.learners.all()].reverse().map((version) => viewOf(version, open));
+  }
+
+  get(catalog: string, version: string): VersionView {
+    const open = this.#catalogs.get(catalog);
+    return viewOf(this.#find(open, version), open);
+  }
+
+  differences(catalog: string, from: string, to: string): VersionDifferences {
+    const open = this.#catalogs.get(catalog);
+    const before = flat(this.#find(open, from).settings);
+    const after = flat(this.#find(open, to).settings);
+    const settings = [...new Set([...before.keys(), ...after.keys()])];
+    return {
+      from,
+      to,
+      differences: settings
+        .map((setting) => ({ setting, from: before.get(setting) ?? null, to: after.get(setting) ?? null }))
+        .filter((difference) => difference.from !== difference.to),
+    };
+  }
+
+  async activate(catalog: string, version: string, actor?: string): Promise<VersionView> {
+    const open = this.#catalogs.get(catalog);
+    this.#find(open, version);
+    const outcome = await open.replica.submit({
+      kind: 'version',
+      key: `version/${randomUUID()}`,
+      at: open.now(),
+      version,
+      ...(actor !== undefined && { actor }),
+    });
+    if (outcome.kind === 'version-unknown') throw unknownVersion(open, version);
+    return this.get(catalog, version);
+  }
+
+  async snapshots(catalog: string): Promise<SnapshotView[]> {
+    const { state } = this.#catalogs.get(catalog);
+    const store = await this.#snapshots.open(catalog);
+    const views: SnapshotView[] = [];
+    for (const position of await store.list()) {
+      const stored = await store.get(position);
+      if (stored === null) continue;
+      const { clock, active } = snapshotSummary(stored.bytes);
+      const kept = state.learners.get(active) !== undefined;
+      views.push({ position, at: new Date(clock).toISOString(), version: active, kept });
+    }
+    return views;
+  }
+
+  /** The version that was active when this snapshot was made is the active one again. It kept learning since. */
+  async restore(catalog: string, position: number, actor?: string): Promise<VersionView> {
+    this.#catalogs.get(catalog);
+    const snapshot = (await this.snapshots(catalog)).find((other) => other.position === position);
+    if (snapshot === undefined) {
+      throw new Problem(
+        'snapshot-not-found',
+        `Catalog "${catalog}" has no snapshot ${position}.`,
+        `GET /v1/catalogs/${catalog}/snapshots lists those that are kept.`,
+      );
+    }
+    return this.activate(catalog, snapshot.version, actor);
+  }
+
+  #find(catalog: Catalog, version: string): LearnerVersion {
+    const found = catalog.state.learners.get(version);
+    if (found === undefined) throw unknownVersion(catalog, version);
+    return found;
+  }
+}
+
+function viewOf({ version, settings, learning, policy }: LearnerVersion, { state }: Catalog): VersionView {
+  const { updates, cases } = policy.sizeInBytes();
+  const experiments = state.experiments
+    .all()
+    .filter((record) => record.status === 'running')
+    .filter((record) => [...record.variants.values()].some((variant) => variant.version === version));
+  return {
+    version,
+    active: state.learners.active.version === version,
+    settings,
+    learning,
+    experiments: experiments.map(({ definition }) => definition.name),
+    updates,
+    cases,
+  };
+}
+
+function flat({ name, parameters, exploration, temperature }: PolicySettings): Map<string, string | number> {
+  const complete = Object.entries(policyParameters(name, parameters));
+  return new Map<string, string | number>([
+    ['name', name],
+    ['exploration', exploration],
+    ['temperature', temperature],
+    ...complete.map(([parameter, value]) => [`parameters.${parameter}`, value] as const),
+  ]);
+}
+
+function unknownVersion({ name }: Catalog, version: string): Problem {
+  return new Problem(
+    'version-not-found',
+    `Catalog "${name}" does not keep a version "${version}" of its policy.`,
+    `GET /v1/catalogs/${name}/policies lists those that are kept.`,
+  );
+}

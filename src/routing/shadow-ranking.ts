@@ -1,0 +1,59 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import { type AssignedVariant, shadowsFor } from '../experiments/assign.ts';
+import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
+import { decide, type Question } from './decide.ts';
+import type { Decision } from './decision.ts';
+
+/** Decisions that wait for their shadows at a time; beyond that a shadow misses some, and nobody waits for it. */
+const MAX_WAITING = 64;
+
+/** Shadow variants rank what others serve, one at a time, after the answer was sent. */
+export class ShadowRanking {
+  readonly #recorder: ExposureRecorder;
+  readonly #waiting: (() => void)[] = [];
+  #turn: NodeJS.Immediate | null = null;
+
+  constructor(recorder: ExposureRecorder) {
+    this.#recorder = recorder;
+  }
+
+  rank(question: Question, decision: Decision, catalog: Catalog): void {
+    const shadows = shadowsFor(question.request, question.id, catalog.state);
+    for (const shadow of shadows) {
+      if (this.#waiting.length >= MAX_WAITING) return;
+      this.#waiting.push(() => this.#compare(question, decision, catalog, shadow));
+    }
+    if (shadows.length > 0) this.#turn ??= setImmediate(() => this.#next());
+  }
+
+  close(): void {
+    if (this.#turn !== null) clearImmediate(this.#turn);
+    this.#waiting.length = 0;
+  }
+
+  /** One per turn of the event loop, so that no request waits for more than one. */
+  #next(): void {
+    this.#waiting.shift()?.();
+    this.#turn = this.#waiting.length > 0 ? setImmediate(() => this.#next()) : null;
+  }
+
+  #compare(question: Question, served: Decision, catalog: Catalog, shadow: AssignedVariant): void {
+    // It may have been deleted in the meantime, or moved to another embedder.
+    const { state } = catalog;
+    const current = state.learners.get(shadow.learner.version);
+    if (current?.policy !== shadow.learner.policy || served.fingerprint !== state.fingerprint) return;
+    const ranked = decide(question, catalog, shadow);
+    const { experiment, variant } = shadow.assignment;
+    this.#recorder.compare(catalog, {
+      decisionId: served.id,
+      experiment,
+      variant,
+      slate: slateOf(ranked),
+      served: slateOf(served),
+    });
+  }
+}
+
+function slateOf({ slate, candidates }: Decision): string[] {
+  return slate.map((index) => candidates[index]);
+}
