@@ -9,6 +9,7 @@ import { exportCommand } from './cli/export.ts';
 import { importCommand } from './cli/import.ts';
 import { repairCommand } from './cli/repair.ts';
 import { serveCommand } from './cli/serve.ts';
+import { simulateCommand } from './cli/simulate.ts';
 import { lastWords } from './cli/user-error.ts';
 import { packageRoot } from './package-root.ts';
 
@@ -25,6 +26,8 @@ Examples:
   bandolier serve --sample             run it with 150 tools to try
   bandolier import my-tools.json       give the running service your tools
   bandolier demo                       watch it learn, in a minute
+  bandolier simulate --tools tools.json --queries labelled.jsonl
+                                       would it learn on my tools?
   bandolier doctor                     is everything as it should be?
   bandolier export > everything.jsonl  take it all with you`,
   );
@@ -33,6 +36,7 @@ for (const command of [
   importCommand(),
   exportCommand(),
   demoCommand(),
+  simulateCommand(),
   configCommand(),
   doctorCommand(),
   repairCommand(),

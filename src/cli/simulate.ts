@@ -1,0 +1,175 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { SingleBar } from 'cli-progress';
+import { Command, InvalidArgumentError } from 'commander';
+import { POLICY_KINDS, policyKind, policyParameters } from '../../bandit/policies/registry.ts';
+import { randomFor } from '../../bandit/random.ts';
+import { openEmbedder } from '../embedding-model.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import { loadKernels } from '../load-kernels.ts';
+import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
+import { simulate } from '../simulation/simulate.ts';
+import { readLabels } from './read-labels-file.ts';
+import { readToolsFile } from './read-tools-file.ts';
+import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
+import { UserError } from './user-error.ts';
+
+interface SimulateOptions {
+  readonly tools: string;
+  readonly queries: string;
+  readonly heldOut?: string;
+  readonly policy: readonly string[];
+  readonly k: number;
+  readonly passes: number;
+  readonly seeds: number;
+  readonly noise: number;
+  readonly loss: number;
+  readonly delay: number;
+  readonly model: string;
+  readonly json?: string;
+}
+
+/** Where the curve is looked at, as shares of the stream. */
+const MARKS = [0, 0.1, 0.25, 0.5, 0.75];
+
+export function simulateCommand(): Command {
+  return new Command('simulate')
+    .description('play labelled queries against a policy, in process, and see what learning would bring')
+    .requiredOption('--tools <file>', 'tools in any shape that `import` takes')
+    .requiredOption('--queries <file>', 'JSON lines {"query", "relevant": [names]}')
+    .option('--held-out <file>', 'queries to measure on; without it, every fifth query is held back')
+    .option(
+      '--policy <name[:parameter=value,…]>',
+      `policy to play; repeat it to compare (${POLICY_KINDS.map(({ name }) => name).join(', ')})`,
+      (value: string, before: readonly string[]) => [...before, value],
+      [] as readonly string[],
+    )
+    .option('--k <number>', 'tools shown per query', whole(1, 50), 5)
+    .option('--passes <number>', 'how often the queries are played', whole(1, 100), 1)
+    .option('--seeds <number>', 'runs, each with another order and another agent', whole(1, 100), 5)
+    .option('--noise <share>', 'how often the agent calls a wrong tool by mistake', share, 0)
+    .option('--loss <share>', 'how often outcomes are never reported', share, 0)
+    .option('--delay <decisions>', 'mean delay of outcomes, in decisions', whole(0, 1e6), 0)
+    .option('--model <model>', 'embedding model: bundled, none, or a folder', 'bundled')
+    .option('--json <file>', 'write all figures to this file as well')
+    .addHelpText(
+      'after',
+      `
+The agent calls each shown tool that fits with probability .93 and succeeds; if it called none, it tries a wrong one
+and fails. Held-out queries are ranked greedily and teach nothing. Deciding and learning are the service's own code.
+
+Examples:
+  bandolier simulate --tools tools.jsonl --queries last-month.jsonl
+  bandolier simulate --tools t.json --queries q.jsonl --policy sc-linucb-memory --policy sc-linucb:alpha=1
+  bandolier simulate --tools t.json --queries q.jsonl --noise 0.2 --loss 0.5 --delay 500`,
+    )
+    .action(runSimulation);
+}
+
+async function runSimulation(options: SimulateOptions): Promise<void> {
+  const { tools } = readToolsFile(await read(options.tools));
+  const all = readLabels(await read(options.queries), options.queries);
+  const [learn, heldOut] =
+    options.heldOut === undefined
+      ? split(all)
+      : [all, readLabels(await read(options.heldOut), options.heldOut)];
+  const policies = (options.policy.length > 0 ? options.policy : ['sc-linucb-memory']).map(policyOf);
+
+  const embedder = await openEmbedder(options.model);
+  try {
+    const bar = new SingleBar({ format: ' {bar} {task}', noTTYOutput: false, clearOnComplete: true });
+    bar.start(1, 0, { task: 'embedding' });
+    const progress = (task: string) => (done: number, of: number) => {
+      bar.setTotal(of);
+      bar.update(done, { task });
+    };
+    const stream = await prepare(tools, learn, embedder, progress('embedding'));
+    const measured = await prepare(tools, heldOut, embedder, progress('embedding'));
+    const results: SimulatedPolicy[] = [];
+    for (const policy of policies) results.push(await play(policy, options, stream, measured, progress));
+    bar.stop();
+    const report = simulationReport({ tools: tools.length, stream, measured, k: options.k, results });
+    process.stdout.write(report);
+    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(results, null, 2)}\n`);
+  } finally {
+    await embedder?.close();
+  }
+}
+
+async function play(
+  policy: PolicySettings,
+  options: SimulateOptions,
+  stream: Prepared,
+  measured: Prepared,
+  progress: (task: string) => (done: number, of: number) => void,
+): Promise<SimulatedPolicy> {
+  const { noise, loss, delay, k, passes } = options;
+  const steps = stream.queries.length * passes;
+  const kernels = await loadKernels(() => {});
+  const runs = [];
+  for (let seed = 1; seed <= options.seeds; seed++) {
+    const report = progress(`${policy.name}, run ${seed} of ${options.seeds}`);
+    const { evaluations } = await simulate({
+      kernels,
+      tools: stream.tools,
+      queries: stream.queries,
+      heldOut: measured.queries,
+      policy,
+      k,
+      seed,
+      passes,
+      agent: { calls: 0.93, noise, loss, delay },
+      evaluateAfter: [...new Set(MARKS.map((mark) => Math.floor(mark * steps)))],
+      onProgress: ({ step }) => report(step, steps),
+    });
+    runs.push(evaluations);
+  }
+  return { policy, runs };
+}
+
+/** Every fifth query of a seeded order is held back; the rest is learned from. */
+function split(labels: readonly Label[]): [Label[], Label[]] {
+  const random = randomFor('simulate/split');
+  const order = [...labels.keys()].sort((a, b) => random.uniform(a) - random.uniform(b));
+  const held = new Set(order.filter((_, at) => at % 5 === 0));
+  return [labels.filter((_, at) => !held.has(at)), labels.filter((_, at) => held.has(at))];
+}
+
+/** `name` or `name:parameter=value,parameter=value`. */
+function policyOf(text: string): PolicySettings {
+  const [name, list = ''] = text.split(':');
+  const pairs = list.split(',').filter((pair) => pair !== '');
+  const parameters = Object.fromEntries(
+    pairs.map((pair) => {
+      const [key, value] = pair.split('=');
+      return [key, Number(value)] as const;
+    }),
+  );
+  try {
+    policyParameters(name, parameters);
+    return { name, parameters, exploration: policyKind(name).defaultExploration, temperature: 0.03 };
+  } catch (error) {
+    throw new UserError((error as Error).message);
+  }
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UserError(`${file} cannot be read: ${(error as Error).message}.`);
+  }
+}
+
+function whole(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`expected a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+function share(text: string): number {
+  const value = Number(text);
+  if (value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('expected a number from 0 to 1.');
+}
