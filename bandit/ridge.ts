@@ -118,7 +118,12 @@ export class Ridge {
   *finishRefactorisation(inverse: Float64Array): Generator<void, boolean> {
     const refactorisation = this.#refactorisation;
     if (refactorisation === null) return false;
-    refactorisation.receive(inverse, this.solution.inverse.head);
+    if (inverse.length !== refactorisation.matrix.length || !Number.isFinite(sum(inverse))) {
+      this.abandonRefactorisation();
+      return false;
+    }
+    yield;
+    if (!refactorisation.abandoned) refactorisation.receive(inverse, this.solution.inverse.head);
     let renewed = null;
     while (renewed === null && !refactorisation.abandoned) {
       yield;
@@ -167,6 +172,13 @@ export class Ridge {
     checkFinite('x', x);
     throw new RangeError(`products of x must be finite; the sum of its squares is ${squares}`);
   }
+}
+
+/** Not finite if any of them is not. */
+function sum(values: Float64Array): number {
+  let total = 0;
+  for (let i = 0; i < values.length; i++) total += values[i];
+  return total;
 }
 
 function checkedPrior(options: RidgeOptions): Float64Array {
