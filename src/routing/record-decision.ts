@@ -28,7 +28,7 @@ export function recordDecision(parts: DecisionParts): Decision {
   const { state } = catalog;
   const { candidates } = found;
   const records = Array.from(candidates.slots, (slot) => state.tools.atSlot(slot)!);
-  const reasons = slate.order.map((index) => reasonOf(index, request, found, ranking));
+  const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
   return {
     id,
     catalog: catalog.name,
@@ -62,7 +62,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     reasons,
     hashes: slate.order.map((index) => records[index].hash),
     columns: {
-      score: new Float32Array(ranking.score),
+      score: new Float32Array(slate.score),
       mean: new Float32Array(ranking.mean),
       base: new Float32Array(ranking.base),
       gain: new Float32Array(ranking.gain),
@@ -92,10 +92,18 @@ function splitOf({ split, parts }: UnderstoodQuery, retainText: boolean): Pick<D
   return { split: { by: split.by, parts: parts.length, fallback: split.fallback, ...texts } };
 }
 
-function reasonOf(index: number, request: RouteRequest, found: Found, ranking: Ranking): SlateReason {
+function reasonOf(
+  index: number,
+  exploration: Decision['exploration'],
+  request: RouteRequest,
+  found: Found,
+  ranking: Ranking,
+): SlateReason {
   if (found.pinned.includes(found.candidates.slots[index])) return 'pinned';
+  const origin = found.origins[index] === 'remembered' ? 'remembered' : 'retrieved';
+  if (exploration === 'greedy') return origin;
   let better = 0;
   for (const mean of ranking.mean) if (mean > ranking.mean[index]) better++;
   if (better >= request.k) return 'explored';
-  return found.origins[index] === 'remembered' ? 'remembered' : 'retrieved';
+  return origin;
 }

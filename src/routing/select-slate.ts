@@ -11,6 +11,8 @@ import type { RouteRequest } from './route-request.ts';
 export interface Slate {
   /** Indices into the candidates, in slate order; pins come first. */
   readonly order: readonly number[];
+  /** What the candidates were ordered by, before any noise of exploration. */
+  readonly score: Float64Array;
   /** Probability of each candidate to be in the slate, 0…1. */
   readonly propensities: Float64Array;
   readonly logProbability: number;
@@ -34,30 +36,22 @@ export function selectSlate(
   random: Random,
   kernels: Kernels,
 ): Slate {
-  const { slots, base } = found.candidates;
+  const { slots } = found.candidates;
   const indexOf = (slot: number): number => slots.indexOf(slot);
-  if (found.served !== null) return fixedSlate(found.served.map(indexOf), slots.length, found.fallback);
+  if (found.served !== null) return fixedSlate(found.served.map(indexOf), ranking.mean, found.fallback);
 
-  const pinned = found.pinned.map(indexOf).slice(0, request.k);
-  const free = [...slots.keys()].filter((index) => !pinned.includes(index));
-  const inRetrievalOrder = settings.killSwitch || settings.retrievalOrder === true;
-  const { exploration, score, fallback } = inRetrievalOrder
-    ? {
-        exploration: 'greedy' as const,
-        score: base,
-        fallback: settings.killSwitch ? ('kill_switch' as const) : found.fallback,
-      }
-    : { ...scoreOf(request, ranking, settings), fallback: found.fallback };
+  const { k, pin } = placesFor(request, found, indexOf);
+  const free = [...slots.keys()].filter((index) => !pin.includes(index));
+  const { exploration, score, fallback } = rankedBy(request, found, ranking, settings);
   const freeScore = Float64Array.from(free, (index) => score[index]);
   const { temperature } = settings.policy;
-  const k = request.k - pinned.length;
   const draws = k > 0 && free.length > 0;
-  const drawn = !draws
-    ? new Int32Array(0)
-    : drawSlate({ score: freeScore, k, temperature, mode: exploration, random });
+  const drawn = draws
+    ? drawSlate({ score: freeScore, k, temperature, mode: exploration, random })
+    : new Int32Array(0);
 
   const propensities = new Float64Array(slots.length);
-  for (const index of pinned) propensities[index] = 1;
+  for (const index of pin) propensities[index] = 1;
   if (draws && exploration === 'plackett-luce') {
     const inclusion = inclusionPropensities(freeScore, k, temperature, kernels);
     for (const [at, index] of free.entries()) propensities[index] = inclusion[at];
@@ -65,7 +59,8 @@ export function selectSlate(
     for (const at of drawn) propensities[free[at]] = 1;
   }
   return {
-    order: [...pinned, ...Array.from(drawn, (at) => free[at])],
+    order: [...pin, ...Array.from(drawn, (at) => free[at])],
+    score,
     propensities,
     logProbability: exploration === 'plackett-luce' ? slateLogProbability(freeScore, drawn, temperature) : 0,
     exploration,
@@ -74,18 +69,33 @@ export function selectSlate(
   };
 }
 
-function scoreOf(
+/** Indices of the pins, and how many places they leave. */
+function placesFor(
   request: RouteRequest,
-  ranking: Ranking,
-  { policy }: DrawSettings,
-): { exploration: Decision['exploration']; score: Float64Array } {
-  if (!request.explore || policy.exploration === 'greedy')
-    return { exploration: 'greedy', score: ranking.mean };
-  return { exploration: policy.exploration, score: ranking.score };
+  found: Found,
+  indexOf: (slot: number) => number,
+): { readonly k: number; readonly pin: readonly number[] } {
+  const pin = found.pinned.map(indexOf).slice(0, request.k);
+  return { k: request.k - pin.length, pin };
 }
 
-function fixedSlate(order: readonly number[], candidates: number, fallback: Fallback | null): Slate {
-  const propensities = new Float64Array(candidates);
+/** What orders the candidates: what the policy says, with or without its bonuses, or retrieval alone. */
+function rankedBy(
+  request: RouteRequest,
+  { candidates, fallback }: Found,
+  ranking: Ranking,
+  { policy, killSwitch, retrievalOrder }: DrawSettings,
+): Pick<Slate, 'exploration' | 'score' | 'fallback'> {
+  if (killSwitch) return { exploration: 'greedy', score: candidates.base, fallback: 'kill_switch' };
+  if (retrievalOrder === true) return { exploration: 'greedy', score: candidates.base, fallback };
+  if (!request.explore || policy.exploration === 'greedy') {
+    return { exploration: 'greedy', score: ranking.mean, fallback };
+  }
+  return { exploration: policy.exploration, score: ranking.score, fallback };
+}
+
+function fixedSlate(order: readonly number[], score: Float64Array, fallback: Fallback | null): Slate {
+  const propensities = new Float64Array(score.length);
   for (const index of order) propensities[index] = 1;
-  return { order, propensities, logProbability: 0, exploration: 'greedy', temperature: 0, fallback };
+  return { order, score, propensities, logProbability: 0, exploration: 'greedy', temperature: 0, fallback };
 }
