@@ -74,7 +74,7 @@ describe('what a routing request may ask for', () => {
       { role: 'assistant', content: null, tool_calls: [{ id: '1', function: { name: 'send_newsletter' } }] },
       { role: 'tool', tool_call_id: '1', content: 'sent' },
       { role: 'user', content: QUERY },
-      { role: 'assistant', content: 'Let me see.' },
+      { role: 'assistant', content: null, tool_calls: [{ id: '2', function: { name: 'track_parcel' } }] },
     ];
     const anthropic = [
       { role: 'user', content: 'Send a newsletter' },
