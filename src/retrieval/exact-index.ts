@@ -1,7 +1,7 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { SlotSet } from './slot-set.ts';
-import type { VectorHits, VectorIndex } from './vector-index.ts';
+import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
 
 /** Compares the query with every tool: one scan over the rows of `ToolVectors`. */
 export class ExactIndex implements VectorIndex {
@@ -18,6 +18,20 @@ export class ExactIndex implements VectorIndex {
     this.#vectors = vectors;
     this.#query = kernels.allocateFloat32(vectors.stride);
     this.#similarities = kernels.allocateFloat32(vectors.capacity);
+  }
+
+  /** Number of live slots. */
+  get size(): number {
+    return this.#live.size;
+  }
+
+  has(slot: number): boolean {
+    return this.#live.has(slot);
+  }
+
+  /** The live slots; valid until the next change. */
+  slots(): Int32Array {
+    return this.#live.list();
   }
 
   put(slot: number): void {
@@ -46,6 +60,10 @@ export class ExactIndex implements VectorIndex {
       if (similarity > maximum) maximum = similarity;
     }
     return { slots, minimum, maximum, similarity: (slot) => similarities[slot] };
+  }
+
+  report(): IndexReport {
+    return { kind: 'exact', building: false, outside: 0, dead: 0, recall: null, alarmed: false };
   }
 
   free(): void {

@@ -30,6 +30,11 @@ export class SlotSet {
     this.#places[slot] = 0;
   }
 
+  /** Where a member is in `list`; −1 if it is none. */
+  placeOf(slot: number): number {
+    return slot < this.#places.length ? this.#places[slot] - 1 : -1;
+  }
+
   /** The members in no particular order; valid until the next change. */
   list(): Int32Array {
     return this.#members.subarray(0, this.#size);

@@ -2,7 +2,8 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { Bm25Index } from './bm25.ts';
+import { BestSlots } from './best-slots.ts';
+import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { lexicalText } from './document-text.ts';
 import { ExactIndex } from './exact-index.ts';
 import { FusedScores } from './fused-score.ts';
@@ -11,7 +12,12 @@ import { proposals, proposalsInTurns } from './proposals.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
 import { tokenise } from './tokenise.ts';
-import type { VectorIndex } from './vector-index.ts';
+import type { IndexReport, VectorIndex } from './vector-index.ts';
+
+export type CreateVectorIndex = (kernels: Kernels, vectors: ToolVectors) => VectorIndex;
+
+/** Where vectors are searched approximately, so many of the best by words are looked at, at least. */
+const OFFERED_BY_WORDS = 200;
 
 /** A query, or a part of one. */
 export interface SearchedText {
@@ -38,13 +44,18 @@ export interface ToolSearchResult extends Shortlist {
  */
 export class ToolIndex {
   readonly #kernels: Kernels;
+  readonly #createVectorIndex: CreateVectorIndex;
   readonly #live = new SlotSet();
   readonly #words = new Bm25Index();
   #vectors: VectorIndex | null = null;
   #dimensions = 0;
 
-  constructor(kernels: Kernels) {
+  constructor(
+    kernels: Kernels,
+    createVectorIndex: CreateVectorIndex = (own, vectors) => new ExactIndex(own, vectors),
+  ) {
     this.#kernels = kernels;
+    this.#createVectorIndex = createVectorIndex;
   }
 
   /** Number of tools that can be found. */
@@ -69,7 +80,12 @@ export class ToolIndex {
     for (const slot of this.#live.list().slice()) this.remove({ slot });
     this.#vectors?.free();
     this.#dimensions = vectors.dimensions;
-    this.#vectors = vectors.dimensions > 0 ? new ExactIndex(this.#kernels, vectors) : null;
+    this.#vectors = vectors.dimensions > 0 ? this.#createVectorIndex(this.#kernels, vectors) : null;
+  }
+
+  /** How the index of vectors is doing; null where there are no vectors. */
+  report(): IndexReport | null {
+    return this.#vectors?.report() ?? null;
   }
 
   /** The query as outcome memory compares it; depends on the document frequencies of now. */
@@ -80,7 +96,7 @@ export class ToolIndex {
   /** @throws RangeError when the embedding has another length than the tools' vectors. */
   search(request: ToolSearch): ToolSearchResult {
     const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
-    const whole = this.#searchText(request, request.limit);
+    const whole = this.#searchText(request, wanted(request));
     const chosen =
       parts.length === 0 ? this.#choose(whole, request) : this.#chooseFromParts(whole, parts, request);
     return { ...chosen, bestBm25: whole.bestBm25, bestSimilarity: whole.bestSimilarity };
@@ -95,7 +111,10 @@ export class ToolIndex {
     const words = this.#words.search(tokens);
     const vectors =
       embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit);
-    const slots = vectors?.slots ?? this.#live.list();
+    const near = vectors?.slots ?? this.#live.list();
+    // An approximate index knows what is near by meaning; what is near by words has to be offered as well.
+    const isComplete = near.length === this.#live.size;
+    const slots = isComplete ? near : unionOf([near, this.#bestByWords(words, limit)]);
     return {
       slots,
       scores: new FusedScores(words, vectors),
@@ -105,8 +124,14 @@ export class ToolIndex {
     };
   }
 
-  #searchPart(part: SearchedText, { limit, pin, recall }: ToolSearch): FoundPart {
-    const { slots, scores, capacity } = this.#searchText(part, limit);
+  #bestByWords({ scores }: Bm25Hits, limit: number): Int32Array {
+    const best = new BestSlots(Math.max(limit, OFFERED_BY_WORDS));
+    for (const slot of this.#live.list()) if (scores[slot] > 0) best.offer(slot, scores[slot]);
+    return best.list();
+  }
+
+  #searchPart(part: SearchedText, { limit, pin, recall, exclude }: ToolSearch): FoundPart {
+    const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }));
     const kept = new PartScores(part.tokens.length, capacity);
     // Candidates that this part did not find are compared by it nevertheless.
     for (const wanted of [slots, pin ?? [], recall?.slots ?? []]) kept.keep(scores, wanted);
@@ -125,7 +150,7 @@ export class ToolIndex {
       parts.map((part) => part.scores),
     );
     const isComplete = whole.slots.length === this.#live.size;
-    const slots = isComplete ? whole.slots : unionOf([whole, ...parts]);
+    const slots = isComplete ? whole.slots : unionOf([whole, ...parts].map((one) => one.slots));
     const byPart = parts.map((part) => (slot: number) => scores.baseOf(part.scores, slot));
     const retrieved = proposalsInTurns(slots, [(slot) => scores.base(slot), ...byPart], request);
     return shortlist(this.#live, retrieved, scores, request);
@@ -154,6 +179,11 @@ interface FoundPart {
   readonly scores: PartScores;
 }
 
-function unionOf(found: readonly { readonly slots: Int32Array }[]): Int32Array {
-  return Int32Array.from(new Set(found.flatMap(({ slots }) => [...slots])));
+/** How many have to be found so that enough are left when the excluded ones are gone. */
+function wanted({ limit, exclude }: Pick<ToolSearch, 'limit' | 'exclude'>): number {
+  return limit + (exclude?.size ?? 0);
+}
+
+function unionOf(found: readonly Int32Array[]): Int32Array {
+  return Int32Array.from(new Set(found.flatMap((slots) => [...slots])));
 }

@@ -13,6 +13,8 @@ export interface VectorIndex {
    * @returns hits that are valid until the next call of any method.
    */
   search(query: Float32Array, limit: number): VectorHits;
+  /** How it is doing. */
+  report(): IndexReport;
   /** Gives its memory back; nothing may be called afterwards. */
   free(): void;
 }
@@ -25,4 +27,18 @@ export interface VectorHits {
   readonly maximum: number;
   /** The cosine with any live slot, listed in `slots` or not; float32 precision. */
   similarity(slot: number): number;
+}
+
+export interface IndexReport {
+  readonly kind: 'exact' | 'graph';
+  /** A new graph is being built beside the one that serves. */
+  readonly building: boolean;
+  /** Live vectors that the graph does not have yet: they are compared one by one. */
+  readonly outside: number;
+  /** Vectors in the graph that are live no more. */
+  readonly dead: number;
+  /** Mean share of the nearest 50 that was found, by comparison with exact scans; null: never compared. */
+  readonly recall: number | null;
+  /** Too little was found: exact scans serve for now. */
+  readonly alarmed: boolean;
 }
