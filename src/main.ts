@@ -10,6 +10,7 @@ import { importCommand } from './cli/import.ts';
 import { repairCommand } from './cli/repair.ts';
 import { serveCommand } from './cli/serve.ts';
 import { simulateCommand } from './cli/simulate.ts';
+import { workCommand } from './cli/work.ts';
 import { lastWords } from './cli/user-error.ts';
 import { packageRoot } from './package-root.ts';
 
@@ -33,6 +34,7 @@ Examples:
   );
 for (const command of [
   serveCommand(),
+  workCommand(),
   importCommand(),
   exportCommand(),
   demoCommand(),

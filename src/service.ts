@@ -3,20 +3,20 @@ import type { Logger } from 'pino';
 import type { Ridge } from '../bandit/ridge.ts';
 import type { Settings } from '../config/settings.ts';
 import { RefactorisationWatch } from '../workers/refactorisation.ts';
-import { startRewardWorker } from '../workers/reward-worker.ts';
+import { rewardPlaces, startRewardWorker } from '../workers/reward-worker.ts';
 import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { Catalogs } from './catalog/catalogs.ts';
 import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
 import { chatSettings } from './chat-settings.ts';
-import { openEmbeddedStores } from './embedded-stores.ts';
 import { openEmbedder } from './embedding-model.ts';
 import { Experiments } from './experiments/experiments.ts';
 import { ExposureRecorder } from './experiments/exposure-recorder.ts';
 import { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
+import { openStores } from './open-stores.ts';
 import { createSplitters } from './queries/splitters.ts';
 import { EmbeddingCache } from './retrieval/embedding-cache.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
@@ -44,7 +44,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
   };
   try {
     const kernels = await loadKernels((reason) => log.warn(reason));
-    const stores = await openEmbeddedStores(settings, { now, trouble });
+    const stores = await openStores(settings, { now, trouble });
     closers.push(() => stores.close());
     let embedderAvailable = settings.model !== 'none';
     const metrics = new Metrics();
@@ -99,8 +99,14 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     closers.push(() => catalogs.close());
     // Now, not with the first request: a damaged log is a reason not to start, and a long one takes its time.
     for (const name of catalogs.names()) await stores.decisionLogs.open(name);
-    const keeper = new SnapshotKeeper(catalogs, { stores, dataDir: settings.dataDir, trouble });
-    closers.push(() => keeper.close());
+    const ledgers = {
+      names: async () => catalogs.names(),
+      get: async (name: string) => (catalogs.names().includes(name) ? catalogs.get(name).ledger : null),
+    };
+    if (stores.mode === 'embedded') {
+      const keeper = new SnapshotKeeper({ stores, ledgers, place: { dataDir: settings.dataDir }, trouble });
+      closers.push(() => keeper.close());
+    }
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });
     closers.push(() => watch.close());
 
@@ -121,7 +127,9 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const experiments = new Experiments(catalogs, exposures);
     const versions = new PolicyVersions(catalogs, stores.snapshots);
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
-    startRewardWorker(stores.queue, catalogs, stores.decisionLogs);
+    // With Redis that is what `bandolier work` is for.
+    if (stores.mode === 'embedded')
+      startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
     const parts = { catalogs, routing, intake, experiments, versions, stores, metrics, traffic };
     return { ...servicesOf({ ...parts, embedderAvailable: () => embedderAvailable }), close };

@@ -1,14 +1,17 @@
 import { Worker } from 'node:worker_threads';
-import type { Catalog } from '../src/catalog/catalog.ts';
-import type { Catalogs } from '../src/catalog/catalogs.ts';
 import type { Position } from '../src/ledger/entry.ts';
+import type { Ledger } from '../src/ledger/ledger.ts';
+import type { OpenLedgers } from '../src/ledger/open-ledgers.ts';
 import { threadFile } from '../src/package-root.ts';
 import { snapshotLease } from '../src/state/snapshot-store.ts';
 import type { Stores } from '../src/stores.ts';
 
+/** Where the thread finds ledger and snapshots: it opens them for itself. */
+export type SnapshotPlace = { readonly dataDir: string } | { readonly redisUrl: string };
+
 /** What a snapshot thread is told, and what it answers. */
 export interface SnapshotThreadTask {
-  readonly dataDir: string;
+  readonly place: SnapshotPlace;
   readonly catalog: string;
   readonly upTo: Position;
   readonly fence: number;
@@ -27,21 +30,20 @@ const LOOK_EVERY_MS = 5_000;
 const KEEP = 3;
 
 export interface SnapshotKeeperParts {
-  readonly stores: Stores;
-  readonly dataDir: string;
+  readonly stores: Pick<Stores, 'leases' | 'snapshots'>;
+  readonly ledgers: OpenLedgers;
+  readonly place: SnapshotPlace;
   trouble(message: string, error: unknown): void;
 }
 
 /** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  readonly #catalogs: Catalogs;
   readonly #timer: NodeJS.Timeout;
   #looking: Promise<void> = Promise.resolve();
   #closed = false;
 
-  constructor(catalogs: Catalogs, parts: SnapshotKeeperParts) {
-    this.#catalogs = catalogs;
+  constructor(parts: SnapshotKeeperParts) {
     this.#parts = parts;
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timer.unref();
@@ -50,23 +52,24 @@ export class SnapshotKeeper {
   }
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
-  async snapshot(catalog: Catalog): Promise<Position | null> {
-    const { stores, dataDir, trouble } = this.#parts;
-    const lease = await stores.leases.acquire(snapshotLease(catalog.name));
+  async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
+    const { stores, place, trouble } = this.#parts;
+    const lease = await stores.leases.acquire(snapshotLease(catalog));
     if (lease === null) return null;
     try {
+      const upTo = await ledger.head();
       const { warnings, position } = await runThread({
-        dataDir,
-        catalog: catalog.name,
-        upTo: catalog.state.position,
+        place,
+        catalog,
+        upTo,
         fence: lease.fence,
         keep: KEEP,
       });
       for (const warning of warnings) trouble(warning, null);
-      const kept = await (await stores.snapshots.open(catalog.name)).list();
+      const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
-      if (kept.length > 1 && oldest !== undefined) await catalog.ledger.trim(oldest);
+      if (kept.length > 1 && oldest !== undefined) await ledger.trim(oldest);
       return position;
     } finally {
       await lease.release();
@@ -82,16 +85,26 @@ export class SnapshotKeeper {
 
   #look(): void {
     this.#looking = this.#looking.then(async () => {
-      for (const catalog of this.#catalogs.all()) {
+      const { ledgers, trouble } = this.#parts;
+      const names = await ledgers.names().catch((error: unknown) => {
+        trouble('the catalogs that need a snapshot are not known', error);
+        return [];
+      });
+      for (const name of names) {
         if (this.#closed) return;
-        try {
-          const [newest = 0] = await (await this.#parts.stores.snapshots.open(catalog.name)).list();
-          if (catalog.state.position - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog);
-        } catch (error) {
-          this.#parts.trouble(`no snapshot of catalog "${catalog.name}" could be made`, error);
-        }
+        await this.#snapshotIfDue(name).catch((error) =>
+          trouble(`no snapshot of catalog "${name}" could be made`, error),
+        );
       }
     });
+  }
+
+  async #snapshotIfDue(catalog: string): Promise<void> {
+    const { ledgers, stores } = this.#parts;
+    const ledger = await ledgers.get(catalog);
+    if (ledger === null) return;
+    const [newest = 0] = await (await stores.snapshots.open(catalog)).list();
+    if ((await ledger.head()) - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog, ledger);
   }
 }
 

@@ -10,7 +10,7 @@ export interface Catalog {
   readonly ledger: Ledger;
   readonly replica: Replica;
   readonly index: ToolIndex;
-  /** The state to read from; only the replica writes it. */
+  /** The state to read from; only the replica writes it. Another one after an `await`, perhaps. */
   readonly state: CatalogState;
   /** ms since the epoch. */
   now(): number;

@@ -1,8 +1,9 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import type { Ledgers, PositionedEntry } from '../ledger/ledger.ts';
+import type { Ledger, Ledgers, PositionedEntry } from '../ledger/ledger.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Embedder } from '../retrieval/embedder.ts';
 import { ToolIndex } from '../retrieval/tool-index.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 import { loadState } from '../state/load-state.ts';
 import type { FoldOutcome } from '../state/outcome.ts';
 import { Replica } from '../state/replica.ts';
@@ -35,6 +36,50 @@ export async function openCatalog(
   parts: OpenCatalogParts,
 ): Promise<Catalog & { close(): Promise<void> }> {
   const ledger = await parts.ledgers.open(name);
+  const load = (): Promise<CatalogState> => newestState(name, ledger, parts);
+  const index = new ToolIndex(parts.kernels);
+  const replica = new Replica(await load(), ledger, {
+    now: parts.steadyNow,
+    reload: load,
+    onFold: (folded, outcome) => parts.onFold(name, folded, outcome),
+    onReload: (fresh, old) => {
+      parts.onNotice(
+        `catalog "${name}" was too far behind its ledger at ${old.position}; it goes on from snapshot ${fresh.position}`,
+      );
+      old.tools.unfollow(index);
+      fresh.tools.follow(index);
+    },
+  });
+  replica.state.tools.follow(index);
+  await replica.catchUp();
+  replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
+
+  const catalog = {
+    name,
+    ledger,
+    replica,
+    index,
+    get state() {
+      return replica.state;
+    },
+    now: parts.now,
+    embedTools: (tools: readonly { tool: ToolDefinition; hash: string }[]) => parts.embeddings.of(tools),
+    close: async () => {
+      await replica.close();
+      await ledger.close();
+      index.free();
+      replica.state.free();
+    },
+  };
+  const startsAnew = await bindEmbedder(catalog, parts.embedder);
+  if (startsAnew) {
+    parts.onNotice(`catalog "${name}" was learned with another embedding model: learning starts anew`);
+  }
+  return catalog;
+}
+
+/** What the newest readable snapshot holds. */
+async function newestState(name: string, ledger: Ledger, parts: OpenCatalogParts): Promise<CatalogState> {
   const snapshots = await parts.snapshots.open(name);
   const discarded = await snapshots.discardAfter(await ledger.head());
   if (discarded > 0) {
@@ -43,35 +88,7 @@ export async function openCatalog(
     );
   }
   const context = { kernels: parts.kernels, derived: true };
-  const state = await loadState(name, snapshots, context, (position, error) =>
+  return loadState(name, snapshots, context, (position, error) =>
     parts.onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`, error),
   );
-  const replica = new Replica(state, ledger, parts.steadyNow, (folded, outcome) =>
-    parts.onFold(name, folded, outcome),
-  );
-  await replica.catchUp();
-  const index = new ToolIndex(parts.kernels);
-  state.tools.follow(index);
-  replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
-
-  const catalog = {
-    name,
-    ledger,
-    replica,
-    index,
-    state,
-    now: parts.now,
-    embedTools: (tools: readonly { tool: ToolDefinition; hash: string }[]) => parts.embeddings.of(tools),
-    close: async () => {
-      await replica.close();
-      await ledger.close();
-      index.free();
-      state.free();
-    },
-  };
-  const startsAnew = await bindEmbedder(catalog, parts.embedder);
-  if (startsAnew) {
-    parts.onNotice(`catalog "${name}" was learned with another embedding model: learning starts anew`);
-  }
-  return catalog;
 }

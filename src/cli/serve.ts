@@ -10,8 +10,8 @@ import type { Services } from '../http/services.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { packageRoot } from '../package-root.ts';
 import { startService } from '../service.ts';
+import { untilInterrupted } from './interrupted.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
-import { UserError } from './user-error.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -49,7 +49,6 @@ export async function startServer(
   settings: Settings,
   prepare: (services: Services) => Promise<void> = async () => {},
 ): Promise<Server> {
-  refuseRedis(settings);
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
   const service = await startService(settings, log);
   try {
@@ -66,15 +65,6 @@ export async function startServer(
     await service.close();
     throw error;
   }
-}
-
-/** Ignoring the setting would keep in a folder what somebody believes to be in Redis. */
-function refuseRedis({ redisUrl }: Settings): void {
-  if (redisUrl === undefined) return;
-  throw new UserError(
-    'REDIS_URL is set, but this version keeps everything in the data folder; Redis comes with a later one. ' +
-      'Start it without REDIS_URL.',
-  );
 }
 
 /** The hand-written catalog that comes with the package. */
@@ -108,18 +98,4 @@ ${next}
 
 Ctrl-C stops it. Everything it knows is kept.
 `;
-}
-
-/** Resolves at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
-function untilInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    const onSignal = () => {
-      signals++;
-      if (signals === 1) resolve();
-      else process.exit(130);
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
-  });
 }

@@ -14,6 +14,7 @@ const FOR_PEOPLE = new Set([
   'UnusableModelError',
   'LedgerCorruptError',
   'LedgerUnavailableError',
+  'RedisUnusableError',
   'StorageCorruptError',
   'StorageUnavailableError',
 ]);

@@ -91,6 +91,11 @@ export class FileLedger implements Ledger {
     return inWordsOfTheLedger(() => this.#log.drop(upTo, writtenBefore));
   }
 
+  /** Nobody but this process can remove it, and not while it is open. */
+  async exists(): Promise<boolean> {
+    return !this.#closed;
+  }
+
   /** Waits for appends that are under way, and lets everybody go who waits for more. */
   async close(): Promise<void> {
     if (this.#closed) return;

@@ -18,7 +18,8 @@ export interface Ledger {
   append(entries: readonly Entry[]): Promise<Position>;
   /**
    * Entries after `after`, oldest first, at most `limit`; empty when there are none yet.
-   * @throws LedgerTrimmedError when the entry after `after` has been trimmed: load a snapshot first.
+   * @throws LedgerTrimmedError when the entry after `after` has been trimmed: load a snapshot first. Also when the
+   * store lost entries that were read here before, and others took their positions.
    */
   read(after: Position, limit: number): Promise<PositionedEntry[]>;
   /** Resolves as soon as there is an entry after `after`, or when `signal` aborts. */
@@ -27,6 +28,8 @@ export interface Ledger {
   head(): Promise<Position>;
   /** Entries up to and including `upTo` are not needed any more; implementations may keep some of them. */
   trim(upTo: Position): Promise<void>;
+  /** False once the ledger was removed, be it by another process. */
+  exists(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -44,6 +47,11 @@ export interface Ledgers {
 export class LedgerUnavailableError extends Error {
   override readonly name = 'LedgerUnavailableError';
   readonly retryAfterSeconds = 1;
+}
+
+/** The catalog was deleted: nothing can be appended any more. */
+export class LedgerRemovedError extends Error {
+  override readonly name = 'LedgerRemovedError';
 }
 
 export class LedgerTrimmedError extends Error {

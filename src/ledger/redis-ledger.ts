@@ -3,168 +3,159 @@ import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts
 import { Script } from '../redis/script.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntry, encodeEntry } from './entry-codec.ts';
-import { type Ledger, LedgerTrimmedError, LedgerUnavailableError, type PositionedEntry } from './ledger.ts';
+import {
+  type Ledger,
+  LedgerRemovedError,
+  LedgerTrimmedError,
+  LedgerUnavailableError,
+  type PositionedEntry,
+} from './ledger.ts';
+import { LedgerTail } from './redis-ledger-tail.ts';
 
 /**
  * Appends a batch under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps
  * and a stream can be read from any of them.
- * KEYS stream, head (newest position). ARGV most entries that the stream may hold, entries. Answers the new head.
+ * KEYS stream, head (newest position), identity. ARGV identity, most entries that the stream may hold, mark of this
+ * batch, entries. Answers the new head.
  */
 const APPEND = new Script(`
+if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
 local head = tonumber(redis.call('GET', KEYS[2]) or '0')
-if redis.call('XLEN', KEYS[1]) + #ARGV - 1 > tonumber(ARGV[1]) then return redis.error_reply('LEDGERFULL') end
-for i = 2, #ARGV do
+if redis.call('XLEN', KEYS[1]) + #ARGV - 3 > tonumber(ARGV[2]) then return redis.error_reply('LEDGERFULL') end
+for i = 4, #ARGV do
   head = head + 1
-  redis.call('XADD', KEYS[1], head .. '-0', 'e', ARGV[i])
+  redis.call('XADD', KEYS[1], head .. '-0', 'e', ARGV[i], 'm', ARGV[3])
 end
 redis.call('SET', KEYS[2], head)
 return head
 `);
 
-/** Twenty times what is kept between two snapshots: nobody trims any more, and Redis must not fill up. */
+/**
+ * KEYS as above. ARGV identity, position, limit, mark of the entry at the position as the reader knows it or ''.
+ * Answers the head, whether that entry is still the same one, and what follows it.
+ */
+const READ = new Script(`
+if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
+local head = tonumber(redis.call('GET', KEYS[2]) or '0')
+local same = 1
+if head < tonumber(ARGV[2]) then
+  same = 0
+elseif ARGV[4] ~= '' then
+  local known = redis.call('XRANGE', KEYS[1], ARGV[2] .. '-0', ARGV[2] .. '-0')[1]
+  if known and known[2][4] ~= ARGV[4] then same = 0 end
+end
+return {head, same, redis.call('XRANGE', KEYS[1], '(' .. ARGV[2] .. '-0', '+', 'COUNT', ARGV[3])}
+`);
+
+/** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
 const MOST_ENTRIES = 1_000_000;
-/** Redis answers at least this often, so that a lost connection is noticed. */
-const BLOCK_MS = 5_000;
-const RETRY_MS = 200;
 
 /** A ledger in a Redis stream. Any number of processes append to it and follow it. */
 export class RedisLedger implements Ledger {
   readonly #commands: RedisClient;
-  readonly #connections: RedisConnections;
-  readonly #stream: string;
-  readonly #headKey: string;
+  readonly #keys: readonly [stream: string, head: string, identity: string];
+  readonly #identity: string;
   readonly #onClose: () => void;
-  readonly #closing = new AbortController();
-  #tail: RedisClient | null = null;
-  /** The newest position that this process has seen. */
-  #seen: Position = 0;
-  #waiters = new Set<() => void>();
-  #watching = false;
+  readonly #tail: LedgerTail;
+  /** The entry that was read last, and the mark of its batch. */
+  #last = { position: 0, mark: '' };
+  #batches = 0;
 
-  constructor(connections: RedisConnections, catalog: string, onClose: () => void) {
-    this.#connections = connections;
+  /** @param identity what tells this ledger from an earlier one of the same catalog */
+  constructor(connections: RedisConnections, catalog: string, identity: string, onClose: () => void) {
     this.#commands = connections.commands;
-    this.#stream = catalogKey(catalog, 'ledger');
-    this.#headKey = catalogKey(catalog, 'ledger-head');
+    this.#keys = ledgerKeys(catalog);
+    this.#identity = identity;
     this.#onClose = onClose;
+    this.#tail = new LedgerTail(connections, this.#keys[0]);
   }
 
   async append(entries: readonly Entry[]): Promise<Position> {
     if (entries.length === 0) return this.head();
     const records = entries.map((entry) => Buffer.from(encodeEntry(entry)));
-    const head = await available(() =>
-      APPEND.run(this.#commands, [this.#stream, this.#headKey], [MOST_ENTRIES, ...records]),
-    );
-    this.#notice(Number(head));
-    return Number(head);
+    const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
+    const args = [this.#identity, MOST_ENTRIES, mark, ...records];
+    const head = Number(await inWordsOfTheLedger(() => APPEND.run(this.#commands, this.#keys, args)));
+    this.#tail.notice(head);
+    return head;
   }
 
   async read(after: Position, limit: number): Promise<PositionedEntry[]> {
-    const found = await available(() =>
-      this.#commands.xrangeBuffer(this.#stream, `(${after}-0`, '+', 'COUNT', limit),
-    );
+    const mark = this.#last.position === after ? this.#last.mark : '';
+    const [head, same, found] = (await inWordsOfTheLedger(() =>
+      READ.runForBytes(this.#commands, this.#keys, [this.#identity, after, limit, mark]),
+    )) as [number, number, [id: Buffer, fields: Buffer[]][]];
+    this.#tail.reset(head);
+    if (same === 0) {
+      throw new LedgerTrimmedError(
+        `Redis has lost entries of the ledger up to ${after}, with the last moments before it was restarted.`,
+      );
+    }
     const entries = found.map(([id, fields]) => ({
       position: positionOf(id),
       entry: decodeEntry(fields[1]),
     }));
-    if (entries.length > 0 ? entries[0].position !== after + 1 : (await this.head()) > after) {
+    const follows = entries.length > 0 ? entries[0].position === after + 1 : head === after || limit === 0;
+    if (!follows) {
       throw new LedgerTrimmedError(
         `Entry ${after + 1} of the ledger has been trimmed; a newer snapshot has it.`,
       );
     }
+    const newest = found.at(-1);
+    if (newest !== undefined) {
+      this.#last = { position: positionOf(newest[0]), mark: newest[1][3].toString('latin1') };
+    }
     return entries;
   }
 
-  /** Everybody who waits here shares one connection that blocks. */
   wait(after: Position, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        if (!this.#closing.signal.aborted && !signal.aborted && this.#seen <= after) return;
-        this.#waiters.delete(done);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#waiters.add(done);
-      signal.addEventListener('abort', done);
-      done();
-      if (this.#waiters.has(done)) this.#watch(after);
-    });
+    return this.#tail.wait(after, signal);
   }
 
   async head(): Promise<Position> {
-    const head = Number((await available(() => this.#commands.get(this.#headKey))) ?? 0);
-    this.#notice(head);
+    const head = Number((await inWordsOfTheLedger(() => this.#commands.get(this.#keys[1]))) ?? 0);
+    this.#tail.notice(head);
     return head;
   }
 
   async trim(upTo: Position): Promise<void> {
-    await available(() => this.#commands.xtrim(this.#stream, 'MINID', `${upTo + 1}-0`));
+    await inWordsOfTheLedger(() => this.#commands.xtrim(this.#keys[0], 'MINID', `${upTo + 1}-0`));
+  }
+
+  async exists(): Promise<boolean> {
+    return (await inWordsOfTheLedger(() => this.#commands.get(this.#keys[2]))) === this.#identity;
   }
 
   async close(): Promise<void> {
-    this.#closing.abort();
-    this.#wake();
-    this.#tail?.disconnect();
+    this.#tail.close();
     this.#onClose();
   }
+}
 
-  /** Blocks until the stream grows, for as long as somebody waits. */
-  async #watch(after: Position): Promise<void> {
-    if (this.#watching) return;
-    this.#watching = true;
-    this.#tail ??= this.#connections.another({ maxRetriesPerRequest: null });
-    while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
-      const from = Math.max(after, this.#seen);
-      try {
-        const found = await this.#tail.xread(
-          'COUNT',
-          1,
-          'BLOCK',
-          BLOCK_MS,
-          'STREAMS',
-          this.#stream,
-          `${from}-0`,
-        );
-        // Only that it grew matters here; how far, the head says.
-        if (found !== null) await this.head();
-      } catch {
-        await pause(RETRY_MS, this.#closing.signal);
-      }
-    }
-    this.#watching = false;
-  }
-
-  #notice(position: Position): void {
-    if (position <= this.#seen) return;
-    this.#seen = position;
-    this.#wake();
-  }
-
-  #wake(): void {
-    for (const waiter of [...this.#waiters]) waiter();
-  }
+/** Where a ledger lies. */
+export function ledgerKeys(catalog: string): readonly [stream: string, head: string, identity: string] {
+  return [
+    catalogKey(catalog, 'ledger'),
+    catalogKey(catalog, 'ledger-head'),
+    catalogKey(catalog, 'ledger-identity'),
+  ];
 }
 
 function positionOf(id: Buffer): Position {
   return Number(id.toString('latin1').split('-')[0]);
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}
-
-async function available<T>(command: () => Promise<T>): Promise<T> {
+async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (error) {
-    throw new LedgerUnavailableError(`The ledger in Redis cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
+    const { message } = error as Error;
+    if (message.includes('LEDGERGONE')) {
+      throw new LedgerRemovedError('The catalog of this ledger was deleted.');
+    }
+    const reason = message.includes('LEDGERFULL')
+      ? `it holds ${MOST_ENTRIES} entries, and nobody makes snapshots. Is a worker running?`
+      : message;
+    throw new LedgerUnavailableError(`The ledger in Redis cannot be used: ${reason}`, { cause: error });
   }
 }

@@ -1,7 +1,8 @@
-import { CATALOGS_KEY, catalogKey } from '../redis/keys.ts';
+import { randomUUID } from 'node:crypto';
+import { CATALOGS_KEY } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
-import type { Ledger, Ledgers } from './ledger.ts';
-import { RedisLedger } from './redis-ledger.ts';
+import { type Ledger, type Ledgers, LedgerUnavailableError } from './ledger.ts';
+import { ledgerKeys, RedisLedger } from './redis-ledger.ts';
 
 /** The ledgers of all catalogs in one Redis. */
 export class RedisLedgers implements Ledgers {
@@ -13,27 +14,44 @@ export class RedisLedgers implements Ledgers {
   }
 
   async list(): Promise<string[]> {
-    return (await this.#connections.commands.smembers(CATALOGS_KEY)).sort();
+    return (await available(() => this.#connections.commands.smembers(CATALOGS_KEY))).sort();
   }
 
   async open(catalog: string): Promise<Ledger> {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is open already.`);
     this.#open.add(catalog);
     try {
-      await this.#connections.commands.sadd(CATALOGS_KEY, catalog);
+      const identity = await available(() => this.#identityOf(catalog));
+      return new RedisLedger(this.#connections, catalog, identity, () => this.#open.delete(catalog));
     } catch (error) {
       this.#open.delete(catalog);
       throw error;
     }
-    return new RedisLedger(this.#connections, catalog, () => this.#open.delete(catalog));
   }
 
   async remove(catalog: string): Promise<void> {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
-    await this.#connections.commands.unlink(
-      catalogKey(catalog, 'ledger'),
-      catalogKey(catalog, 'ledger-head'),
-    );
-    await this.#connections.commands.srem(CATALOGS_KEY, catalog);
+    const { commands } = this.#connections;
+    await available(() => commands.unlink(...ledgerKeys(catalog)));
+    await available(() => commands.srem(CATALOGS_KEY, catalog));
+  }
+
+  async #identityOf(catalog: string): Promise<string> {
+    const { commands } = this.#connections;
+    const [, , key] = ledgerKeys(catalog);
+    await commands.set(key, randomUUID(), 'NX');
+    const identity = await commands.get(key);
+    await commands.sadd(CATALOGS_KEY, catalog);
+    return identity ?? '';
+  }
+}
+
+async function available<T>(command: () => Promise<T>): Promise<T> {
+  try {
+    return await command();
+  } catch (error) {
+    throw new LedgerUnavailableError(`The ledgers in Redis cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    });
   }
 }

@@ -23,4 +23,18 @@ export class Script {
       return client.eval(this.#source, keys.length, ...keys, ...args);
     }
   }
+
+  /** The same, for answers that hold bytes. */
+  async runForBytes(
+    client: RedisClient,
+    keys: readonly string[],
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
+    try {
+      return await client.callBuffer('EVALSHA', this.#hash, keys.length, ...keys, ...args);
+    } catch (error) {
+      if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+      return client.callBuffer('EVAL', this.#source, keys.length, ...keys, ...args);
+    }
+  }
 }

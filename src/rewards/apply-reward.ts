@@ -1,18 +1,24 @@
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Entry } from '../ledger/entry.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import type { DecisionLog } from '../routing/decision-log.ts';
 import type { SettlementJob } from '../routing/settlement-job.ts';
 import { observedDecision } from './observed-decision.ts';
 import type { RewardsJob } from './reward-job.ts';
 
+/** Where the rewards of one catalog find their decisions, and where they go. */
+export interface RewardPlace {
+  readonly ledger: Pick<Ledger, 'append'>;
+  readonly decisions: DecisionLog;
+}
+
 /**
  * The way of one reward, on the worker's side: join it with its decision, append what can be learned to the
  * ledger. Every replica folds it from there. Safe to repeat: the fold applies every reward id once.
  */
-export async function applyRewards(job: RewardsJob, catalog: Catalog, log: DecisionLog): Promise<void> {
+export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardPlace): Promise<void> {
   const entries: Entry[] = [];
   for (const { decisionId, closes, reports } of job.decisions) {
-    const decision = await log.get(decisionId);
+    const decision = await decisions.get(decisionId);
     // It was there when the reward was accepted; by now it has expired, and the window with it.
     if (decision === null) continue;
     const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
@@ -25,19 +31,23 @@ export async function applyRewards(job: RewardsJob, catalog: Catalog, log: Decis
       closes,
     });
   }
-  if (entries.length > 0) await catalog.ledger.append(entries);
+  if (entries.length > 0) await ledger.append(entries);
 }
 
 /** The deadline of a decision passed: close it with what is known, or with the contract's default reward. */
-export async function settleDecision(job: SettlementJob, catalog: Catalog, log: DecisionLog): Promise<void> {
-  const decision = await log.get(job.decisionId);
+export async function settleDecision(
+  job: SettlementJob,
+  { ledger, decisions }: RewardPlace,
+  now: number,
+): Promise<void> {
+  const decision = await decisions.get(job.decisionId);
   if (decision === null || decision.activatedAt === null) return;
   const entry: Entry = {
     kind: 'settlement',
     key: `settlement/${decision.id}`,
-    at: catalog.now(),
+    at: now,
     decision: observedDecision(decision, []),
-    defaultReward: catalog.state.settings.rewards.defaultReward,
+    defaultReward: job.defaultReward,
   };
-  await catalog.ledger.append([entry]);
+  await ledger.append([entry]);
 }

@@ -94,7 +94,7 @@ export class RewardIntake {
 
     const closes = !indices.some((index) => reports[index].more === true);
     // Nobody may ever close this decision: at its deadline it closes with what is known then.
-    if (!closes) await this.#queue.add([settlementJobOf(decision)]);
+    if (!closes) await this.#queue.add([settlementJobOf(decision, contract.defaultReward)]);
     await this.#batches.add(decision.catalog, { decisionId, closes, reports: accepted });
   }
 

@@ -76,6 +76,6 @@ export class Routing {
   /** With a default reward in the contract, silence teaches too: at the deadline. */
   async #settleIfDefault(decision: Decision): Promise<void> {
     const { defaultReward } = this.#catalogs.get(decision.catalog).state.settings.rewards;
-    if (defaultReward !== null) await this.#queue.add([settlementJobOf(decision)]);
+    if (defaultReward !== null) await this.#queue.add([settlementJobOf(decision, defaultReward)]);
   }
 }

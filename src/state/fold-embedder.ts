@@ -5,6 +5,10 @@ import type { FoldOutcome } from './outcome.ts';
 
 /** Another embedder: new vectors, new learners. Nothing of two embedders is ever mixed. */
 export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): FoldOutcome {
+  // Several processes that start at once all bind the same embedder.
+  if (entry.fingerprint === state.fingerprint && entry.dimensions === state.tools.vectors.dimensions) {
+    return { kind: 'embedder' };
+  }
   const vectors = new Map(entry.vectors.map((vector) => [vector.name, vector]));
   state.fingerprint = entry.fingerprint;
   state.tools.replaceVectors(entry.dimensions, ({ tool, hash }) => {

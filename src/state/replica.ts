@@ -1,6 +1,11 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Entry } from '../ledger/entry.ts';
-import type { Ledger, PositionedEntry } from '../ledger/ledger.ts';
+import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import type { Entry, Position } from '../ledger/entry.ts';
+import {
+  type Ledger,
+  LedgerTrimmedError,
+  LedgerUnavailableError,
+  type PositionedEntry,
+} from '../ledger/ledger.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { fold } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
@@ -8,6 +13,22 @@ import type { FoldOutcome } from './outcome.ts';
 /** Folding gives the event loop back after this many milliseconds. */
 const FOLD_SLICE_MS = 3;
 const READ_BATCH = 256;
+/** After so many reloads in a row no snapshot reaches the ledger, and none will. */
+const MAX_STARTS = 3;
+/** While the store is away. */
+const RETRY_MS = 200;
+
+type Waiter = { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void };
+
+export interface ReplicaOptions {
+  /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
+  readonly now: () => number;
+  /** The newest state that can be had, for when the ledger does not reach back to where this replica is. */
+  readonly reload: () => Promise<CatalogState>;
+  readonly onFold?: (folded: PositionedEntry, outcome: FoldOutcome) => void;
+  /** `fresh` takes the place of `old`, in the same turn of the event loop; `old` must not be used after it. */
+  readonly onReload?: (fresh: CatalogState, old: CatalogState) => void;
+}
 
 /**
  * A state that follows its ledger. Everything that ranks reads `state`; nobody but the loop in here writes it.
@@ -15,27 +36,23 @@ const READ_BATCH = 256;
 export class Replica {
   readonly #ledger: Ledger;
   readonly #stop = new AbortController();
-  readonly #waiting = new Map<
-    string,
-    { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void }[]
-  >();
-  readonly #now: () => number;
-  readonly #onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void;
-  readonly state: CatalogState;
+  readonly #waiting = new Map<string, Waiter[]>();
+  /** Who waits for a position, in no order: there are few. */
+  readonly #reaching = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
+  readonly #options: ReplicaOptions;
+  #state: CatalogState;
   #running: Promise<void> | null = null;
   #failure: Error | null = null;
 
-  /** @param now milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
-  constructor(
-    state: CatalogState,
-    ledger: Ledger,
-    now: () => number,
-    onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void = () => {},
-  ) {
-    this.state = state;
+  constructor(state: CatalogState, ledger: Ledger, options: ReplicaOptions) {
+    this.#state = state;
     this.#ledger = ledger;
-    this.#now = now;
-    this.#onFold = onFold;
+    this.#options = options;
+  }
+
+  /** Not to be kept over an `await`: it may be another one afterwards. */
+  get state(): CatalogState {
+    return this.#state;
   }
 
   /** Why it no longer follows its ledger; null while it does. */
@@ -46,14 +63,14 @@ export class Replica {
   /** Folds everything that the ledger holds now, and resolves when that is done. */
   async catchUp(): Promise<void> {
     const head = await this.#ledger.head();
-    while (this.state.position < head && !this.#stop.signal.aborted) await this.#foldSome();
+    while (this.state.position < head && !this.#stop.signal.aborted) await this.#foldOrStartOver();
   }
 
   /** Follows the ledger until `close`. A failure of the loop itself is reported through `failed`. */
   follow(failed: (error: unknown) => void): void {
     this.#running = this.#loop().catch((error) => {
       this.#failure = error;
-      for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(error));
+      this.#rejectAll(error);
       failed(error);
     });
   }
@@ -85,52 +102,109 @@ export class Replica {
 
   /** Resolves when everything that is durable now has been folded here. @throws Error when it no longer follows. */
   async caughtUp(): Promise<void> {
-    const head = await this.#ledger.head();
-    while (this.state.position < head) {
-      if (this.#failure !== null) throw this.#failure;
-      if (this.#stop.signal.aborted) return;
-      await nextTurn();
-    }
+    await this.reached(await this.#ledger.head());
+  }
+
+  /** Resolves when the entry at this position has been folded here, or when `giveUp` aborts. @throws as above */
+  reached(position: Position, giveUp?: AbortSignal): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    if (this.state.position >= position || this.#stop.signal.aborted) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => waiter.done();
+      const waiter = {
+        position,
+        done: (error?: Error) => {
+          this.#reaching.delete(waiter);
+          giveUp?.removeEventListener('abort', onAbort);
+          if (error === undefined) resolve();
+          else reject(error);
+        },
+      };
+      this.#reaching.add(waiter);
+      giveUp?.addEventListener('abort', onAbort);
+      if (giveUp?.aborted) waiter.done();
+    });
   }
 
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
-    const closed = new Error('the replica was closed before its outcome was known');
-    for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(closed));
+    this.#rejectAll(new LedgerUnavailableError('the catalog was closed before the outcome was known'));
   }
 
   async #loop(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      const folded = await this.#foldSome();
-      if (folded === 0) await this.#ledger.wait(this.state.position, signal);
+      try {
+        const folded = await this.#foldOrStartOver();
+        if (folded === 0) await this.#ledger.wait(this.state.position, signal);
+      } catch (error) {
+        if (!(error instanceof LedgerUnavailableError)) throw error;
+        await wait(RETRY_MS, undefined, { signal }).catch(() => {});
+      }
     }
+  }
+
+  async #foldOrStartOver(): Promise<number> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#foldSome();
+      } catch (error) {
+        if (!(error instanceof LedgerTrimmedError) || attempt === MAX_STARTS) throw error;
+        await this.#startOver();
+      }
+    }
+  }
+
+  /** The ledger does not reach back to here: a snapshot does. */
+  async #startOver(): Promise<void> {
+    const fresh = await this.#options.reload();
+    const old = this.#state;
+    this.#state = fresh;
+    this.#options.onReload?.(fresh, old);
+    old.free();
+    const uncertain = new LedgerUnavailableError('it is not known whether this was applied; send it again');
+    for (const key of [...this.#waiting.keys()]) {
+      const known = fresh.answers.get(key);
+      this.#settle(key, (waiter) =>
+        known === undefined ? waiter.reject(uncertain) : waiter.resolve(known.outcome),
+      );
+    }
+    this.#letGo();
   }
 
   async #foldSome(): Promise<number> {
     const entries = await this.#ledger.read(this.state.position, READ_BATCH);
-    let sliceStart = this.#now();
+    const { now } = this.#options;
+    let sliceStart = now();
     for (const positioned of entries) {
       this.#foldOne(positioned);
-      if (this.#now() - sliceStart < FOLD_SLICE_MS) continue;
+      if (now() - sliceStart < FOLD_SLICE_MS) continue;
       await nextTurn();
       if (this.#stop.signal.aborted) break;
-      sliceStart = this.#now();
+      sliceStart = now();
     }
     return entries.length;
   }
 
   #foldOne(positioned: PositionedEntry): void {
     const outcome = fold(this.state, positioned);
-    this.#onFold(positioned, outcome);
+    this.#options.onFold?.(positioned, outcome);
     this.#settle(positioned.entry.key, (waiter) => waiter.resolve(outcome));
+    this.#letGo();
   }
 
-  #settle(
-    key: string,
-    settle: (waiter: { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void }) => void,
-  ): void {
+  /** Those who waited for a position that is reached. */
+  #letGo(): void {
+    for (const waiter of [...this.#reaching]) if (waiter.position <= this.state.position) waiter.done();
+  }
+
+  #rejectAll(error: Error): void {
+    for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(error));
+    for (const waiter of [...this.#reaching]) waiter.done(error);
+  }
+
+  #settle(key: string, settle: (waiter: Waiter) => void): void {
     const waiters = this.#waiting.get(key);
     if (waiters === undefined) return;
     this.#waiting.delete(key);

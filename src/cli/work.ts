@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { pino } from 'pino';
+import { startWork } from '../work.ts';
+import { untilInterrupted } from './interrupted.ts';
+import { settingsWith } from './setting-options.ts';
+import { UserError } from './user-error.ts';
+
+export function workCommand(): Command {
+  return new Command('work')
+    .description('learn from rewards and make snapshots, for routers that share a Redis')
+    .addHelpText(
+      'after',
+      `
+Needs REDIS_URL. Start as many as you like beside any number of \`bandolier serve\`; without Redis, serve does
+this work by itself.
+
+Example:
+  REDIS_URL=redis://127.0.0.1:6379 bandolier work`,
+    )
+    .action(work);
+}
+
+async function work(): Promise<void> {
+  const { settings } = settingsWith();
+  if (settings.redisUrl === undefined) {
+    throw new UserError('REDIS_URL is not set. Without Redis `bandolier serve` does this work by itself.');
+  }
+  const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const running = await startWork(settings.redisUrl, settings, log);
+  const interrupted = untilInterrupted();
+  process.stdout.write('Working on rewards and snapshots. Ctrl-C stops it.\n');
+  await interrupted;
+  process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
+  await running.close();
+}

@@ -1,0 +1,96 @@
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import type { Position } from './entry.ts';
+
+/** Redis answers at least this often, so that a lost connection is noticed. */
+const BLOCK_MS = 5_000;
+const RETRY_MS = 200;
+
+/** Waits for a stream to grow. Everybody who waits shares one connection that blocks. */
+export class LedgerTail {
+  readonly #connections: RedisConnections;
+  readonly #stream: string;
+  readonly #closing = new AbortController();
+  readonly #waiters = new Set<() => void>();
+  #connection: RedisClient | null = null;
+  /** The newest position that this process has heard of. */
+  #seen: Position = 0;
+  #watching = false;
+
+  constructor(connections: RedisConnections, stream: string) {
+    this.#connections = connections;
+    this.#stream = stream;
+  }
+
+  /** There is an entry at this position. */
+  notice(position: Position): void {
+    if (position <= this.#seen) return;
+    this.#seen = position;
+    this.#wake();
+  }
+
+  /** This is the newest position, even if a later one was known: a store can lose its last moments. */
+  reset(head: Position): void {
+    this.#seen = Math.min(this.#seen, head);
+    this.notice(head);
+  }
+
+  wait(after: Position, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        if (!this.#closing.signal.aborted && !signal.aborted && this.#seen <= after) return;
+        this.#waiters.delete(done);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal.addEventListener('abort', done);
+      done();
+      if (this.#waiters.has(done)) void this.#watch(after);
+    });
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#wake();
+    this.#connection?.disconnect();
+  }
+
+  /** Blocks until the stream grows, for as long as somebody waits. */
+  async #watch(after: Position): Promise<void> {
+    if (this.#watching) return;
+    this.#watching = true;
+    this.#connection ??= this.#connections.another({ maxRetriesPerRequest: null });
+    while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
+      const from = Math.max(after, this.#seen);
+      try {
+        const found = await this.#connection.xread(
+          'COUNT',
+          1,
+          'BLOCK',
+          BLOCK_MS,
+          'STREAMS',
+          this.#stream,
+          `${from}-0`,
+        );
+        if (found !== null) this.notice(Number(found[0][1][0][0].split('-')[0]));
+      } catch {
+        await pause(RETRY_MS, this.#closing.signal);
+      }
+    }
+    this.#watching = false;
+  }
+
+  #wake(): void {
+    for (const waiter of [...this.#waiters]) waiter();
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

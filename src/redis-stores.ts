@@ -1,0 +1,40 @@
+import type { Settings } from '../config/settings.ts';
+import { RedisLedgers } from './ledger/redis-ledgers.ts';
+import { BullmqJobQueue } from './queue/bullmq-job-queue.ts';
+import { RedisConnections } from './redis/redis-connection.ts';
+import { RedisDecisionLogs } from './routing/redis-decision-logs.ts';
+import { RedisLeases } from './state/redis-leases.ts';
+import { RedisSnapshotStores } from './state/redis-snapshot-store.ts';
+import type { Stores } from './stores.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * Many processes: everything that is durable lies in Redis.
+ * @throws RedisUnusableError when it cannot be reached, refuses us, or is too old
+ */
+export async function openRedisStores(
+  redisUrl: string,
+  settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
+  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+): Promise<Stores> {
+  const connections = await RedisConnections.open(redisUrl);
+  const leases = new RedisLeases(connections.commands);
+  const decisionLogs = new RedisDecisionLogs(connections, {
+    retainMs: settings.keepDecisionsDays * DAY_MS,
+    now,
+  });
+  return {
+    mode: 'redis',
+    ledgers: new RedisLedgers(connections),
+    snapshots: new RedisSnapshotStores(connections),
+    leases,
+    decisionLogs,
+    queue: new BullmqJobQueue(connections, { maxJobs: settings.maxPendingRewards, onTrouble: trouble }),
+    close: async () => {
+      await decisionLogs.close();
+      await leases.close();
+      connections.close();
+    },
+  };
+}
