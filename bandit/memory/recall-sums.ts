@@ -47,12 +47,14 @@ export class RecallSums {
 
   finish(cases: readonly RecalledCase[]): Recall {
     for (const slot of this.slots) this.rows[slot] = NONE;
+    const votes = new Float64Array(this.slots.length);
+    for (let row = 0; row < votes.length; row++) votes[row] = this.positives[row] / (this.trials[row] + 1);
     return {
       slots: Int32Array.from(this.slots),
       positives: Float64Array.from(this.positives),
       trials: Float64Array.from(this.trials),
       nearest: Float64Array.from(this.nearest),
-      votes: Float64Array.from(this.positives, (positives, row) => positives / (this.trials[row] + 1)),
+      votes,
       cases,
     };
   }

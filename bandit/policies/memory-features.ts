@@ -36,20 +36,26 @@ export function memoryFeatures(
 ): MemoryFeatures {
   const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
   const rows = new Map<number, number>();
-  for (const [row, slot] of recall.slots.entries()) rows.set(slot, row);
+  for (let row = 0; row < recall.slots.length; row++) rows.set(recall.slots[row], row);
   const width = MEMORY_FEATURES.length;
   const features = new Float32Array(slots.length * width);
   const base = new Float64Array(slots.length);
   const trials = new Float64Array(slots.length);
-  for (const [i, slot] of slots.entries()) {
-    const row = rows.get(slot) ?? -1;
+  for (let i = 0; i < slots.length; i++) {
+    const row = rows.get(slots[i]) ?? -1;
     const positives = row < 0 ? 0 : recall.positives[row];
     const n = row < 0 ? 0 : recall.trials[row];
     const mx = row < 0 ? 0 : recall.nearest[row];
     const vote = row < 0 ? 0 : recall.votes[row];
     const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
-    const rate = calls.rate(slot);
-    features.set([lexical[i], dense[i], mx, vote, rho, rate], i * width);
+    const rate = calls.rate(slots[i]);
+    const at = i * width;
+    features[at] = lexical[i];
+    features[at + 1] = dense[i];
+    features[at + 2] = mx;
+    features[at + 3] = vote;
+    features[at + 4] = rho;
+    features[at + 5] = rate;
     base[i] =
       retrievalWeight * (lexical[i] + dense[i]) +
       rhoWeight * rho +

@@ -85,13 +85,17 @@ export class Bm25Index {
     if (query.length === 0) return EMPTY_SPARSE_VECTOR;
     const counts = countTerms(query);
     const terms = Uint32Array.from(counts.keys()).sort();
-    const weights = Float64Array.from(terms, (term) => {
-      const frequency = this.#postings.get(term)?.size ?? 0;
-      return counts.get(term)! * Math.log(1 + this.#documentCount / (1 + frequency));
-    });
-    const norm = Math.sqrt(weights.reduce((sum, weight) => sum + weight * weight, 0));
-    if (norm === 0) return EMPTY_SPARSE_VECTOR;
-    return { terms, weights: Float32Array.from(weights, (weight) => weight / norm) };
+    const weights = new Float64Array(terms.length);
+    let squares = 0;
+    for (let i = 0; i < terms.length; i++) {
+      const frequency = this.#postings.get(terms[i])?.size ?? 0;
+      weights[i] = counts.get(terms[i])! * Math.log(1 + this.#documentCount / (1 + frequency));
+      squares += weights[i] * weights[i];
+    }
+    if (squares === 0) return EMPTY_SPARSE_VECTOR;
+    const norm = Math.sqrt(squares);
+    for (let i = 0; i < weights.length; i++) weights[i] /= norm;
+    return { terms, weights: new Float32Array(weights) };
   }
 
   #growTo(length: number): void {

@@ -49,11 +49,18 @@ export function shortlist(
   return {
     candidates: {
       slots,
-      lexical: Float64Array.from(slots, (slot) => scores.lexical(slot)),
-      dense: Float64Array.from(slots, (slot) => scores.dense(slot)),
-      base: Float64Array.from(slots, (slot) => scores.base(slot)),
-      similarity: Float64Array.from(slots, (slot) => scores.similarity(slot)),
+      lexical: column(slots, (slot) => scores.lexical(slot)),
+      dense: column(slots, (slot) => scores.dense(slot)),
+      base: column(slots, (slot) => scores.base(slot)),
+      similarity: column(slots, (slot) => scores.similarity(slot)),
     },
     origins: Array.from(slots, (slot) => origins.get(slot)!),
   };
+}
+
+/** `Float64Array.from` with a function says the same and takes ten times as long. */
+function column(slots: Int32Array, scoreOf: (slot: number) => number): Float64Array {
+  const values = new Float64Array(slots.length);
+  for (let i = 0; i < slots.length; i++) values[i] = scoreOf(slots[i]);
+  return values;
 }

@@ -41,9 +41,11 @@ export function selectSlate(
   if (found.served !== null) return fixedSlate(found.served.map(indexOf), ranking.mean, found.fallback);
 
   const { k, pin } = placesFor(request, found, indexOf);
-  const free = [...slots.keys()].filter((index) => !pin.includes(index));
+  const free: number[] = [];
+  for (let index = 0; index < slots.length; index++) if (!pin.includes(index)) free.push(index);
   const { exploration, score, fallback } = rankedBy(request, found, ranking, settings);
-  const freeScore = Float64Array.from(free, (index) => score[index]);
+  const freeScore = new Float64Array(free.length);
+  for (let at = 0; at < free.length; at++) freeScore[at] = score[free[at]];
   const { temperature } = settings.policy;
   const draws = k > 0 && free.length > 0;
   const drawn = draws
@@ -54,7 +56,7 @@ export function selectSlate(
   for (const index of pin) propensities[index] = 1;
   if (draws && exploration === 'plackett-luce') {
     const inclusion = inclusionPropensities(freeScore, k, temperature, kernels);
-    for (const [at, index] of free.entries()) propensities[index] = inclusion[at];
+    for (let at = 0; at < free.length; at++) propensities[free[at]] = inclusion[at];
   } else {
     for (const at of drawn) propensities[free[at]] = 1;
   }

@@ -79,7 +79,7 @@ export function documentTag(bytes: Uint8Array): number {
 }
 
 function kindOf(array: NumberArray): number {
-  const kind = KINDS.findIndex((candidate) => array instanceof candidate);
+  const kind = (KINDS as readonly unknown[]).indexOf(array.constructor);
   if (kind < 0) throw new TypeError(`Arrays of ${Object.prototype.toString.call(array)} cannot be packed.`);
   return kind;
 }
