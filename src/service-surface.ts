@@ -1,6 +1,9 @@
+import type { CatalogPositions } from './catalog/catalog-positions.ts';
 import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
+import { applyEvaluation } from './evaluation/apply-evaluation.ts';
+import type { Evaluations } from './evaluation/evaluations.ts';
 import type { Experiments } from './experiments/experiments.ts';
 import type { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Readiness, Services } from './http/services.ts';
@@ -15,10 +18,12 @@ import type { Traffic } from './telemetry/traffic.ts';
 
 export interface ServiceParts {
   readonly catalogs: Catalogs;
+  readonly positions: CatalogPositions;
   readonly routing: Routing;
   readonly intake: RewardIntake;
   readonly experiments: Experiments;
   readonly versions: PolicyVersions;
+  readonly evaluations: Evaluations;
   readonly stores: Stores;
   readonly metrics: Metrics;
   readonly traffic: Traffic;
@@ -27,7 +32,7 @@ export interface ServiceParts {
 
 /** What the outside may ask of a running service, wired to the nouns that answer. */
 export function servicesOf(parts: ServiceParts): Services {
-  const { catalogs, routing, intake, experiments, versions, stores, metrics, traffic } = parts;
+  const { catalogs, routing, intake, experiments, versions, evaluations, stores, metrics, traffic } = parts;
   return {
     routing: {
       route: async (request, options) => {
@@ -75,11 +80,20 @@ export function servicesOf(parts: ServiceParts): Services {
     experiments: {
       list: async (catalog) => experiments.list(catalog),
       get: async (catalog, name) => experiments.get(catalog, name),
-      create: (catalog, draft, actor) => experiments.create(catalog, draft, actor),
+      create: async (catalog, { applyFromEvaluation: id, ...draft }, actor) => {
+        const complete = id === undefined ? draft : applyEvaluation(draft, evaluations.winnerOf(catalog, id));
+        return experiments.create(catalog, complete, actor);
+      },
       change: (catalog, name, change, actor) => experiments.change(catalog, name, change, actor),
       changeShares: async (catalog, name, shares, actor) =>
         experiments.changeShares(catalog, name, shares, actor),
       report: (catalog, name) => experiments.report(catalog, name),
+    },
+    evaluations: {
+      create: async (catalog, draft) => evaluations.create(catalog, draft),
+      list: async (catalog) => evaluations.list(catalog),
+      get: async (catalog, id) => evaluations.get(catalog, id),
+      cancel: async (catalog, id) => evaluations.cancel(catalog, id),
     },
     versions: {
       list: async (catalog) => versions.list(catalog),
@@ -89,6 +103,7 @@ export function servicesOf(parts: ServiceParts): Services {
       snapshots: (catalog) => versions.snapshots(catalog),
       restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
     },
+    positions: parts.positions,
     ready: () => readiness(parts),
     metrics: async () => {
       await measure(parts);

@@ -6,11 +6,14 @@ import { RefactorisationWatch } from '../workers/refactorisation.ts';
 import { rewardPlaces, startRewardWorker } from '../workers/reward-worker.ts';
 import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
 import type { Catalog } from './catalog/catalog.ts';
+import { CatalogPositions } from './catalog/catalog-positions.ts';
 import { Catalogs } from './catalog/catalogs.ts';
 import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
+import { CatalogFollower } from './catalog/follow-catalogs.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
 import { chatSettings } from './chat-settings.ts';
 import { openEmbedder } from './embedding-model.ts';
+import { Evaluations } from './evaluation/evaluations.ts';
 import { Experiments } from './experiments/experiments.ts';
 import { ExposureRecorder } from './experiments/exposure-recorder.ts';
 import { PolicyVersions } from './experiments/policy-versions.ts';
@@ -95,13 +98,18 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
         await stores.decisionLogs.remove(name);
       },
       await stores.ledgers.list(),
+      settings.catalogs === undefined ? null : settings.catalogs.split(','),
     );
     closers.push(() => catalogs.close());
+    const follower =
+      stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
+    closers.push(async () => follower?.close());
+    const positions = new CatalogPositions(catalogs, async () => follower?.look());
     // Now, not with the first request: a damaged log is a reason not to start, and a long one takes its time.
     for (const name of catalogs.names()) await stores.decisionLogs.open(name);
     const ledgers = {
       names: async () => catalogs.names(),
-      get: async (name: string) => (catalogs.names().includes(name) ? catalogs.get(name).ledger : null),
+      get: async (name: string) => catalogs.find(name)?.ledger ?? null,
     };
     if (stores.mode === 'embedded') {
       const keeper = new SnapshotKeeper({ stores, ledgers, place: { dataDir: settings.dataDir }, trouble });
@@ -125,13 +133,29 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       stores.queue,
     );
     const experiments = new Experiments(catalogs, exposures);
+    const evaluations = new Evaluations({
+      ...{ catalogs, decisionLogs, kernels, now, trouble },
+      steadyNow: () => performance.now(),
+    });
+    closers.push(() => evaluations.close());
     const versions = new PolicyVersions(catalogs, stores.snapshots);
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
     // With Redis that is what `bandolier work` is for.
     if (stores.mode === 'embedded')
       startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
-    const parts = { catalogs, routing, intake, experiments, versions, stores, metrics, traffic };
+    const parts = {
+      catalogs,
+      positions,
+      routing,
+      intake,
+      experiments,
+      versions,
+      evaluations,
+      stores,
+      metrics,
+      traffic,
+    };
     return { ...servicesOf({ ...parts, embedderAvailable: () => embedderAvailable }), close };
   } catch (error) {
     await close();

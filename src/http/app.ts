@@ -4,20 +4,24 @@ import { mountDocumentation } from './documentation-pages.ts';
 import type { Endpoint } from './endpoint-definition.ts';
 import { activateDecision } from './endpoints/activate-decision.ts';
 import { activatePolicy } from './endpoints/activate-policy.ts';
+import { cancelEvaluation } from './endpoints/cancel-evaluation.ts';
 import { changeShares } from './endpoints/change-shares.ts';
 import { comparePolicies } from './endpoints/compare-policies.ts';
 import { configureCatalog } from './endpoints/configure-catalog.ts';
+import { createEvaluation } from './endpoints/create-evaluation.ts';
 import { createExperiment } from './endpoints/create-experiment.ts';
 import { experimentReport } from './endpoints/experiment-report.ts';
 import { explainDecision } from './endpoints/explain-decision.ts';
 import { forgetTool } from './endpoints/forget-tool.ts';
 import { forgetUnit } from './endpoints/forget-unit.ts';
 import { getCatalog } from './endpoints/get-catalog.ts';
+import { getEvaluation } from './endpoints/get-evaluation.ts';
 import { getExperiment } from './endpoints/get-experiment.ts';
 import { getPolicy } from './endpoints/get-policy.ts';
 import { getTool } from './endpoints/get-tool.ts';
 import { killExperiment } from './endpoints/kill-experiment.ts';
 import { listCatalogs } from './endpoints/list-catalogs.ts';
+import { listEvaluations } from './endpoints/list-evaluations.ts';
 import { listExperiments } from './endpoints/list-experiments.ts';
 import { listPolicies } from './endpoints/list-policies.ts';
 import { listSnapshots } from './endpoints/list-snapshots.ts';
@@ -44,7 +48,7 @@ import type { Services } from './services.ts';
 
 /** The table of contents of the API. */
 export function apiEndpoints(services: Services): Endpoint[] {
-  const { routing, rewards, catalogs, tools, experiments, versions } = services;
+  const { routing, rewards, catalogs, tools, experiments, versions, evaluations } = services;
   return [
     route(routing),
     explainDecision(routing),
@@ -85,6 +89,11 @@ export function apiEndpoints(services: Services): Endpoint[] {
     activatePolicy(versions),
     listSnapshots(versions),
     restoreSnapshot(versions),
+
+    createEvaluation(evaluations),
+    listEvaluations(evaluations),
+    getEvaluation(evaluations),
+    cancelEvaluation(evaluations),
 
     livez(),
     readyz(services),

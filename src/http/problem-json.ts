@@ -34,6 +34,8 @@ export function statusOf(code: ProblemCode): ProblemStatus {
       return 413;
     case 'unsupported-media-type':
       return 415;
+    case 'wrong-shard':
+      return 421;
     case 'validation-failed':
     case 'unknown-policy':
       return 422;
@@ -47,7 +49,7 @@ export function statusOf(code: ProblemCode): ProblemStatus {
   }
 }
 
-export type ProblemStatus = 400 | 404 | 405 | 409 | 412 | 413 | 415 | 422 | 429 | 500 | 503;
+export type ProblemStatus = 400 | 404 | 405 | 409 | 412 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 

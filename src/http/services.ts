@@ -2,6 +2,8 @@ import type { CatalogView } from '../catalog/catalogs.ts';
 import type { ChangeOptions, ToolChanges } from '../catalog/change-tools.ts';
 import type { CatalogSettingsPatch } from '../catalog/configure-catalog.ts';
 import type { ToolPage } from '../catalog/read-tools.ts';
+import type { Evaluation } from '../evaluation/evaluation.ts';
+import type { EvaluationDraft } from '../evaluation/evaluation-draft.ts';
 import type { ExperimentDraft } from '../experiments/experiment-draft.ts';
 import type { ExperimentReportView } from '../experiments/experiment-report.ts';
 import type { ExperimentView } from '../experiments/experiment-view.ts';
@@ -29,6 +31,8 @@ export interface Services {
   readonly tools: ToolsService;
   readonly experiments: ExperimentsService;
   readonly versions: VersionsService;
+  readonly evaluations: EvaluationsService;
+  readonly positions: PositionsService;
   ready(): Promise<Readiness>;
   /** Prometheus text. */
   metrics(): Promise<string>;
@@ -74,7 +78,11 @@ export interface ToolsService {
 export interface ExperimentsService {
   list(catalog: string): Promise<readonly ExperimentView[]>;
   get(catalog: string, name: string): Promise<ExperimentView>;
-  create(catalog: string, draft: ExperimentDraft, actor?: string): Promise<ExperimentView>;
+  create(
+    catalog: string,
+    draft: ExperimentDraft & { readonly applyFromEvaluation?: string | undefined },
+    actor?: string,
+  ): Promise<ExperimentView>;
   change(catalog: string, name: string, change: ExperimentChange, actor?: string): Promise<MovedExperiment>;
   changeShares(
     catalog: string,
@@ -83,6 +91,13 @@ export interface ExperimentsService {
     actor?: string,
   ): Promise<MovedExperiment>;
   report(catalog: string, name: string): Promise<ExperimentReportView>;
+}
+
+export interface EvaluationsService {
+  create(catalog: string, draft: EvaluationDraft): Promise<Evaluation>;
+  list(catalog: string): Promise<readonly Evaluation[]>;
+  get(catalog: string, id: string): Promise<Evaluation>;
+  cancel(catalog: string, id: string): Promise<Evaluation>;
 }
 
 export interface VersionsService {
@@ -94,6 +109,13 @@ export interface VersionsService {
   snapshots(catalog: string): Promise<readonly SnapshotView[]>;
   /** Back to the policy of a snapshot, with everything that was observed since. */
   restore(catalog: string, position: number, actor?: string): Promise<VersionView>;
+}
+
+export interface PositionsService {
+  /** How far a catalog is known here; null when it is not here. */
+  of(catalog: string): number | null;
+  /** Resolves when it is known up to there. */
+  reached(catalog: string, position: number): Promise<void>;
 }
 
 export interface Readiness {

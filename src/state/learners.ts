@@ -111,6 +111,12 @@ export class Learners {
     return this.#add({ version: this.#nextName(settings), settings, learning, policy });
   }
 
+  /** Lets go of all others; the first of these is the active one. */
+  keepOnly(versions: readonly string[]): void {
+    this.#active = versions[0];
+    for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#release(old);
+  }
+
   /** Whether two settings are of one version: they learn the same from the same, however they explore. */
   sameLearner(a: PolicySettings, b: PolicySettings): boolean {
     return identityOf(a) === identityOf(b);

@@ -54,6 +54,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../retrieval/tokenise.ts', './splitter.ts'],
     forbidden: ['../retrieval/tool-index.ts', '../routing/decision.ts', '../problem.ts', 'zod'],
   },
+  'src/evaluation': {
+    allowed: ['../routing/decision.ts', '../experiments/experiment-draft.ts', '../state/fold.ts'],
+    forbidden: ['../rewards/reward-job.ts', '../http/app.ts', '../service.ts'],
+  },
   'src/experiments': {
     allowed: ['../catalog/catalog.ts', '../state/fold.ts', '../../bandit/policy.ts', 'node:crypto'],
     forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],

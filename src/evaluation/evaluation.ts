@@ -1,0 +1,49 @@
+import type { OffPolicyReport } from '../../bandit/off-policy/off-policy-estimate.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
+
+/** Off-policy evaluation: what policies that never ran would have earned on decisions that were made. */
+export interface Evaluation {
+  readonly id: string;
+  readonly catalog: string;
+  readonly status: EvaluationStatus;
+  readonly createdAt: string;
+  readonly endedAt: string | null;
+  /** 0…1. */
+  readonly progress: number;
+  readonly candidates: readonly Candidate[];
+  /** Decisions that were evaluated on, and why others were not. */
+  readonly decisions: number;
+  readonly skipped: SkippedDecisions;
+  /** Candidates and baselines; empty until it is done. */
+  readonly results: readonly EvaluationResult[];
+  /** The candidate with the largest doubly robust estimate; null if none could be judged. */
+  readonly winner: string | null;
+  /** Why nothing could be said, or what went wrong. */
+  readonly reason: string | null;
+}
+
+export type EvaluationStatus = 'queued' | 'running' | 'done' | 'refused' | 'cancelled' | 'failed';
+
+export interface Candidate {
+  readonly name: string;
+  readonly policy: PolicySettings;
+}
+
+export interface SkippedDecisions {
+  /** Served without drawing (`explore: false`, ucb, greedy): they have no propensities. */
+  unexplored: number;
+  /** Nothing fitted, the embedder was away, or the kill switch was on. */
+  fallback: number;
+  otherEmbedder: number;
+  /** A candidate of the decision is not known any more. */
+  toolGone: number;
+  /** The decision has expired. */
+  decisionGone: number;
+}
+
+export interface EvaluationResult extends OffPolicyReport {
+  readonly name: string;
+  readonly kind: 'candidate' | 'baseline';
+  /** Null for baselines. */
+  readonly policy: PolicySettings | null;
+}
