@@ -23,10 +23,12 @@ try {
     const { id, texts } = request;
     last = last
       .then(() => model.embed(texts))
-      .then((vectors) => tell({ kind: 'vectors', id, vectors }, [vectors.buffer]))
+      .then((embedded) => tell({ kind: 'vectors', id, ...embedded }, [embedded.vectors.buffer]))
       .catch((error: unknown) => tell({ kind: 'failed', id, message: messageOf(error) }));
   });
-  tell({ kind: 'ready', dimensions: model.dimensions, fingerprint: model.fingerprint });
+  const { dimensions, fingerprint, settings } = model;
+  const prefixes = { query: settings.queryPrefix, document: settings.documentPrefix };
+  tell({ kind: 'ready', dimensions, fingerprint, prefixes });
 } catch (error) {
   tell({ kind: 'unusable', message: messageOf(error) });
 }

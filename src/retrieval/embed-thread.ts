@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../package-root.ts';
-import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from './embed-thread-messages.ts';
+import type { EmbedAnswer, EmbedRequest, EmbedThreadData, ReadyModel } from './embed-thread-messages.ts';
 import { EmbedderUnavailableError, UnusableModelError } from './embedder.ts';
 
 export interface EmbedThreadOptions {
@@ -45,7 +45,7 @@ export class EmbedThread {
   #thread: Worker | null = null;
   #ready = false;
   #closed = false;
-  #model: { readonly dimensions: number; readonly fingerprint: string } | null = null;
+  #model: ReadyModel | null = null;
   #restart: NodeJS.Timeout | null = null;
   #failures = 0;
   #lots = 0;
@@ -80,7 +80,8 @@ export class EmbedThread {
   embed(text: string, priority: EmbedPriority): Promise<Float32Array> {
     if (!this.#ready) return Promise.reject(new EmbedderUnavailableError(this.#closed ? CLOSED : DOWN));
     return new Promise((resolve, reject) => {
-      this.#waiting[priority].push({ text, resolve, reject });
+      const prefix = this.#model?.prefixes[priority] ?? '';
+      this.#waiting[priority].push({ text: prefix + text, resolve, reject });
       if (this.#pumping) return;
       // Texts that come in the same turn of the event loop travel together: under load that is a good many.
       this.#pumping = true;
@@ -128,8 +129,8 @@ export class EmbedThread {
     });
   }
 
-  #isSameModel({ dimensions, fingerprint }: { dimensions: number; fingerprint: string }): boolean {
-    this.#model ??= { dimensions, fingerprint };
+  #isSameModel({ dimensions, fingerprint, prefixes }: ReadyModel): boolean {
+    this.#model ??= { dimensions, fingerprint, prefixes };
     return this.#model.fingerprint === fingerprint;
   }
 
@@ -178,10 +179,12 @@ export class EmbedThread {
     this.#underway.delete(answer.id);
     this.#pump();
     this.#failures = 0;
+    const failures = new Map(answer.kind === 'failed' ? [] : answer.failures);
     for (const [at, { resolve, reject }] of lot.entries()) {
-      if (answer.kind === 'failed')
-        reject(new EmbedderUnavailableError(`The model failed: ${answer.message}`));
-      else resolve(answer.vectors.slice(at * this.dimensions, (at + 1) * this.dimensions));
+      const failure = answer.kind === 'failed' ? answer.message : failures.get(at);
+      if (failure !== undefined) reject(new EmbedderUnavailableError(`The model failed: ${failure}`));
+      else if (answer.kind === 'vectors')
+        resolve(answer.vectors.slice(at * this.dimensions, (at + 1) * this.dimensions));
     }
   }
 }

@@ -1,33 +1,33 @@
-import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Tokenizer } from '@huggingface/tokenizers';
-import { InferenceSession, Tensor } from 'onnxruntime-node';
+import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { UnusableModelError } from './embedder.ts';
+import { createSession, createTokenizer, fingerprintOf, messageOf, readModelFolder } from './model-folder.ts';
+import { type ModelSettings, modelSettings, SETTINGS_FILE } from './model-settings.ts';
 import { TokenIds } from './token-ids.ts';
 
-const OUTPUT = 'sentence_embedding';
-const INPUTS = ['input_ids', 'attention_mask', 'token_type_ids'];
-const MAX_TOKENS = { static: 512, transformer: 128 };
-/** A static model adds vectors, so its card says so; anything else is taken for a transformer. */
-const STATIC_MODEL_TYPE = 'static-embedding';
+/** Outputs with one vector per text, and with one per token, by the names that exporters give them. */
+const POOLED_OUTPUTS = ['sentence_embedding'];
+const TOKEN_OUTPUTS = ['last_hidden_state', 'token_embeddings', 'sentence_embedding'];
+
+/** The vectors of a list of texts, one after the other, and why some of them (by place) are missing: all zero. */
+export interface Embedded {
+  readonly vectors: Float32Array<ArrayBuffer>;
+  readonly failures: readonly (readonly [at: number, message: string])[];
+}
 
 /**
  * A sentence embedding model in ONNX with its tokenizer, loaded from a folder with `model.onnx` and
- * `tokenizer.json` (and `tokenizer_config.json`, `config.json` if there are any). The graph does its own pooling
- * and normalising. Heavy and synchronous inside: meant for a worker thread.
+ * `tokenizer.json`, and whatever settings files of sentence-transformers or of our own lie beside them. Pools and
+ * normalises what the graph does not. Heavy and synchronous inside: meant for a worker thread.
  */
 export class SentenceModel {
   readonly dimensions: number;
   readonly fingerprint: string;
-  readonly #session: InferenceSession;
-  readonly #tokenIds: TokenIds;
-  readonly #maxTokens: number;
+  readonly settings: ModelSettings;
+  readonly #loaded: LoadedModel;
 
-  private constructor(loaded: LoadedModel, dimensions: number, fingerprint: string) {
-    this.#session = loaded.session;
-    this.#tokenIds = loaded.tokenIds;
-    this.#maxTokens = loaded.maxTokens;
+  private constructor(loaded: LoadedModel, settings: ModelSettings, dimensions: number, fingerprint: string) {
+    this.#loaded = loaded;
+    this.settings = settings;
     this.dimensions = dimensions;
     this.fingerprint = fingerprint;
   }
@@ -35,37 +35,88 @@ export class SentenceModel {
   /** @throws UnusableModelError */
   static async load(folder: string): Promise<SentenceModel> {
     const files = await readModelFolder(folder);
-    const loaded: LoadedModel = {
-      session: await createSession(folder, files.model),
-      tokenIds: createTokenizer(folder, files),
-      maxTokens: files.config.model_type === STATIC_MODEL_TYPE ? MAX_TOKENS.static : MAX_TOKENS.transformer,
+    const settings = modelSettings(folder, files.configs);
+    const session = await createSession(files);
+    const output = chooseOutput(folder, session, settings);
+    const { tokenizer, definition } = createTokenizer(files);
+    const raw: LoadedModel = {
+      session,
+      tokenIds: new TokenIds(tokenizer, definition),
+      maxTokens: settings.maxTokens,
+      ...output,
+      normalise: false,
     };
-    const trial = await run(loaded, 'Read the file and send it by mail.').catch((error: unknown) => {
+    const trial = await run(raw, 'Read the file and send it by mail.').catch((error: unknown) => {
       throw new UnusableModelError(`The model in ${folder} fails on a first text: ${messageOf(error)}`);
     });
-    checkVector(folder, trial);
-    return new SentenceModel(loaded, trial.length, fingerprintOf(files, loaded.maxTokens));
+    // Left alone where the graph normalises, to the last bit.
+    const normalise = trial.some((value) => value !== 0) && Math.abs(Math.hypot(...trial) - 1) > 1e-3;
+    const { queryPrefix, documentPrefix, maxTokens } = settings;
+    const own = [output.pooling ?? '', String(normalise), queryPrefix, documentPrefix];
+    const isPlain = own.join() === ',false,,';
+    const fingerprint = fingerprintOf(files, maxTokens, ...(isPlain ? [] : own));
+    return new SentenceModel({ ...raw, normalise }, settings, trial.length, fingerprint);
   }
 
   /**
-   * One vector per text, one after the other in a single array. Every text is a run of its own: in a batch its
-   * vector would depend on the other texts (int8 MiniLM: cosines down to .98), for a third less time at best.
+   * Every text is a run of its own: in a batch its vector would depend on the other texts (int8 MiniLM: cosines
+   * down to .98), for a third less time at best. A text on which the model fails does not concern the others.
    */
-  async embed(texts: readonly string[]): Promise<Float32Array<ArrayBuffer>> {
+  async embed(texts: readonly string[]): Promise<Embedded> {
     const vectors = new Float32Array(texts.length * this.dimensions);
-    const loaded = { session: this.#session, tokenIds: this.#tokenIds, maxTokens: this.#maxTokens };
-    for (const [at, text] of texts.entries()) vectors.set(await run(loaded, text), at * this.dimensions);
-    return vectors;
+    const failures: [number, string][] = [];
+    for (const [at, text] of texts.entries()) {
+      try {
+        vectors.set(await run(this.#loaded, text), at * this.dimensions);
+      } catch (error) {
+        failures.push([at, messageOf(error)]);
+      }
+    }
+    return { vectors, failures };
   }
 }
 
-interface LoadedModel {
+interface Output {
+  readonly output: string;
+  readonly pooling: ModelSettings['pooling'];
+}
+
+interface LoadedModel extends Output {
   readonly session: InferenceSession;
   readonly tokenIds: TokenIds;
   readonly maxTokens: number;
+  readonly normalise: boolean;
 }
 
-async function run({ session, tokenIds, maxTokens }: LoadedModel, text: string): Promise<Float32Array> {
+/** @throws UnusableModelError when there is none, or when nobody says how to pool it. */
+function chooseOutput(folder: string, session: InferenceSession, { pooling }: ModelSettings): Output {
+  const has = (names: readonly string[], rank: number): string | undefined =>
+    names.find((name) =>
+      session.outputMetadata.some(
+        (one) => one.name === name && one.isTensor && one.type === 'float32' && one.shape.length === rank,
+      ),
+    );
+  const pooled = has(POOLED_OUTPUTS, 2);
+  if (pooled !== undefined) return { output: pooled, pooling: null };
+  const tokens = has(TOKEN_OUTPUTS, 3);
+  if (tokens !== undefined && pooling !== null) return { output: tokens, pooling };
+  if (tokens !== undefined) {
+    throw new UnusableModelError(
+      `The model in ${folder} gives one vector per token (${tokens}), and nothing says how to pool them: ` +
+        `write {"pooling": "mean"} or {"pooling": "cls"}, whichever its card says, to ${SETTINGS_FILE} beside it.`,
+    );
+  }
+  const outputs = session.outputMetadata.map((one) =>
+    one.isTensor ? `${one.name} [${one.shape.join(', ')}]` : one.name,
+  );
+  throw new UnusableModelError(
+    `The model in ${folder} gives ${outputs.join(', ')}; needed is a float32 output sentence_embedding ` +
+      '[batch, dimensions] or last_hidden_state [batch, tokens, dimensions]: export it for feature extraction.',
+  );
+}
+
+async function run(model: LoadedModel, text: string): Promise<Float32Array> {
+  const { session, tokenIds, maxTokens, output, pooling, normalise } = model;
   const ids = truncated(tokenIds.of(text), maxTokens);
   const shape = [1, ids.length];
   const feeds: Record<string, Tensor> = {
@@ -75,121 +126,25 @@ async function run({ session, tokenIds, maxTokens }: LoadedModel, text: string):
   if (session.inputNames.includes('token_type_ids')) {
     feeds.token_type_ids = new Tensor('int64', new BigInt64Array(ids.length), shape);
   }
-  const output = (await session.run(feeds, [OUTPUT]))[OUTPUT];
-  return output.data as Float32Array;
+  const values = (await session.run(feeds, [output]))[output].data as Float32Array;
+  const vector = pooling === null ? values : pooled(values, ids.length, pooling);
+  // A sum is not finite if one of its terms is not.
+  const length = Math.hypot(...vector);
+  if (!Number.isFinite(length)) throw new Error('it gave a vector that is not finite');
+  return normalise && length > 0 ? vector.map((value) => value / length) : vector;
+}
+
+/** One vector of the vectors of all tokens: their mean, or the first one's. */
+function pooled(values: Float32Array, tokens: number, pooling: 'mean' | 'cls'): Float32Array {
+  const dimensions = values.length / tokens;
+  if (pooling === 'cls') return values.slice(0, dimensions);
+  const sum = new Float64Array(dimensions);
+  for (let at = 0; at < values.length; at++) sum[at % dimensions] += values[at];
+  return Float32Array.from(sum, (value) => value / tokens);
 }
 
 /** Cut texts keep their last token, which is the end mark of the models that need one. A graph needs one token. */
 function truncated(ids: readonly number[], maxTokens: number): readonly number[] {
   if (ids.length === 0) return [0];
   return ids.length <= maxTokens ? ids : [...ids.slice(0, maxTokens - 1), ids[ids.length - 1]];
-}
-
-interface ModelFiles {
-  readonly model: Buffer;
-  readonly tokenizer: Buffer;
-  readonly tokenizerConfig: Buffer;
-  readonly config: Readonly<Record<string, unknown>>;
-}
-
-async function readModelFolder(folder: string): Promise<ModelFiles> {
-  const isFolder = await stat(folder).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) {
-    throw new UnusableModelError(
-      `There is no model folder ${folder}. Give the path of a folder with model.onnx and tokenizer.json.`,
-    );
-  }
-  const required = (name: string): Promise<Buffer> =>
-    readFile(join(folder, name)).catch((error: unknown) => {
-      throw new UnusableModelError(
-        `${join(folder, name)} cannot be read (${messageOf(error)}). A model folder needs model.onnx and tokenizer.json.`,
-      );
-    });
-  const optional = (name: string): Promise<Buffer> =>
-    readFile(join(folder, name)).catch(() => Buffer.from('{}'));
-  const config = await optional('config.json');
-  return {
-    model: await required('model.onnx'),
-    tokenizer: await required('tokenizer.json'),
-    tokenizerConfig: await optional('tokenizer_config.json'),
-    config: parseJson(join(folder, 'config.json'), config),
-  };
-}
-
-async function createSession(folder: string, model: Buffer): Promise<InferenceSession> {
-  // One thread: more spin on the cores that others need, and cpusets make the defaults fail.
-  const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 } as const; // errors come as exceptions
-  const session = await InferenceSession.create(model, options).catch((error: unknown) => {
-    throw new UnusableModelError(
-      `${join(folder, 'model.onnx')} is no ONNX model that can be loaded (${messageOf(error)}). ` +
-        'If it was copied or downloaded it may be cut short: fetch it again.',
-    );
-  });
-  const unknown = session.inputNames.filter((name) => !INPUTS.includes(name));
-  if (
-    unknown.length > 0 ||
-    !session.inputNames.includes('input_ids') ||
-    !session.inputNames.includes('attention_mask')
-  ) {
-    throw new UnusableModelError(
-      `The model in ${folder} takes ${session.inputNames.join(', ')}; needed are input_ids and attention_mask ` +
-        '(token_type_ids may be there): export it for feature extraction.',
-    );
-  }
-  const output = session.outputMetadata.find(({ name }) => name === OUTPUT);
-  if (output?.isTensor !== true || output.type !== 'float32' || output.shape.length !== 2) {
-    const outputs = session.outputMetadata.map((one) =>
-      one.isTensor ? `${one.name} [${one.shape.join(', ')}]` : one.name,
-    );
-    throw new UnusableModelError(
-      `The model in ${folder} gives ${outputs.join(', ')}; needed is a float32 output ${OUTPUT} [batch, dimensions]: ` +
-        'export it with pooling and normalising in the graph.',
-    );
-  }
-  return session;
-}
-
-function createTokenizer(folder: string, files: ModelFiles): TokenIds {
-  const file = join(folder, 'tokenizer.json');
-  const definition = parseJson(file, files.tokenizer);
-  const config = parseJson(join(folder, 'tokenizer_config.json'), files.tokenizerConfig);
-  try {
-    return new TokenIds(new Tokenizer(definition, config), definition);
-  } catch (error) {
-    throw new UnusableModelError(`${file} is no tokenizer that can be used (${messageOf(error)}).`);
-  }
-}
-
-function checkVector(folder: string, vector: Float32Array): void {
-  const length = Math.hypot(...vector);
-  if (vector.length > 0 && (length === 0 || Math.abs(length - 1) < 1e-3)) return;
-  throw new UnusableModelError(
-    `The model in ${folder} gives vectors of length ${length} (${vector.length} dimensions); needed are unit vectors: ` +
-      'export it with normalising in the graph.',
-  );
-}
-
-function fingerprintOf(files: ModelFiles, maxTokens: number): string {
-  const digests = [files.model, files.tokenizer, files.tokenizerConfig].map((bytes) =>
-    createHash('sha256').update(bytes).digest('hex'),
-  );
-  return createHash('sha256')
-    .update(JSON.stringify(['onnx 1', ...digests, maxTokens]))
-    .digest('hex')
-    .slice(0, 32);
-}
-
-function parseJson(file: string, bytes: Buffer): Record<string, unknown> {
-  try {
-    return JSON.parse(bytes.toString('utf8'));
-  } catch (error) {
-    throw new UnusableModelError(`${file} is no JSON (${messageOf(error)}): fetch it again.`);
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
