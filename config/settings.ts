@@ -40,6 +40,14 @@ export const settingsSchema = z.strictObject({
       secret: true,
       variable: 'REDIS_URL',
     }),
+  catalogs: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9-]{0,62}(,[a-z0-9][a-z0-9-]{0,62})*$/, 'names of catalogs, with commas between')
+    .optional()
+    .meta({
+      description: 'Serve these catalogs only (`a,b`): a shard. Requests for others are answered 421.',
+      unit: 'names',
+    }),
   model: z.string().min(1).default('bundled').meta({
     description:
       'Embedding model: `bundled`, `none` (retrieval by words alone) or a folder with an ONNX model.',

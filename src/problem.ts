@@ -3,6 +3,7 @@ export type ProblemCode =
   | 'malformed-request'
   | 'validation-failed'
   | 'catalog-not-found'
+  | 'wrong-shard'
   | 'tool-not-found'
   | 'decision-not-found'
   | 'decision-not-activated'

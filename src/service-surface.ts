@@ -1,4 +1,5 @@
 import type { CatalogPositions } from './catalog/catalog-positions.ts';
+import type { CatalogPositions } from './catalog/catalog-positions.ts';
 import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
@@ -18,6 +19,7 @@ import type { Traffic } from './telemetry/traffic.ts';
 
 export interface ServiceParts {
   readonly catalogs: Catalogs;
+  readonly positions: CatalogPositions;
   readonly positions: CatalogPositions;
   readonly routing: Routing;
   readonly intake: RewardIntake;
@@ -103,6 +105,7 @@ export function servicesOf(parts: ServiceParts): Services {
       snapshots: (catalog) => versions.snapshots(catalog),
       restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
     },
+    positions: parts.positions,
     positions: parts.positions,
     ready: () => readiness(parts),
     metrics: async () => {

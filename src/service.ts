@@ -101,8 +101,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
     );
     closers.push(() => catalogs.close());
-    const follower =
-      stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
+    const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
     closers.push(async () => follower?.close());
     const positions = new CatalogPositions(catalogs, async () => follower?.look());
     // Now, not with the first request: a damaged log is a reason not to start, and a long one takes its time.

@@ -22,25 +22,56 @@ export interface CatalogView {
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
+type OpenedCatalog = Awaited<ReturnType<OpenCatalog>>;
+
 /** The catalogs that this process serves. `default` exists from the start. */
 export class Catalogs {
-  readonly #open = new Map<string, Awaited<ReturnType<OpenCatalog>>>();
+  readonly #open = new Map<string, OpenedCatalog>();
+  readonly #opening = new Map<string, Promise<OpenedCatalog>>();
+  readonly #removing = new Set<string>();
   readonly #openCatalog: OpenCatalog;
   readonly #erase: EraseCatalog;
+  /** The catalogs of this shard; null: all there are. */
+  readonly #shard: readonly string[] | null;
 
-  private constructor(openCatalog: OpenCatalog, erase: EraseCatalog) {
+  private constructor(openCatalog: OpenCatalog, erase: EraseCatalog, shard: readonly string[] | null) {
     this.#openCatalog = openCatalog;
     this.#erase = erase;
+    this.#shard = shard;
   }
 
   static async start(
     openCatalog: OpenCatalog,
     erase: EraseCatalog,
     known: readonly string[],
+    shard: readonly string[] | null = null,
   ): Promise<Catalogs> {
-    const catalogs = new Catalogs(openCatalog, erase);
-    for (const name of new Set(['default', ...known])) catalogs.#open.set(name, await openCatalog(name));
+    const catalogs = new Catalogs(openCatalog, erase, shard);
+    for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
     return catalogs;
+  }
+
+  /** Whether requests for a catalog of this name belong here, whether or not there is one. */
+  serves(name: string): boolean {
+    return this.#shard?.includes(name) ?? true;
+  }
+
+  /** Opens a catalog of this shard unless it is open, or being deleted here. */
+  async takeUp(name: string): Promise<void> {
+    if (this.serves(name) && !this.#removing.has(name)) await this.#opened(name);
+  }
+
+  /** Closes a catalog that another process has deleted; `default` is there again, empty. */
+  async letGo(catalog: Catalog): Promise<void> {
+    const open = this.#open.get(catalog.name);
+    if (open !== catalog) return;
+    this.#open.delete(catalog.name);
+    await open.close();
+    if (catalog.name === 'default') await this.takeUp('default');
+  }
+
+  find(name: string): Catalog | undefined {
+    return this.#open.get(name);
   }
 
   names(): string[] {
@@ -51,10 +82,11 @@ export class Catalogs {
     return [...this.#open.values()];
   }
 
-  /** @throws Problem catalog-not-found */
+  /** @throws Problem catalog-not-found, wrong-shard */
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
     if (catalog !== undefined) return catalog;
+    this.#refuseOtherShard(name);
     throw new Problem(
       'catalog-not-found',
       `There is no catalog "${name}".`,
@@ -80,9 +112,9 @@ export class Catalogs {
         { violations: [{ path: 'catalog', message: 'must match ^[a-z0-9][a-z0-9-]{0,62}$' }] },
       );
     }
+    this.#refuseOtherShard(name);
     const settings = this.#settingsFor(name, patch);
-    const catalog = this.#open.get(name) ?? (await this.#openCatalog(name));
-    this.#open.set(name, catalog);
+    const catalog = await this.#opened(name);
     await catalog.replica.submit({
       kind: 'settings',
       key: `settings/${randomUUID()}`,
@@ -98,9 +130,38 @@ export class Catalogs {
     const catalog = this.#open.get(name);
     if (catalog === undefined) this.get(name);
     this.#open.delete(name);
-    await catalog?.close();
-    await this.#erase(name);
-    if (name === 'default') this.#open.set(name, await this.#openCatalog(name));
+    this.#removing.add(name);
+    try {
+      await catalog?.close();
+      await this.#erase(name);
+    } finally {
+      this.#removing.delete(name);
+    }
+    if (name === 'default') await this.#opened(name);
+  }
+
+  /** @throws Problem wrong-shard */
+  #refuseOtherShard(name: string): void {
+    if (this.serves(name)) return;
+    throw new Problem(
+      'wrong-shard',
+      `Catalog "${name}" is not served by this process, which has ${this.#shard?.join(', ')}.`,
+      'Send the request to a process that serves it: its setting `catalogs` names it or is not set.',
+    );
+  }
+
+  async #opened(name: string): Promise<OpenedCatalog> {
+    const open = this.#open.get(name);
+    if (open !== undefined) return open;
+    const opening = this.#opening.get(name) ?? this.#openCatalog(name);
+    this.#opening.set(name, opening);
+    try {
+      const catalog = await opening;
+      this.#open.set(name, catalog);
+      return catalog;
+    } finally {
+      this.#opening.delete(name);
+    }
   }
 
   #settingsFor(name: string, patch: CatalogSettingsPatch): CatalogSettings {

@@ -11,7 +11,7 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { packageRoot } from '../package-root.ts';
 import { startService } from '../service.ts';
 import { untilInterrupted } from './interrupted.ts';
-import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
+import { catalogsOption, dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -20,6 +20,7 @@ export function serveCommand(): Command {
     .addOption(hostOption)
     .addOption(portOption)
     .addOption(dataDirOption)
+    .addOption(catalogsOption)
     .action(serve);
 }
 
@@ -80,7 +81,8 @@ async function loadSampleIfEmpty({ catalogs, tools }: Services): Promise<void> {
 
 async function welcome(settings: Settings, { catalogs }: Services, { url }: Listener): Promise<string> {
   const list = await catalogs.list();
-  const { tools: count } = await catalogs.get('default');
+  const first = list.find(({ name }) => name === 'default') ?? list[0];
+  const count = first?.tools ?? 0;
   const others = list.length > 1 ? ` (and ${list.length - 1} more)` : '';
   const next =
     count === 0
@@ -89,8 +91,8 @@ async function welcome(settings: Settings, { catalogs }: Services, { url }: List
     -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
   return `Bandolier listens on ${url}
 
-  catalog       default, ${count} tools${others}
-  data folder   ${settings.dataDir}
+  catalog       ${first?.name ?? settings.catalogs}, ${count} tools${others}
+  ${kept(settings)}
   API           ${url}/docs
 
 ${count === 0 ? 'Next, give it tools:' : 'Next, ask it for tools:'}
@@ -98,4 +100,10 @@ ${next}
 
 Ctrl-C stops it. Everything it knows is kept.
 `;
+}
+
+/** Where, for people. */
+function kept({ redisUrl, dataDir }: Settings): string {
+  if (redisUrl === undefined) return `data folder   ${dataDir}`;
+  return `Redis         ${new URL(redisUrl).host}; start \`bandolier work\` beside it, or nothing is learned`;
 }

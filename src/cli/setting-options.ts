@@ -6,6 +6,7 @@ export interface SettingFlags {
   readonly host?: string;
   readonly port?: string;
   readonly dataDir?: string;
+  readonly catalogs?: string;
 }
 
 export const hostOption = new Option('--host <address>', 'address to listen on (BANDOLIER_HOST)');
@@ -18,10 +19,20 @@ export const dataDirOption = new Option(
   'where everything is kept (BANDOLIER_DATA_DIR)',
 );
 
+export const catalogsOption = new Option(
+  '--catalogs <names>',
+  'serve these catalogs only, with commas between (BANDOLIER_CATALOGS)',
+);
+
 /** @throws SettingsError */
-export function settingsWith({ host, port, dataDir }: SettingFlags = {}): SourcedSettings {
+export function settingsWith({ host, port, dataDir, catalogs }: SettingFlags = {}): SourcedSettings {
   return readSettings({
-    flags: { ...(host && { host }), ...(port && { port }), ...(dataDir && { dataDir }) },
+    flags: {
+      ...(host && { host }),
+      ...(port && { port }),
+      ...(dataDir && { dataDir }),
+      ...(catalogs && { catalogs }),
+    },
   });
 }
 

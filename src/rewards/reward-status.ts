@@ -18,7 +18,8 @@ export async function rewardStatus(
 ): Promise<RewardState> {
   const decisionId = rewardId.slice(0, rewardId.lastIndexOf('.'));
   const name = catalogOf(decisionId);
-  if (name !== null && catalogs.names().includes(name)) {
+  if (name !== null && !catalogs.serves(name)) catalogs.get(name);
+  if (name !== null && catalogs.find(name) !== undefined) {
     const folded = catalogs.get(name).state.decisions.get(decisionId)?.rewards.get(rewardId);
     if (folded !== undefined) return folded;
     const decision = await (await logs.open(name)).get(decisionId);

@@ -63,7 +63,8 @@ export class Routing {
   /** @throws Problem decision-not-found */
   async find(decisionId: string): Promise<Decision> {
     const name = catalogOf(decisionId);
-    const isServed = name !== null && this.#catalogs.names().includes(name);
+    if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
+    const isServed = name !== null && this.#catalogs.find(name) !== undefined;
     const decision = isServed ? await (await this.#parts.decisionLogs.open(name)).get(decisionId) : null;
     if (decision !== null) return decision;
     throw new Problem(

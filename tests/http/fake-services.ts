@@ -14,7 +14,8 @@ export function appWith(services: Groups = {}, maxConcurrent = 100) {
   const logged: object[] = [];
   const admission = new Admission(maxConcurrent);
   const log = { error: (fields: object) => void logged.push(fields) };
-  const app = createApp(services as unknown as Services, admission, log);
+  const positions = { of: () => null, reached: async () => {} };
+  const app = createApp({ positions, ...services } as unknown as Services, admission, log);
   const json = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     app.request(path, {
       method,

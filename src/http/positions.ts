@@ -1,0 +1,55 @@
+import type { Hono } from 'hono';
+import { Problem } from '../problem.ts';
+import { catalogOf } from '../routing/decision-id.ts';
+import type { PositionsService } from './services.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** The body of the answer, before it was written. */
+    answer: unknown;
+  }
+}
+
+const HEADER = 'x-bandolier-position';
+const PAIR = /^([a-z0-9][a-z0-9-]{0,62})=(\d{1,15})$/;
+const MOST_PAIRS = 16;
+
+/**
+ * Reads-your-writes over several processes: every answer says how far its catalog is known here
+ * (`X-Bandolier-Position: default=1042`), and a request that brings that line waits until as much is known.
+ */
+export function keepPositions(app: Hono, positions: PositionsService): void {
+  app.use(async (context, next) => {
+    const wanted = context.req.header(HEADER);
+    if (wanted !== undefined) {
+      for (const [catalog, position] of pairsOf(wanted)) await positions.reached(catalog, position);
+    }
+    await next();
+    const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(context.get('answer'));
+    const position = catalog === null ? null : positions.of(catalog);
+    if (position !== null) context.header(HEADER, `${catalog}=${position}`);
+  });
+}
+
+function pairsOf(header: string): [catalog: string, position: number][] {
+  const pairs = header.split(',').map((pair) => PAIR.exec(pair.trim()));
+  return pairs.slice(0, MOST_PAIRS).map((match) => {
+    if (match !== null) return [match[1], Number(match[2])];
+    throw new Problem(
+      'malformed-request',
+      'X-Bandolier-Position is not what an answer had in it.',
+      'Send it as it came (`default=1042`), several of them with commas between, or leave it out.',
+    );
+  });
+}
+
+function catalogOfPath(path: string): string | null {
+  const [, kind, name] = /^\/v1\/(catalogs|decisions|rewards)\/([^/]+)/.exec(path) ?? [];
+  if (name === undefined) return null;
+  return kind === 'catalogs' ? name : catalogOf(name);
+}
+
+function catalogOfAnswer(answer: unknown): string | null {
+  const { catalog } = (answer ?? {}) as { readonly catalog?: unknown };
+  return typeof catalog === 'string' ? catalog : null;
+}
