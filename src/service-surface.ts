@@ -1,5 +1,4 @@
 import type { CatalogPositions } from './catalog/catalog-positions.ts';
-import type { CatalogPositions } from './catalog/catalog-positions.ts';
 import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
@@ -19,7 +18,6 @@ import type { Traffic } from './telemetry/traffic.ts';
 
 export interface ServiceParts {
   readonly catalogs: Catalogs;
-  readonly positions: CatalogPositions;
   readonly positions: CatalogPositions;
   readonly routing: Routing;
   readonly intake: RewardIntake;
@@ -105,7 +103,6 @@ export function servicesOf(parts: ServiceParts): Services {
       snapshots: (catalog) => versions.snapshots(catalog),
       restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
     },
-    positions: parts.positions,
     positions: parts.positions,
     ready: () => readiness(parts),
     metrics: async () => {

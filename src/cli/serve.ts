@@ -11,7 +11,14 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { packageRoot } from '../package-root.ts';
 import { startService } from '../service.ts';
 import { untilInterrupted } from './interrupted.ts';
-import { catalogsOption, dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
+import {
+  catalogsOption,
+  dataDirOption,
+  hostOption,
+  portOption,
+  type SettingFlags,
+  settingsWith,
+} from './setting-options.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')

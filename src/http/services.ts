@@ -33,7 +33,6 @@ export interface Services {
   readonly versions: VersionsService;
   readonly evaluations: EvaluationsService;
   readonly positions: PositionsService;
-  readonly positions: PositionsService;
   ready(): Promise<Readiness>;
   /** Prometheus text. */
   metrics(): Promise<string>;
@@ -110,13 +109,6 @@ export interface VersionsService {
   snapshots(catalog: string): Promise<readonly SnapshotView[]>;
   /** Back to the policy of a snapshot, with everything that was observed since. */
   restore(catalog: string, position: number, actor?: string): Promise<VersionView>;
-}
-
-export interface PositionsService {
-  /** How far a catalog is known here; null when it is not here. */
-  of(catalog: string): number | null;
-  /** Resolves when it is known up to there. */
-  reached(catalog: string, position: number): Promise<void>;
 }
 
 export interface PositionsService {
