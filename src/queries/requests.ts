@@ -33,7 +33,12 @@ const VERBS_OR_NOUNS = anyOf(`
   program query quote rate refund remark rent report request research review ring route run schedule score search set
   ship show sign split stage stream structure study tag text ticket top transport trigger tweet watch work
 `);
-const OBJECT = `(?:(?:the|a|an|my|our|your|their|his|her|its|me|us|it|them|him|this|that|these|those|all|any|some|each|every|both|for|to|up|out|off|on|in|down|through|over|whether|if|what|who|when|how|where|which|new|another|one|two|three)${END}|["'“‘«#@$€£0-9${QUOTED}])`;
+const AFTER_A_VERB = anyOf(`
+  the a an my our your their his her its me us it them him this that these those all any some each every both up out off
+  down whether if what who when how where which new another one two three four five six seven eight nine ten
+`);
+const OBJECT = `(?:${AFTER_A_VERB}${END}|["'“‘«#@$€£0-9${QUOTED}])`;
+const PHRASAL_VERBS = '(?:search|check|ask) for|(?:check|report|comment|work) on|log in|listen to';
 const AUXILIARIES = anyOf(
   'can could will would should shall may might is are am was were do does did has have',
 );
@@ -56,6 +61,7 @@ const QUESTION = `(?:(?:what|how|why|what's|how's|who's|where's|when's)${END}(?!
 const BEGINNING = `${LEAD_IN}(?:${[
   `${VERBS}${END}(?! (?:is|are|was|were|has)\\b)`,
   `${VERBS_OR_NOUNS}\\s+${OBJECT}`,
+  `(?:${PHRASAL_VERBS})${END}`,
   QUESTION,
   `${AUXILIARIES}(?:n't)?\\s+${SUBJECT}${END}`,
   `(?:i|we)(?:['’]d| would| will|['’]ll)?(?: also| really| just| then| now| next)*(?: \\w+ly)? (?:${WISH}|have to|got to|plan to)${END}`,

@@ -13,11 +13,12 @@ const NUMBERED_ITEM = /(?<=^|[\s:,;])\(?(\d{1,2})[.)]\s+(?=\S)/g;
 
 /** The sentences of a text whose quotations are blanked, items of lists among them; no gaps between them. */
 export function sentencesOf(text: string): readonly Span[] {
-  const ends = numberedItems(text);
+  const items = numberedItems(text);
+  const ends = items.map(([start]) => start);
   let start = 0;
   for (const { 0: mark, index } of text.matchAll(SENTENCE_END)) {
-    const endsWord = mark === '.' && isPartOfWord(text, start, index);
-    if (endsWord) continue;
+    const numbersItem = items.some(([from, to]) => index >= from && index < to);
+    if (numbersItem || (mark === '.' && isPartOfWord(text, start, index))) continue;
     start = index + mark.length;
     ends.push(start);
   }
@@ -38,11 +39,11 @@ function isPartOfWord(text: string, start: number, at: number): boolean {
   return ABBREVIATION.test(before) || ITEM_NUMBER.test(text.slice(start, at));
 }
 
-/** Where the items of `1) … 2) …` begin, if they count up from one. */
-function numberedItems(text: string): number[] {
-  const starts: number[] = [];
-  for (const match of text.matchAll(NUMBERED_ITEM)) {
-    if (Number(match[1]) === starts.length + 1) starts.push(match.index);
+/** The numbers in front of the items of `1) … 2) …`, if they count up from one. */
+function numberedItems(text: string): Span[] {
+  const items: Span[] = [];
+  for (const { 0: marker, 1: number, index } of text.matchAll(NUMBERED_ITEM)) {
+    if (Number(number) === items.length + 1) items.push([index, index + marker.length]);
   }
-  return starts.length > 1 ? starts : [];
+  return items.length > 1 ? items : [];
 }

@@ -21,19 +21,23 @@ export interface UnderstoodQuery {
 
 /** The query as retrieval and memory compare it: embeddings and words. Goes on without the former if need be. */
 export async function understandQuery(
-  { text, turn }: ConversationQuery,
+  asked: ConversationQuery,
   catalog: Catalog,
   { embedder, splitters }: { readonly embedder: Embedder | null; readonly splitters: Splitters },
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
-  const split = decomposition === 'none' ? null : await splitters[decomposition].split(turn);
+  const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
   const parts = split === null || split.parts.length < 2 ? [] : split.parts;
-  // What a turn says itself counts double beside what it brings from before: bench/conversation.ts.
-  const texts = [text === turn ? text : `${text}\n${turn}`, ...parts];
+  const texts = [searchedText(asked), ...parts];
   const { embeddings, embedderDown } = await embed(texts, catalog, embedder);
   const [whole, ...others] = texts.map((one, at) => ({ tokens: tokenise(one), embedding: embeddings[at] }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
   return { features, tokens: whole.tokens, parts: others, split, embedderDown };
+}
+
+/** What is embedded and tokenised: a turn counts double beside what it brings from before (bench/conversation.ts). */
+export function searchedText({ text, turn }: ConversationQuery): string {
+  return text === turn ? text : `${text}\n${turn}`;
 }
 
 /** One vector per text, or null for each of them. */

@@ -1,0 +1,123 @@
+/**
+ * What of a conversation is the query? Recall of the tools that each user turn needs, with the last turn alone,
+ * with everything said so far, and with what conversation.ts takes from before. Only users speak in these sets;
+ * what assistants and tools said is tested in tests/queries/conversation.test.ts instead.
+ *
+ *   npx tsx bench/conversation.ts [--data ../shared/data] [--model <folder>]
+ *
+ * The limits in conversation.ts were chosen on the halves marked "tuned on".
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { packageRoot } from '../src/package-root.ts';
+import { type ConversationQuery, conversationQuery } from '../src/queries/conversation.ts';
+import type { Embedder } from '../src/retrieval/embedder.ts';
+import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
+import { tokenise } from '../src/retrieval/tokenise.ts';
+import { searchedText } from '../src/routing/understand-query.ts';
+import { measuredOn } from './measured-on.ts';
+import { type LabelledQuery, recallAt, ToolSet } from './queries/tool-set.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    data: { type: 'string', default: '../shared/data' },
+    model: { type: 'string', default: join(packageRoot(), 'models', 'tool-static-256') },
+  },
+});
+
+const PARTS = [
+  { set: 'bfcl-multiturn', split: 'test', use: 'tuned on', from: 0, to: 0.5 },
+  { set: 'bfcl-multiturn', split: 'test', use: 'test', from: 0.5, to: 1 },
+  { set: 'api-bank', split: 'level1', use: 'tuned on', from: 0, to: 0.5 },
+  { set: 'api-bank', split: 'level1', use: 'test', from: 0.5, to: 1 },
+  { set: 'api-bank', split: 'level2', use: 'test', from: 0, to: 1 },
+] as const;
+
+type Method = (said: readonly string[]) => ConversationQuery;
+const alone = (text: string): ConversationQuery => ({ text, turn: text });
+const METHODS: Readonly<Record<string, Method>> = {
+  'last turn alone': (said) => alone(said[said.length - 1]),
+  'everything said': (said) => alone(said.join('\n')),
+  'what it needs': (said) => conversationQuery(said.map((content) => ({ role: 'user', content })))!,
+};
+
+interface Row {
+  readonly set: string;
+  readonly use: string;
+  readonly method: string;
+  readonly turns: number;
+  /** Share of the turns that bring something from before. */
+  readonly withContext: number;
+  readonly recall1: number;
+  readonly recall5: number;
+  readonly recall10: number;
+}
+
+async function measure(
+  set: ToolSet,
+  conversations: readonly LabelledQuery[],
+  method: Method,
+  embedder: Embedder,
+) {
+  const known = new Set(set.ids);
+  let turns = 0;
+  let withContext = 0;
+  const recalls = [0, 0, 0];
+  for (const conversation of conversations) {
+    const said: string[] = [];
+    for (const { query, relevant } of conversation.turns ?? []) {
+      said.push(query);
+      const wanted = [...new Set(relevant)].filter((id) => known.has(id));
+      if (wanted.length === 0) continue;
+      turns++;
+      const asked = method(said);
+      if (asked.text !== query) withContext++;
+      const text = searchedText(asked);
+      const [embedding] = await embedder.embedQueries([text]);
+      const { candidates } = set.index.search({ embedding, tokens: tokenise(text), limit: 10 });
+      const found = Array.from(candidates.slots, (slot) => set.ids[slot]);
+      for (const [at, k] of [1, 5, 10].entries()) recalls[at] += recallAt(k, found, { relevant: wanted });
+    }
+  }
+  const [recall1, recall5, recall10] = recalls.map((sum) => sum / turns);
+  return { turns, withContext: withContext / turns, recall1, recall5, recall10 };
+}
+
+async function main(): Promise<void> {
+  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const rows: Row[] = [];
+  for (const { set: name, split, use, from, to } of PARTS) {
+    const set = await ToolSet.open(options.data, name, embedder);
+    if (set === null) continue;
+    const all = set.queries(split, Number.POSITIVE_INFINITY);
+    const conversations = all.slice(Math.floor(all.length * from), Math.floor(all.length * to));
+    for (const [method, query] of Object.entries(METHODS)) {
+      rows.push({
+        set: `${name} ${split}`,
+        use,
+        method,
+        ...(await measure(set, conversations, query, embedder)),
+      });
+    }
+    set.free();
+  }
+  await embedder.close();
+  if (rows.length === 0) {
+    console.log(`No data sets in ${options.data} (option --data): nothing to measure.`);
+    return;
+  }
+  console.log(
+    '| set | use | query | turns | with context | Recall@1 | @5 | @10 |\n|---|---|---|--:|--:|--:|--:|--:|',
+  );
+  for (const { set, use, method, turns, withContext, recall1, recall5, recall10 } of rows) {
+    const shares = [withContext, recall1, recall5, recall10].map((share) => share.toFixed(3));
+    console.log(`| ${[set, use, method, turns, ...shares].join(' | ')} |`);
+  }
+  const folder = join(packageRoot(), 'bench', 'results');
+  mkdirSync(folder, { recursive: true });
+  const result = { ...measuredOn('npx tsx bench/conversation.ts'), model: options.model, rows };
+  writeFileSync(join(folder, 'conversation.json'), `${JSON.stringify(result, null, 2)}\n`);
+}
+
+await main();
