@@ -131,6 +131,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       { embedder, splitters, decisionLogs, exposures, shadows, now },
       stores.queue,
     );
+    closers.push(() => routing.close());
     const experiments = new Experiments(catalogs, exposures);
     const evaluations = new Evaluations({
       ...{ catalogs, decisionLogs, kernels, now, trouble },

@@ -3,6 +3,8 @@ import type { Position } from './entry.ts';
 
 /** Redis answers at least this often, so that a lost connection is noticed. */
 const BLOCK_MS = 5_000;
+/** A machine that is gone closes no connection. */
+const SILENCE_MS = 3 * BLOCK_MS;
 const RETRY_MS = 200;
 
 /** Waits for a stream to grow. Everybody who waits shares one connection that blocks. */
@@ -59,7 +61,10 @@ export class LedgerTail {
   async #watch(after: Position): Promise<void> {
     if (this.#watching) return;
     this.#watching = true;
-    this.#connection ??= this.#connections.another({ maxRetriesPerRequest: null });
+    this.#connection ??= this.#connections.another({
+      maxRetriesPerRequest: null,
+      socketTimeout: SILENCE_MS,
+    });
     while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
       const from = Math.max(after, this.#seen);
       try {

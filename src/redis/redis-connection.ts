@@ -8,7 +8,10 @@ export class RedisUnusableError extends Error {
   override readonly name = 'RedisUnusableError';
 }
 
-const CONNECT_TIMEOUT_MS = 4_000;
+/** Until then Redis has to answer, or we do not start. */
+const START_TIMEOUT_MS = 4_500;
+/** A Redis that hangs is away like one that is gone. */
+const COMMAND_TIMEOUT_MS = 2_000;
 const MINIMUM_VERSION = [6, 2] as const;
 
 /**
@@ -25,15 +28,25 @@ export class RedisConnections {
   private constructor(url: string, isCluster: boolean) {
     this.#url = url;
     this.#isCluster = isCluster;
-    this.commands = this.another({ enableOfflineQueue: false, maxRetriesPerRequest: 1 });
+    this.commands = this.another({
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 1,
+      commandTimeout: COMMAND_TIMEOUT_MS,
+    });
   }
 
   /** @throws RedisUnusableError within five seconds when it cannot be reached, refuses us, or is too old. */
   static async open(url: string): Promise<RedisConnections> {
-    const { isCluster } = await inspect(url);
+    const deadline = performance.now() + START_TIMEOUT_MS;
+    const { isCluster } = await inspect(url, deadline);
     const connections = new RedisConnections(url, isCluster);
-    await ready(connections.commands);
-    return connections;
+    try {
+      await before(deadline, ready(connections.commands));
+      return connections;
+    } catch (error) {
+      connections.close();
+      throw unusable(url, error as Error);
+    }
   }
 
   get isCluster(): boolean {
@@ -42,12 +55,7 @@ export class RedisConnections {
 
   /** One more connection, for commands that block or for a library that wants its own. */
   another(options: RedisOptions = {}): RedisClient {
-    const client = this.#isCluster
-      ? new Cluster([this.#url], {
-          redisOptions: options,
-          enableOfflineQueue: options.enableOfflineQueue ?? true,
-        })
-      : new Redis(this.#url, { ...options, retryStrategy: (attempt) => Math.min(2_000, 50 * attempt) });
+    const client = this.#isCluster ? cluster(this.#url, options) : single(this.#url, options);
     // Without a listener an error event ends the process; whoever sends a command hears of it anyway.
     client.on('error', () => {});
     client.on('end', () => this.#open.delete(client));
@@ -66,10 +74,28 @@ function ready(client: RedisClient): Promise<void> {
   return new Promise((resolve) => client.once('ready', () => resolve()));
 }
 
-async function inspect(url: string): Promise<{ isCluster: boolean }> {
+function single(url: string, options: RedisOptions): Redis {
+  return new Redis(url, { ...options, retryStrategy: (attempt) => Math.min(2_000, 50 * attempt) });
+}
+
+function cluster(url: string, { enableOfflineQueue = true, ...options }: RedisOptions): Cluster {
+  const { username, password, protocol } = new URL(url);
+  return new Cluster([url], {
+    enableOfflineQueue,
+    slotsRefreshTimeout: COMMAND_TIMEOUT_MS,
+    // The nodes that it finds by itself want the same credentials.
+    redisOptions: {
+      ...options,
+      ...(username !== '' && { username: decodeURIComponent(username) }),
+      ...(password !== '' && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  });
+}
+
+async function inspect(url: string, deadline: number): Promise<{ isCluster: boolean }> {
   const client = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
@@ -78,8 +104,8 @@ async function inspect(url: string): Promise<{ isCluster: boolean }> {
     cause = error;
   });
   try {
-    await client.connect();
-    const info = await client.info();
+    await before(deadline, client.connect());
+    const info = await before(deadline, client.info());
     checkVersion(/redis_version:(\d+)\.(\d+)/.exec(info));
     return { isCluster: /cluster_enabled:1/.test(info) };
   } catch (error) {
@@ -87,6 +113,20 @@ async function inspect(url: string): Promise<{ isCluster: boolean }> {
     throw unusable(url, cause ?? (error as Error));
   } finally {
     client.disconnect();
+  }
+}
+
+async function before<T>(deadline: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const giveUp = (): void => reject(new Error('it takes the connection and does not answer'));
+    timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
+  });
+  work.catch(() => {}); // it may fail later, when nobody listens any more
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -31,6 +31,7 @@ return 1
 /** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
 const MOST_WAITING = 10_000;
 const RETRY_MS = 250;
+const FLUSH_BATCH = 64;
 const READ_BATCH = 200;
 
 /**
@@ -54,12 +55,13 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async append(decision: Decision): Promise<void> {
+    // While others wait Redis is away, or was a moment ago: nobody has to find that out again for each decision.
+    if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(decision);
     try {
       await this.#write(decision);
     } catch (error) {
       if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(error);
-      this.#waiting.set(decision.id, decision);
-      this.#flushing ??= this.#flush();
+      this.#keep(decision);
     }
   }
 
@@ -111,18 +113,28 @@ export class RedisDecisionLog implements DecisionLog {
     await APPEND.run(this.#client, [this.#key(decision.id), this.#order], args);
   }
 
+  #keep(decision: Decision): void {
+    this.#waiting.set(decision.id, decision);
+    this.#flushing ??= this.#flush();
+  }
+
   async #flush(): Promise<void> {
     while (this.#waiting.size > 0) {
-      const [decision] = this.#waiting.values();
+      const some = [...this.#waiting.values()].slice(0, FLUSH_BATCH);
       try {
-        await this.#write(decision);
-        this.#waiting.delete(decision.id);
+        await Promise.all(some.map((decision) => this.#writeWaiting(decision)));
       } catch {
         if (this.#closed) break;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     }
     this.#flushing = null;
+  }
+
+  async #writeWaiting(decision: Decision): Promise<void> {
+    await this.#write(decision);
+    // Activated in the meantime: that goes with it.
+    if (this.#waiting.get(decision.id) === decision) this.#waiting.delete(decision.id);
   }
 
   #key(id: string): string {

@@ -10,7 +10,7 @@ import { rewardDeadline } from './reward-deadline.ts';
 import { routeQuery } from './route-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';
 import type { RoutingParts } from './routing-parts.ts';
-import { settlementJobOf } from './settlement-job.ts';
+import { Settlements } from './settlements.ts';
 
 export interface ActivatedDecision {
   readonly decisionId: string;
@@ -22,12 +22,17 @@ export interface ActivatedDecision {
 export class Routing {
   readonly #catalogs: Catalogs;
   readonly #parts: RoutingParts;
-  readonly #queue: JobQueue;
+  readonly #settlements: Settlements;
 
   constructor(catalogs: Catalogs, parts: RoutingParts, queue: JobQueue) {
     this.#catalogs = catalogs;
     this.#parts = parts;
-    this.#queue = queue;
+    this.#settlements = new Settlements(queue);
+  }
+
+  /** Lets nothing wait any longer that could still be written down. */
+  close(): Promise<void> {
+    return this.#settlements.close();
   }
 
   async route(
@@ -77,6 +82,6 @@ export class Routing {
   /** With a default reward in the contract, silence teaches too: at the deadline. */
   async #settleIfDefault(decision: Decision): Promise<void> {
     const { defaultReward } = this.#catalogs.get(decision.catalog).state.settings.rewards;
-    if (defaultReward !== null) await this.#queue.add([settlementJobOf(decision, defaultReward)]);
+    if (defaultReward !== null) await this.#settlements.settle(decision, defaultReward);
   }
 }

@@ -35,6 +35,17 @@ end
 return #old
 `);
 
+/** KEYS list. ARGV position, prefix of parts. Drops what is later, and answers how many. */
+const DISCARD = new Script(`
+local late = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')
+for _, member in ipairs(late) do
+  redis.call('ZREM', KEYS[1], member)
+  local position, parts = string.match(member, '(%d+)/(%d+)')
+  for part = 0, tonumber(parts) - 1 do redis.call('UNLINK', ARGV[2] .. position .. ':' .. part) end
+end
+return #late
+`);
+
 /** Snapshots as sorted positions and parts of 4 MB each. */
 export class RedisSnapshotStore implements SnapshotStore {
   readonly #client: RedisClient;
@@ -91,7 +102,7 @@ export class RedisSnapshotStore implements SnapshotStore {
   }
 
   async discardAfter(position: Position): Promise<number> {
-    return this.#client.zremrangebyscore(this.#list, `(${position}`, '+inf');
+    return Number(await DISCARD.run(this.#client, [this.#list], [position, this.#prefix]));
   }
 
   async close(): Promise<void> {}
