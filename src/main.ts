@@ -5,13 +5,15 @@ import { Command } from 'commander';
 import { configCommand } from './cli/config.ts';
 import { demoCommand } from './cli/demo.ts';
 import { doctorCommand } from './cli/doctor.ts';
+import { evaluateCommand } from './cli/evaluate.ts';
+import { experimentCommand } from './cli/experiment.ts';
 import { exportCommand } from './cli/export.ts';
 import { importCommand } from './cli/import.ts';
 import { repairCommand } from './cli/repair.ts';
 import { serveCommand } from './cli/serve.ts';
 import { simulateCommand } from './cli/simulate.ts';
-import { workCommand } from './cli/work.ts';
 import { lastWords } from './cli/user-error.ts';
+import { workCommand } from './cli/work.ts';
 import { packageRoot } from './package-root.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
@@ -37,6 +39,8 @@ for (const command of [
   workCommand(),
   importCommand(),
   exportCommand(),
+  experimentCommand(),
+  evaluateCommand(),
   demoCommand(),
   simulateCommand(),
   configCommand(),

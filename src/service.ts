@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Ridge } from '../bandit/ridge.ts';
 import type { Settings } from '../config/settings.ts';
+import { ExperimentDriver } from '../workers/experiment-driver.ts';
 import { RefactorisationWatch } from '../workers/refactorisation.ts';
 import { rewardPlaces, startRewardWorker } from '../workers/reward-worker.ts';
 import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
@@ -133,6 +134,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     );
     closers.push(() => routing.close());
     const experiments = new Experiments(catalogs, exposures);
+    const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
+    closers.push(() => driver.close());
     const evaluations = new Evaluations({
       ...{ catalogs, decisionLogs, kernels, now, trouble },
       steadyNow: () => performance.now(),

@@ -66,7 +66,14 @@ export function completeDraft(draft: ExperimentDraft, catalog: Catalog): Experim
   if (automatic && serving.length !== 2) {
     refuse('automatic', 'Promotion by itself is for one challenger: two variants that serve.');
   }
-  const shares = basisPoints(serving.map(({ name: variant, share = 0 }) => [variant, share]));
+  // A challenger that is to rise by itself begins with a tenth.
+  const begins = automatic !== false && serving.every(({ share }) => share === undefined);
+  const shares = basisPoints(
+    serving.map(({ name: variant, share = 0 }) => [
+      variant,
+      begins ? (variant === against ? 90 : 10) : share,
+    ]),
+  );
   return {
     name,
     unit: draft.unit,

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import type { Evaluation } from '../evaluation/evaluation.ts';
+import { ApiClient } from './api-client.ts';
+import { serviceUrl } from './setting-options.ts';
+import { table } from './table.ts';
+import { UserError } from './user-error.ts';
+
+interface EvaluateOptions {
+  readonly catalog: string;
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+const LOOK_EVERY_MS = 300;
+
+export function evaluateCommand(): Command {
+  return new Command('evaluate')
+    .description('what would other policies have earned on the decisions that were logged?')
+    .argument(
+      '<policy...>',
+      'names of policies, versions that are kept, or one JSON file; - for standard input',
+    )
+    .option('--catalog <name>', 'catalog whose decisions are evaluated', 'default')
+    .option('--url <url>', 'service to talk to; default: the one of this machine')
+    .option('--json', 'the whole evaluation as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bandolier evaluate sc-linucb cosine
+  bandolier evaluate grid.json          {"grid": {"policy": "sc-linucb", "parameters": {"alpha": [0.1, 0.3]}}}`,
+    )
+    .action(evaluate);
+}
+
+async function evaluate(policies: readonly string[], options: EvaluateOptions): Promise<void> {
+  const api = new ApiClient(serviceUrl(options.url));
+  const path = `/v1/catalogs/${encodeURIComponent(options.catalog)}/evaluations`;
+  let evaluation = await api.post<Evaluation>(path, await draftOf(policies));
+  const bar = new SingleBar({ format: ' {bar} {percentage} %, {eta_formatted} left', noTTYOutput: false });
+  bar.start(1, 0);
+  try {
+    while (evaluation.endedAt === null) {
+      await wait(LOOK_EVERY_MS);
+      evaluation = await api.get<Evaluation>(`${path}/${evaluation.id}`);
+      bar.update(evaluation.progress);
+    }
+  } finally {
+    bar.stop();
+  }
+  process.stdout.write(
+    options.json ? `${JSON.stringify(evaluation, null, 2)}\n` : evaluationText(evaluation),
+  );
+}
+
+async function draftOf(policies: readonly string[]): Promise<unknown> {
+  const [file] = policies;
+  if (policies.length > 1 || (file !== '-' && !file.endsWith('.json'))) {
+    return { candidates: policies.map((policy) => ({ name: policy, policy })) };
+  }
+  try {
+    return JSON.parse(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new UserError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
+  }
+}
+
+function evaluationText({ status, reason, decisions, results, winner, id }: Evaluation): string {
+  const rows = results.map(({ name, estimates, effectiveSampleSize, refusal }) => [
+    name,
+    ...['dr', 'snips', 'ips'].map((estimator) => {
+      const found = estimates.find((estimate) => estimate.estimator === estimator);
+      return found === undefined
+        ? '–'
+        : `${found.value.toFixed(3)} (${found.lower.toFixed(3)} … ${found.upper.toFixed(3)})`;
+    }),
+    String(Math.round(effectiveSampleSize)),
+    refusal ?? '',
+  ]);
+  const head = `Evaluation ${id} is ${status}: ${decisions} decisions.${reason === null ? '' : ` ${reason}`}\n`;
+  const numbers =
+    rows.length === 0 ? '' : table([['POLICY', 'DR', 'SNIPS', 'IPS', 'WORTH DECISIONS', ''], ...rows]);
+  return `${head}${numbers}${winner === null ? '' : `Best: ${winner}. Try it live: applyFromEvaluation ${id}\n`}`;
+}

@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import type { ExperimentReportView } from '../experiments/experiment-report.ts';
+import type { ExperimentView } from '../experiments/experiment-view.ts';
+import { ApiClient } from './api-client.ts';
+import { reportText } from './experiment-report.ts';
+import { serviceUrl } from './setting-options.ts';
+import { table } from './table.ts';
+import { UserError } from './user-error.ts';
+
+interface ExperimentOptions {
+  readonly catalog: string;
+  readonly url?: string;
+}
+
+export function experimentCommand(): Command {
+  const command = new Command('experiment').description('prove that a change of policy is better');
+  const sub = (name: string, description: string): Command =>
+    command
+      .command(name)
+      .description(description)
+      .option('--catalog <name>', 'catalog it belongs to', 'default')
+      .option('--url <url>', 'service to talk to; default: the one of this machine');
+
+  sub('list', 'all experiments of a catalog').action(async (options: ExperimentOptions) => {
+    const { experiments } = await api(options).get<{ experiments: ExperimentView[] }>(pathOf(options));
+    const rows = experiments.map(({ name, status, unit, variants }) => [
+      name,
+      status,
+      unit,
+      variants.map((variant) => `${variant.name} ${variant.share} %`).join(', '),
+    ]);
+    print(rows.length === 0 ? 'There are none.\n' : table([['NAME', 'STATUS', 'UNIT', 'VARIANTS'], ...rows]));
+  });
+
+  sub('create', 'create an experiment from a JSON file; - for standard input')
+    .argument('<file>', '{name, unit, variants: [{name, share, policy?, mode?}], metric?, guardrails?}')
+    .action(async (file: string, options: ExperimentOptions) => {
+      const { name } = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
+      print(`Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`);
+    });
+
+  for (const [action, description] of [
+    ['start', 'let units in'],
+    ['stop', 'end it: everybody gets the active policy again'],
+  ] as const) {
+    sub(action, description)
+      .argument('<name>')
+      .action((name: string, options: ExperimentOptions) => move(name, action, {}, options));
+  }
+  sub('promote', 'make the winner (or the variant that is named) the active policy')
+    .argument('<name>')
+    .argument('[variant]')
+    .action((name: string, variant: string | undefined, options: ExperimentOptions) =>
+      move(name, 'promote', variant === undefined ? {} : { variant }, options),
+    );
+  sub('report', 'is a variant better?')
+    .argument('<name>')
+    .option('--json', 'the whole report as JSON')
+    .action(async (name: string, options: ExperimentOptions & { readonly json?: boolean }) => {
+      const report = await api(options).get<ExperimentReportView>(pathOf(options, name, 'report'));
+      print(options.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
+    });
+  return command;
+}
+
+async function move(name: string, action: string, body: object, options: ExperimentOptions): Promise<void> {
+  const { history } = await api(options).post<ExperimentView>(pathOf(options, name, action), body);
+  print(`${history.at(-1)?.note}\n`);
+}
+
+async function readDraft(file: string): Promise<unknown> {
+  const read = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
+  try {
+    return JSON.parse(await read);
+  } catch (error) {
+    throw new UserError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
+  }
+}
+
+function api({ url }: ExperimentOptions): ApiClient {
+  return new ApiClient(serviceUrl(url));
+}
+
+function pathOf({ catalog }: ExperimentOptions, ...more: string[]): string {
+  return ['/v1/catalogs', encodeURIComponent(catalog), 'experiments', ...more.map(encodeURIComponent)].join(
+    '/',
+  );
+}
+
+function print(message: string): void {
+  process.stdout.write(message);
+}

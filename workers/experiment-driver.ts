@@ -1,0 +1,70 @@
+import type { Catalog } from '../src/catalog/catalog.ts';
+import type { Catalogs } from '../src/catalog/catalogs.ts';
+import { nextStep } from '../src/experiments/automatic-promotion.ts';
+import type { Experiments } from '../src/experiments/experiments.ts';
+import { Problem } from '../src/problem.ts';
+import type { Leases } from '../src/state/snapshot-store.ts';
+
+const LOOK_EVERY_MS = 5_000;
+const ACTOR = 'automatic promotion';
+
+export interface ExperimentDriverParts {
+  readonly experiments: Experiments;
+  readonly leases: Leases;
+  trouble(message: string, error: unknown): void;
+}
+
+/** Raises shares and promotes winners of automatic experiments; one process at a time does it for a catalog. */
+export class ExperimentDriver {
+  readonly #catalogs: Catalogs;
+  readonly #parts: ExperimentDriverParts;
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(catalogs: Catalogs, parts: ExperimentDriverParts) {
+    this.#catalogs = catalogs;
+    this.#parts = parts;
+    this.#timer = setInterval(() => {
+      this.#looking = this.#looking.then(() => this.#look());
+    }, LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    for (const catalog of this.#catalogs.all()) {
+      if (this.#closed) return;
+      try {
+        await this.#drive(catalog);
+      } catch (error) {
+        // Somebody stopped or changed it in the meantime: then it is theirs.
+        if (error instanceof Problem) continue;
+        this.#parts.trouble(`experiments of catalog "${catalog.name}" could not be driven`, error);
+      }
+    }
+  }
+
+  async #drive(catalog: Catalog): Promise<void> {
+    const due = () =>
+      catalog.state.experiments.all().flatMap((record) => {
+        const change = nextStep(record, catalog.now());
+        return change === null ? [] : [{ name: record.definition.name, change }];
+      });
+    if (due().length === 0) return;
+    const lease = await this.#parts.leases.acquire(`experiments-${catalog.name}`);
+    if (lease === null) return;
+    try {
+      for (const { name, change } of due()) {
+        await this.#parts.experiments.change(catalog.name, name, change, ACTOR);
+      }
+    } finally {
+      await lease.release();
+    }
+  }
+}
