@@ -73,6 +73,7 @@ function loggedDecision(i: number): Decision {
     query: { embedding: query, terms: { terms: Uint32Array.of(i % 50), weights: Float32Array.of(1) } },
     exploration: 'plackett-luce',
     temperature: 0.03,
+    propensityMethod: 'exact',
     k: K,
     learn: true,
     fallback: null,

@@ -1,3 +1,4 @@
+import type { PropensityMethod } from '../../bandit/exploration/propensities.ts';
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Assignment, Position } from '../ledger/entry.ts';
 import type { SplitterName } from '../queries/splitter.ts';
@@ -21,6 +22,8 @@ export interface Decision {
   readonly split?: DecisionSplit;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
+  /** Where the propensities come from: a formula, a slate that was not drawn, or replicated draws. */
+  readonly propensityMethod: PropensityMethod;
   readonly k: number;
   /** False: its outcomes teach nothing. */
   readonly learn: boolean;

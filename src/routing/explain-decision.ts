@@ -14,6 +14,7 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     policy: decision.policy,
     exploration: decision.exploration,
     temperature: decision.temperature,
+    propensityMethod: decision.propensityMethod,
     k: decision.k,
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),

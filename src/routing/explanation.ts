@@ -10,6 +10,7 @@ export interface DecisionExplanation {
   readonly policy: Decision['policy'];
   readonly exploration: Decision['exploration'];
   readonly temperature: number;
+  readonly propensityMethod: Decision['propensityMethod'];
   readonly k: number;
   readonly fallback: Decision['fallback'];
   readonly query?: string;

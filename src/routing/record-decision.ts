@@ -47,6 +47,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...splitOf(query, state.settings.retainText),
     exploration: slate.exploration,
     temperature: slate.temperature,
+    propensityMethod: slate.propensityMethod,
     k: request.k,
     // Without an embedding half of the features are missing: such a decision would teach the wrong thing.
     learn: request.learn && !query.embedderDown,
@@ -88,7 +89,7 @@ function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {
 /** A split that found nothing to split, by the splitter that it was meant for, is not worth a word. */
 function splitOf({ split, parts }: UnderstoodQuery, retainText: boolean): Pick<Decision, 'split'> {
   if (split === null || (parts.length === 0 && split.fallback === null)) return {};
-  const texts = retainText && parts.length > 0 ? { texts: split.parts } : {};
+  const texts = retainText && parts.length > 0 ? { texts: parts.map(({ text }) => text) } : {};
   return { split: { by: split.by, parts: parts.length, fallback: split.fallback, ...texts } };
 }
 

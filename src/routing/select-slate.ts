@@ -1,5 +1,9 @@
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
-import { inclusionPropensities, slateLogProbability } from '../../bandit/exploration/propensities.ts';
+import {
+  inclusionPropensities,
+  type PropensityMethod,
+  slateLogProbability,
+} from '../../bandit/exploration/propensities.ts';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
@@ -15,6 +19,7 @@ export interface Slate {
   readonly score: Float64Array;
   /** Probability of each candidate to be in the slate, 0…1. */
   readonly propensities: Float64Array;
+  readonly propensityMethod: PropensityMethod;
   readonly logProbability: number;
   readonly exploration: Decision['exploration'];
   readonly temperature: number;
@@ -54,7 +59,8 @@ export function selectSlate(
 
   const propensities = new Float64Array(slots.length);
   for (const index of pin) propensities[index] = 1;
-  if (draws && exploration === 'plackett-luce') {
+  const byChance = draws && exploration === 'plackett-luce';
+  if (byChance) {
     const inclusion = inclusionPropensities(freeScore, k, temperature, kernels);
     for (let at = 0; at < free.length; at++) propensities[free[at]] = inclusion[at];
   } else {
@@ -64,6 +70,7 @@ export function selectSlate(
     order: [...pin, ...Array.from(drawn, (at) => free[at])],
     score,
     propensities,
+    propensityMethod: byChance ? 'exact' : 'deterministic',
     logProbability: exploration === 'plackett-luce' ? slateLogProbability(freeScore, drawn, temperature) : 0,
     exploration,
     temperature,
@@ -99,5 +106,14 @@ function rankedBy(
 function fixedSlate(order: readonly number[], score: Float64Array, fallback: Fallback | null): Slate {
   const propensities = new Float64Array(score.length);
   for (const index of order) propensities[index] = 1;
-  return { order, score, propensities, logProbability: 0, exploration: 'greedy', temperature: 0, fallback };
+  return {
+    order,
+    score,
+    propensities,
+    propensityMethod: 'deterministic',
+    logProbability: 0,
+    exploration: 'greedy',
+    temperature: 0,
+    fallback,
+  };
 }

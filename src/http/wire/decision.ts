@@ -39,6 +39,10 @@ export const decisionExplanationSchema = z
     policy: policySchema,
     exploration: z.enum(['plackett-luce', 'ucb', 'greedy']),
     temperature: z.number(),
+    propensityMethod: z.enum(['exact', 'deterministic', 'estimated']).meta({
+      description:
+        'Where the propensities come from. exact: computed. deterministic: nothing was drawn, so what is in the slate has 1 and the rest 0. estimated: the share of replicated draws, where there is no formula.',
+    }),
     k: z.int(),
     fallback: fallbackSchema,
     query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
