@@ -11,11 +11,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../src/package-root.ts';
-import { type ConversationQuery, conversationQuery } from '../src/queries/conversation.ts';
+import { type ConversationQuery, conversationQuery, plainQuery } from '../src/queries/conversation.ts';
 import type { Embedder } from '../src/retrieval/embedder.ts';
 import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
-import { searchedText } from '../src/routing/understand-query.ts';
 import { measuredOn } from './measured-on.ts';
 import { type LabelledQuery, recallAt, ToolSet } from './queries/tool-set.ts';
 
@@ -35,10 +34,9 @@ const PARTS = [
 ] as const;
 
 type Method = (said: readonly string[]) => ConversationQuery;
-const alone = (text: string): ConversationQuery => ({ text, turn: text });
 const METHODS: Readonly<Record<string, Method>> = {
-  'last turn alone': (said) => alone(said[said.length - 1]),
-  'everything said': (said) => alone(said.join('\n')),
+  'last turn alone': (said) => plainQuery(said[said.length - 1]),
+  'everything said': (said) => plainQuery(said.join('\n')),
   'what it needs': (said) => conversationQuery(said.map((content) => ({ role: 'user', content })))!,
 };
 
@@ -73,7 +71,7 @@ async function measure(
       turns++;
       const asked = method(said);
       if (asked.text !== query) withContext++;
-      const text = searchedText(asked);
+      const text = asked.searched;
       const [embedding] = await embedder.embedQueries([text]);
       const { candidates } = set.index.search({ embedding, tokens: tokenise(text), limit: 10 });
       const found = Array.from(candidates.slots, (slot) => set.ids[slot]);

@@ -68,7 +68,11 @@ async function withParts(queries: LabelledQuery[], embedder: Embedder): Promise<
   for (const query of queries) {
     const texts = splitQuery(query.text);
     const embeddings = texts.length > 1 ? await embedder.embedQueries(texts) : [];
-    const parts = embeddings.map((embedding, at) => ({ tokens: tokenise(texts[at]), embedding }));
+    const parts = embeddings.map((embedding, at) => ({
+      text: texts[at],
+      tokens: tokenise(texts[at]),
+      embedding,
+    }));
     prepared.push({ ...query, parts });
   }
   return prepared;

@@ -4,10 +4,19 @@ import { hasRequest } from './requests.ts';
 
 /** What a conversation asks for now. */
 export interface ConversationQuery {
-  /** The last user turn and what it needs from before: what is searched for and remembered. */
+  /** The last user turn, after what it needs from before and in front of the thought, if there is one. */
   readonly text: string;
   /** The last user turn alone: what may be split. */
   readonly turn: string;
+  /** What an agent that is at work on the turn said last: its next step. */
+  readonly thought: string | null;
+  /** The text as it is searched for and remembered: the turn counts double beside what it brings from before. */
+  readonly searched: string;
+}
+
+/** A query that is no conversation. */
+export function plainQuery(query: string): ConversationQuery {
+  return { text: query, turn: query, thought: null, searched: query };
 }
 
 /** Earlier user turns that are gone back to, as long as each of them refers further back. */
@@ -29,8 +38,17 @@ export function conversationQuery(messages: readonly unknown[]): ConversationQue
   if (last < 0) return null;
   const turn = turns[last].text;
   const context = contextOf(turns, last, MAX_TURNS_BACK);
-  const thought = turns.slice(last + 1).findLast(({ role, text }) => role === 'assistant' && text !== '');
-  return { text: [...context, turn, ...(thought ? [ending(thought.text)] : [])].join('\n'), turn };
+  const said = turns.slice(last + 1).findLast(({ role, text }) => role === 'assistant' && text !== '');
+  const thought = said === undefined ? null : ending(said.text);
+  const next = thought === null ? [] : [thought];
+  // Twice: bench/conversation.ts.
+  const emphasis = context.length > 0 ? [turn] : [];
+  return {
+    text: [...context, turn, ...next].join('\n'),
+    turn,
+    thought,
+    searched: [...context, turn, ...emphasis, ...next].join('\n'),
+  };
 }
 
 /** What a user turn needs from before it, oldest first; nothing if it stands alone. */

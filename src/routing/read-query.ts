@@ -1,10 +1,10 @@
 import { Problem } from '../problem.ts';
-import { type ConversationQuery, conversationQuery } from '../queries/conversation.ts';
+import { type ConversationQuery, conversationQuery, plainQuery } from '../queries/conversation.ts';
 import type { RouteRequest } from './route-request.ts';
 
 /** What is asked: the query itself, or what the conversation asks for now. */
 export function readQuery({ query, messages }: RouteRequest): ConversationQuery {
-  if (query !== undefined) return { text: query, turn: query };
+  if (query !== undefined) return plainQuery(query);
   const asked = conversationQuery(messages ?? []);
   if (asked !== null) return asked;
   throw new Problem(

@@ -11,12 +11,16 @@ export interface UnderstoodQuery {
   readonly features: QueryFeatures;
   /** Hashed word stems for BM25. */
   readonly tokens: Uint32Array;
-  /** Its parts, if it asks for several things; else none. They matter to retrieval only. */
-  readonly parts: readonly SearchedText[];
+  /** Its parts, if it asks for several things, and the agent's next step. They matter to retrieval only. */
+  readonly parts: readonly QueryPart[];
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
+}
+
+export interface QueryPart extends SearchedText {
+  readonly text: string;
 }
 
 /** The query as retrieval and memory compare it: embeddings and words. Goes on without the former if need be. */
@@ -27,17 +31,22 @@ export async function understandQuery(
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
-  const parts = split === null || split.parts.length < 2 ? [] : split.parts;
-  const texts = [searchedText(asked), ...parts];
+  const texts = [asked.searched, ...partsOf(asked, split)];
   const { embeddings, embedderDown } = await embed(texts, catalog, embedder);
-  const [whole, ...others] = texts.map((one, at) => ({ tokens: tokenise(one), embedding: embeddings[at] }));
+  const [whole, ...parts] = texts.map((text, at) => ({
+    text,
+    tokens: tokenise(text),
+    embedding: embeddings[at],
+  }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
-  return { features, tokens: whole.tokens, parts: others, split, embedderDown };
+  return { features, tokens: whole.tokens, parts, split, embedderDown };
 }
 
-/** What is embedded and tokenised: a turn counts double beside what it brings from before (bench/conversation.ts). */
-export function searchedText({ text, turn }: ConversationQuery): string {
-  return text === turn ? text : `${text}\n${turn}`;
+/** What is searched for beside the whole query. */
+function partsOf({ thought }: ConversationQuery, split: Split | null): readonly string[] {
+  if (split === null) return [];
+  const needs = split.parts.length > 1 ? split.parts : [];
+  return thought === null ? needs : [...needs, thought];
 }
 
 /** One vector per text, or null for each of them. */

@@ -3,10 +3,11 @@ import { definitionHash } from '../catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS, type PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type SearchedText, ToolIndex } from '../retrieval/tool-index.ts';
+import { ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
 import { decide } from '../routing/decide.ts';
 import type { Decision } from '../routing/decision.ts';
+import type { QueryPart } from '../routing/understand-query.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import type { FoldOutcome } from '../state/outcome.ts';
@@ -24,7 +25,7 @@ export interface PreparedQuery {
   readonly tokens: Uint32Array;
   readonly embedding: Float32Array | null;
   /** The parts of a query that asks for several things; absent: it is not taken apart. */
-  readonly parts?: readonly SearchedText[];
+  readonly parts?: readonly QueryPart[];
 }
 
 const NAME = 'simulation';

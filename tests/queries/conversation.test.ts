@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { conversationQuery } from '../../src/queries/conversation.ts';
+import { conversationQuery, plainQuery } from '../../src/queries/conversation.ts';
 
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
@@ -14,10 +14,7 @@ describe('conversationQuery', () => {
       assistant('It arrives tomorrow.'),
       user('Book a hotel in Lisbon for two nights'),
     ]);
-    expect(query).toEqual({
-      text: 'Book a hotel in Lisbon for two nights',
-      turn: 'Book a hotel in Lisbon for two nights',
-    });
+    expect(query).toEqual(plainQuery('Book a hotel in Lisbon for two nights'));
   });
 
   it.each([
@@ -28,7 +25,8 @@ describe('conversationQuery', () => {
     ['a value', 'My booking number is 4711'],
   ])('brings the turn before for %s', (_, turn) => {
     const query = conversationQuery([user('Find the hotel booking for Lisbon'), user(turn)]);
-    expect(query).toEqual({ text: `Find the hotel booking for Lisbon\n${turn}`, turn });
+    const text = `Find the hotel booking for Lisbon\n${turn}`;
+    expect(query).toEqual({ text, turn, thought: null, searched: `${text}\n${turn}` });
   });
 
   it('brings no more for a pronoun whose noun is in the same turn', () => {
@@ -83,10 +81,10 @@ describe('conversationQuery', () => {
         { type: 'tool_result', tool_use_id: '1', content: [{ type: 'text', text: 'pay_33 of 40 euros' }] },
       ]),
     ]);
-    expect(query).toEqual({
-      text: 'Give the lady on ticket 5120 her money back\nNow I refund that payment.',
-      turn: 'Give the lady on ticket 5120 her money back',
-    });
+    const turn = 'Give the lady on ticket 5120 her money back';
+    const thought = 'Now I refund that payment.';
+    const text = `${turn}\n${thought}`;
+    expect(query).toEqual({ text, turn, thought, searched: text });
   });
 
   it('reads OpenAI and Anthropic parts, and takes results in user messages for results', () => {
