@@ -44,6 +44,7 @@ import { syncTools } from './endpoints/sync-tools.ts';
 import { toolStats } from './endpoints/tool-stats.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
 import { openApiDocument } from './openapi-document.ts';
+import { keepPositions } from './positions.ts';
 import type { Services } from './services.ts';
 
 /** The table of contents of the API. */
@@ -105,6 +106,7 @@ export function createApp(services: Services, admission: Admission, log: Failure
   const app = new Hono();
   answerFailures(app, log);
   admitRequests(app, admission);
+  keepPositions(app, services.positions);
 
   const endpoints = apiEndpoints(services);
   for (const { method, path, respond } of endpoints) app.on(method, path, respond);
