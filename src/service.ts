@@ -30,6 +30,8 @@ import { servicesOf } from './service-surface.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Traffic } from './telemetry/traffic.ts';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 export interface Service extends Services {
   /** Folds and writes what is under way, then lets everything go. Nothing may be asked afterwards. */
   close(): Promise<void>;
@@ -112,7 +114,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       get: async (name: string) => catalogs.find(name)?.ledger ?? null,
     };
     if (stores.mode === 'embedded') {
-      const keeper = new SnapshotKeeper({ stores, ledgers, place: { dataDir: settings.dataDir }, trouble });
+      const keeper = new SnapshotKeeper({
+        ...{ stores, ledgers, trouble },
+        place: { dataDir: settings.dataDir },
+        // Rewards as long as the decisions they belong to: evaluations are made from both.
+        keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
+      });
       closers.push(() => keeper.close());
     }
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });

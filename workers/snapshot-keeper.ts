@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Position } from '../src/ledger/entry.ts';
+import { lastBefore } from '../src/ledger/find-position.ts';
 import type { Ledger } from '../src/ledger/ledger.ts';
 import type { OpenLedgers } from '../src/ledger/open-ledgers.ts';
 import { threadFile } from '../src/package-root.ts';
@@ -32,6 +33,8 @@ const KEEP = 3;
 export interface SnapshotKeeperParts {
   readonly stores: Pick<Stores, 'leases' | 'snapshots'>;
   readonly ledgers: OpenLedgers;
+  /** Entries younger than this (ms since the epoch) stay in the ledger even if no snapshot needs them. */
+  keepSince?(): number;
   readonly place: SnapshotPlace;
   trouble(message: string, error: unknown): void;
 }
@@ -69,11 +72,17 @@ export class SnapshotKeeper {
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
-      if (kept.length > 1 && oldest !== undefined) await ledger.trim(oldest);
+      if (kept.length > 1 && oldest !== undefined) await ledger.trim(await this.#done(ledger, oldest));
       return position;
     } finally {
       await lease.release();
     }
+  }
+
+  /** Up to where nobody needs the ledger: neither a snapshot nor an evaluation of the decisions that are kept. */
+  #done(ledger: Ledger, oldest: Position): Promise<Position> | Position {
+    const since = this.#parts.keepSince?.();
+    return since === undefined ? oldest : lastBefore(ledger, since, oldest);
   }
 
   /** Waits for the snapshot that is being made. */

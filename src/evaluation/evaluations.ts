@@ -3,12 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { firstPosition } from '../ledger/find-position.ts';
 import { LedgerTrimmedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { DecisionLogs } from '../routing/decision-log.ts';
 import type { Candidate, Evaluation } from './evaluation.ts';
 import { candidatesOf, type EvaluationDraft } from './evaluation-draft.ts';
-import { firstPosition } from './first-position.ts';
 import { Replay } from './replay.ts';
 
 export interface EvaluationParts {
