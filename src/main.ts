@@ -2,18 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { configCommand } from './cli/config.ts';
-import { demoCommand } from './cli/demo.ts';
-import { doctorCommand } from './cli/doctor.ts';
-import { evaluateCommand } from './cli/evaluate.ts';
-import { experimentCommand } from './cli/experiment.ts';
-import { exportCommand } from './cli/export.ts';
-import { importCommand } from './cli/import.ts';
-import { repairCommand } from './cli/repair.ts';
-import { serveCommand } from './cli/serve.ts';
-import { simulateCommand } from './cli/simulate.ts';
 import { lastWords } from './cli/user-error.ts';
-import { workCommand } from './cli/work.ts';
 import { packageRoot } from './package-root.ts';
 
 const { version, description } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
@@ -34,21 +23,23 @@ Examples:
   bandolier doctor                     is everything as it should be?
   bandolier export > everything.jsonl  take it all with you`,
   );
-for (const command of [
-  serveCommand(),
-  workCommand(),
-  importCommand(),
-  exportCommand(),
-  experimentCommand(),
-  evaluateCommand(),
-  demoCommand(),
-  simulateCommand(),
-  configCommand(),
-  doctorCommand(),
-  repairCommand(),
-]) {
-  program.addCommand(command);
-}
+/** Each is loaded when it is asked for: some bring libraries that take longer to load than all the rest. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./cli/serve.ts')).serveCommand(),
+  work: async () => (await import('./cli/work.ts')).workCommand(),
+  import: async () => (await import('./cli/import.ts')).importCommand(),
+  export: async () => (await import('./cli/export.ts')).exportCommand(),
+  experiment: async () => (await import('./cli/experiment.ts')).experimentCommand(),
+  evaluate: async () => (await import('./cli/evaluate.ts')).evaluateCommand(),
+  demo: async () => (await import('./cli/demo.ts')).demoCommand(),
+  simulate: async () => (await import('./cli/simulate.ts')).simulateCommand(),
+  config: async () => (await import('./cli/config.ts')).configCommand(),
+  doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
+  repair: async () => (await import('./cli/repair.ts')).repairCommand(),
+};
+const asked = process.argv[2] ?? '';
+const names = Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
+for (const name of names) program.addCommand(await COMMANDS[name]());
 
 try {
   await program.parseAsync();

@@ -1,6 +1,5 @@
 import type { Settings } from '../config/settings.ts';
 import { openEmbeddedStores } from './embedded-stores.ts';
-import { openRedisStores } from './redis-stores.ts';
 import type { Stores } from './stores.ts';
 
 export interface StoreListeners {
@@ -10,9 +9,10 @@ export interface StoreListeners {
 }
 
 /** Redis if it is set, else the data folder. Never one in place of the other: what is kept would be divided. */
-export function openStores(settings: Settings, listeners: StoreListeners): Promise<Stores> {
+export async function openStores(settings: Settings, listeners: StoreListeners): Promise<Stores> {
   const { redisUrl } = settings;
-  return redisUrl === undefined
-    ? openEmbeddedStores(settings, listeners)
-    : openRedisStores(redisUrl, settings, listeners);
+  if (redisUrl === undefined) return openEmbeddedStores(settings, listeners);
+  // Its libraries take longer to load than all of ours, and most processes do not need them.
+  const { openRedisStores } = await import('./redis-stores.ts');
+  return openRedisStores(redisUrl, settings, listeners);
 }

@@ -1,22 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Position } from '../src/ledger/entry.ts';
 import { FileLedgerReader } from '../src/ledger/file-ledger-reader.ts';
 import { ledgerFolder } from '../src/ledger/file-ledgers.ts';
-import type { PositionedEntry } from '../src/ledger/ledger.ts';
-import { RedisLedgers } from '../src/ledger/redis-ledgers.ts';
 import { loadKernels } from '../src/load-kernels.ts';
-import { RedisConnections } from '../src/redis/redis-connection.ts';
 import { FileSnapshotStores } from '../src/state/file-snapshot-store.ts';
-import { RedisSnapshotStores } from '../src/state/redis-snapshot-store.ts';
-import type { SnapshotStore } from '../src/state/snapshot-store.ts';
 import type { SnapshotPlace, SnapshotThreadAnswer, SnapshotThreadTask } from './snapshot-keeper.ts';
-import { writeSnapshot } from './write-snapshot.ts';
-
-interface OpenPlace {
-  readonly store: SnapshotStore;
-  read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
-  close(): void;
-}
+import { type OpenPlace, writeSnapshot } from './write-snapshot.ts';
 
 /** Entry of the thread that makes one snapshot of one catalog, and ends. */
 const { place, ...task } = workerData as SnapshotThreadTask;
@@ -42,11 +30,7 @@ async function open(where: SnapshotPlace, catalog: string): Promise<OpenPlace> {
       close: () => {},
     };
   }
-  const connections = await RedisConnections.open(where.redisUrl);
-  const ledger = await new RedisLedgers(connections).open(catalog);
-  return {
-    store: await new RedisSnapshotStores(connections).open(catalog),
-    read: (after, upTo, limit) => ledger.read(after, Math.min(limit, upTo - after)),
-    close: () => connections.close(),
-  };
+  // Its libraries are loaded where they are needed, and nowhere else.
+  const { openRedisPlace } = await import('./redis-snapshot-place.ts');
+  return openRedisPlace(where.redisUrl, catalog);
 }

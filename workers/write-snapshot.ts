@@ -8,14 +8,19 @@ import type { SnapshotStore } from '../src/state/snapshot-store.ts';
 
 const READ_BATCH = 512;
 
-export interface SnapshotTask {
+/** Where snapshots of one catalog are made: its ledger and their store. */
+export interface OpenPlace {
+  readonly store: SnapshotStore;
+  read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
+  close(): void;
+}
+
+export interface SnapshotTask extends Pick<OpenPlace, 'store' | 'read'> {
   readonly catalog: string;
   /** The ledger is folded up to here, or as far as it goes. */
   readonly upTo: Position;
   readonly fence: number;
   readonly keep: number;
-  readonly store: SnapshotStore;
-  read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
   readonly context: LearnerContext;
   onUnreadable(position: Position, error: unknown): void;
 }

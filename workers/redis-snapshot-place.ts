@@ -1,0 +1,15 @@
+import { RedisLedgers } from '../src/ledger/redis-ledgers.ts';
+import { RedisConnections } from '../src/redis/redis-connection.ts';
+import { RedisSnapshotStores } from '../src/state/redis-snapshot-store.ts';
+import type { OpenPlace } from './write-snapshot.ts';
+
+/** Ledger and snapshots of one catalog in Redis, for a snapshot thread. */
+export async function openRedisPlace(redisUrl: string, catalog: string): Promise<OpenPlace> {
+  const connections = await RedisConnections.open(redisUrl);
+  const ledger = await new RedisLedgers(connections).open(catalog);
+  return {
+    store: await new RedisSnapshotStores(connections).open(catalog),
+    read: (after, upTo, limit) => ledger.read(after, Math.min(limit, upTo - after)),
+    close: () => connections.close(),
+  };
+}
