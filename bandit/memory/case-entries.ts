@@ -58,6 +58,25 @@ export class CaseEntries {
     return entry;
   }
 
+  /**
+   * P += positives, N += negatives, neither below 0, P + N at most `limit` (scaled down if need be).
+   */
+  add(entry: number, positives: number, negatives: number, limit: number): void {
+    const p = Math.max(0, this.positives[entry] + positives);
+    const n = Math.max(0, this.negatives[entry] + negatives);
+    const scale = p + n > limit ? limit / (p + n) : 1;
+    this.positives[entry] = p * scale;
+    this.negatives[entry] = n * scale;
+  }
+
+  /** Adds the entries of the case at `place` to those of another. */
+  merge(place: number, into: number, limit: number): void {
+    for (let entry = this.first(place); entry !== NONE; entry = this.next[entry]) {
+      const slot = this.slots[entry];
+      this.add(this.findOrCreate(into, slot), this.positives[entry], this.negatives[entry], limit);
+    }
+  }
+
   /** Removes the entry of this tool, if it is there. */
   remove(place: number, slot: number): void {
     let previous = NONE;

@@ -26,6 +26,12 @@ export class CaseUnits {
     this.units[end - 1] = unit;
   }
 
+  /** The units of `place` took part in `into` as well, after those that did before. */
+  merge(place: number, into: number): void {
+    const start = place * UNITS_PER_CASE;
+    for (let i = 0; i < (this.counts[place] ?? 0); i++) this.add(into, this.units[start + i]);
+  }
+
   has(place: number, unit: number): boolean {
     if (place >= this.counts.length || unit === 0) return false;
     const start = place * UNITS_PER_CASE;

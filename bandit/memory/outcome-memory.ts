@@ -2,18 +2,22 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { CaseCount, CaseOutcome, LearnerState, QueryFeatures, Recall } from '../policy.ts';
 import { CaseEntries } from './case-entries.ts';
 import { type CaseIndex, isComparable } from './case-index.ts';
+import { CaseLinks } from './case-links.ts';
 import { CaseUnits } from './case-units.ts';
 import { ExactCaseIndex } from './exact-case-index.ts';
+import { MergedCases } from './merged-cases.ts';
 import { RecallSums } from './recall-sums.ts';
 import { savedArray } from './saved-array.ts';
 
 /** How many of the nearest cases are asked. */
 export const NEIGHBOURS = 30;
 /** A decision merges into its nearest case from this similarity on. */
-export const MERGE_AT = 0.8;
+export const MERGE_AT = 0.9;
 /** P + N of one tool in one case never exceeds this: the only forgetting. */
 export const TRIALS_LIMIT = 5;
 export const TOOLS_PER_CASE = 64;
+/** Far more than fits into a case. */
+const WEIGHT_LIMIT = 100;
 /** A case id is its place, plus this for every time the place was emptied before. */
 const PLACES_LIMIT = 2 ** 20;
 const EMPTY = -1;
@@ -36,6 +40,8 @@ export class OutcomeMemory {
   private index: CaseIndex;
   private entries = new CaseEntries(TOOLS_PER_CASE);
   private units = new CaseUnits();
+  private links = new CaseLinks();
+  private merged = new MergedCases();
   /** When a decision last went into the case at this place, ms since the epoch; −1: nothing is here. */
   private lastSeen: number[] = [];
   /** How often this place was emptied. */
@@ -68,8 +74,8 @@ export class OutcomeMemory {
 
   /** What a case knows, tool by tool in the order in which they came; empty when it is gone. */
   caseCounts(caseId: number): CaseCount[] {
-    const place = caseId % PLACES_LIMIT;
-    if (!this.isLive(place) || this.idOf(place) !== caseId) return [];
+    const place = this.placeOf(caseId);
+    if (place < 0) return [];
     const { entries } = this;
     const counts: CaseCount[] = [];
     for (let entry = entries.first(place); entry >= 0; entry = entries.after(entry)) {
@@ -80,20 +86,24 @@ export class OutcomeMemory {
   }
 
   /**
-   * Writes a closed decision: into the nearest case if that is near enough or memory is full, else as a new case.
+   * Writes a closed decision: into the nearest case if that is near enough, else as a new case. A full memory first
+   * merges whatever loses least by it: two old cases, or the decision into its nearest case after all.
    * @returns the id of the case, or −1 when there is nothing by which the query could be found again.
-   * @throws RangeError on a reward outside 0…1; nothing was written then.
+   * @throws RangeError on a reward outside 0…1 or a weight outside 0…100; nothing was written then.
    */
   remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number {
-    for (const { reward } of outcomes) {
+    for (const { reward, weight = 1 } of outcomes) {
       if (!(reward >= 0 && reward <= 1))
         throw new RangeError(`A remembered reward is 0 to 1, not ${reward}.`);
+      if (!(weight > 0 && weight <= WEIGHT_LIMIT))
+        throw new RangeError(`A remembered outcome has a weight of 0 to ${WEIGHT_LIMIT}, not ${weight}.`);
     }
     if (outcomes.length === 0 || !isComparable(query)) return -1;
     const place = this.placeFor(query);
     this.lastSeen[place] = Math.max(this.lastSeen[place], at);
     this.units.add(place, unit);
-    for (const { slot, reward } of outcomes) this.count(place, slot, reward);
+    this.links.count(place);
+    for (const { slot, reward, weight } of outcomes) this.count(place, slot, reward, weight ?? 1);
     return this.idOf(place);
   }
 
@@ -105,16 +115,11 @@ export class OutcomeMemory {
     if (!Number.isFinite(positives) || !Number.isFinite(negatives)) {
       throw new RangeError(`Counts change by finite amounts, not by ${positives} and ${negatives}.`);
     }
-    const place = caseId % PLACES_LIMIT;
-    if (!this.isLive(place) || this.idOf(place) !== caseId) return;
+    const place = this.placeOf(this.merged.resolve(caseId));
+    if (place < 0) return;
     const { entries } = this;
     if (entries.find(place, slot) < 0 && positives <= 0 && negatives <= 0) return;
-    const entry = entries.findOrCreate(place, slot);
-    const p = Math.max(0, entries.positives[entry] + positives);
-    const n = Math.max(0, entries.negatives[entry] + negatives);
-    const scale = p + n > TRIALS_LIMIT ? TRIALS_LIMIT / (p + n) : 1;
-    entries.positives[entry] = p * scale;
-    entries.negatives[entry] = n * scale;
+    entries.add(entries.findOrCreate(place, slot), positives, negatives, TRIALS_LIMIT);
   }
 
   /** Scales everything that is known about a tool. */
@@ -147,6 +152,7 @@ export class OutcomeMemory {
     const queries = this.index.save(places);
     const entries = this.entries.save(places);
     const units = this.units.save(places);
+    const links = this.links.save();
     return {
       'memory.lastSeen': Float64Array.from(this.lastSeen),
       'memory.generations': Float64Array.from(this.generations),
@@ -160,6 +166,10 @@ export class OutcomeMemory {
       'memory.negatives': entries.negatives,
       'memory.unitOffsets': units.offsets,
       'memory.units': units.units,
+      'memory.decisions': links.decisions,
+      'memory.links': links.nearest,
+      'memory.linkSimilarities': links.similarities,
+      'memory.merged': this.merged.save(),
     };
   }
 
@@ -185,6 +195,12 @@ export class OutcomeMemory {
       offsets: savedArray(arrays, 'memory.unitOffsets', Int32Array, places + 1),
       units: savedArray(arrays, 'memory.units', Uint32Array),
     });
+    memory.links = CaseLinks.load({
+      decisions: savedArray(arrays, 'memory.decisions', Float64Array, places),
+      nearest: savedArray(arrays, 'memory.links', Int32Array, places),
+      similarities: savedArray(arrays, 'memory.linkSimilarities', Float64Array, places),
+    });
+    memory.merged = MergedCases.load(savedArray(arrays, 'memory.merged', Float64Array));
     memory.lastSeen = Array.from(lastSeen);
     memory.generations = Array.from(savedArray(arrays, 'memory.generations', Float64Array, places));
     memory.live = lastSeen.filter((at) => at !== EMPTY).length;
@@ -192,7 +208,9 @@ export class OutcomeMemory {
   }
 
   get bytes(): number {
-    return this.index.bytes + this.entries.bytes + this.units.bytes + 16 * this.lastSeen.length;
+    return (
+      this.index.bytes + this.entries.bytes + this.units.bytes + this.links.bytes + 16 * this.lastSeen.length
+    );
   }
 
   /** Gives kernel memory back; the memory cannot be used afterwards. */
@@ -200,28 +218,51 @@ export class OutcomeMemory {
     this.index.dispose();
   }
 
-  /** P += r, N += 1 − r, after making room below the limit. */
-  private count(place: number, slot: number, reward: number): void {
+  /** P += r, N += 1 − r, after making room below the limit; a weight of 3 is three times that. */
+  private count(place: number, slot: number, reward: number, weight: number): void {
     const { entries } = this;
     const entry = entries.findOrCreate(place, slot);
-    const trials = entries.positives[entry] + entries.negatives[entry];
-    const scale = trials + 1 > TRIALS_LIMIT ? (TRIALS_LIMIT - 1) / trials : 1;
-    entries.positives[entry] = entries.positives[entry] * scale + reward;
-    entries.negatives[entry] = entries.negatives[entry] * scale + (1 - reward);
+    for (let left = weight; left > 0; left--) {
+      const part = Math.min(1, left);
+      const trials = entries.positives[entry] + entries.negatives[entry];
+      const scale = trials + part > TRIALS_LIMIT ? (TRIALS_LIMIT - part) / trials : 1;
+      entries.positives[entry] = entries.positives[entry] * scale + part * reward;
+      entries.negatives[entry] = entries.negatives[entry] * scale + part * (1 - reward);
+    }
   }
 
   private placeFor(query: QueryFeatures): number {
     const [nearest] = this.index.nearest(query, 1);
-    const full = this.live >= this.limits.cases;
-    if (nearest !== undefined && (full || nearest.similarity >= MERGE_AT)) return nearest.caseId;
-    // Full, and nothing resembles the query at all: the case that has been quiet longest makes room.
-    if (full) this.empty(this.quietest());
+    if (nearest !== undefined && nearest.similarity >= MERGE_AT) return nearest.caseId;
+    let neighbour = nearest?.caseId ?? EMPTY;
+    if (this.live >= this.limits.cases) {
+      const cheapest = this.links.cheapest();
+      if (cheapest !== null && cheapest.loss < 1 - (nearest?.similarity ?? 0)) {
+        this.merge(cheapest.place, cheapest.into);
+        if (neighbour === cheapest.place) neighbour = cheapest.into;
+      } else if (nearest !== undefined) {
+        return nearest.caseId;
+      } else {
+        // Nothing resembles the query at all: the case that has been quiet longest makes room.
+        this.empty(this.quietest());
+      }
+    }
     const place = this.live < this.lastSeen.length ? this.lastSeen.indexOf(EMPTY) : this.lastSeen.length;
     this.index.put(place, query);
+    this.links.put(place, neighbour, nearest?.similarity ?? 0);
     this.lastSeen[place] = 0;
     this.generations[place] ??= 0;
     this.live++;
     return place;
+  }
+
+  private merge(place: number, into: number): void {
+    this.entries.merge(place, into, TRIALS_LIMIT);
+    this.units.merge(place, into);
+    this.lastSeen[into] = Math.max(this.lastSeen[into], this.lastSeen[place]);
+    this.merged.add(this.idOf(place), this.idOf(into));
+    this.links.merge(place, into);
+    this.clear(place);
   }
 
   private quietest(): number {
@@ -234,6 +275,11 @@ export class OutcomeMemory {
   }
 
   private empty(place: number): void {
+    this.links.remove(place);
+    this.clear(place);
+  }
+
+  private clear(place: number): void {
     this.index.remove(place);
     this.entries.clear(place);
     this.units.clear(place);
@@ -244,6 +290,12 @@ export class OutcomeMemory {
 
   private isLive(place: number): boolean {
     return place >= 0 && place < this.lastSeen.length && this.lastSeen[place] !== EMPTY;
+  }
+
+  /** Where the case with this id is; −1 when it is gone. */
+  private placeOf(caseId: number): number {
+    const place = caseId % PLACES_LIMIT;
+    return this.isLive(place) && this.idOf(place) === caseId ? place : EMPTY;
   }
 
   private idOf(place: number): number {

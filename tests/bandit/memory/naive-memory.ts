@@ -1,10 +1,15 @@
 import type { CaseOutcome, QueryFeatures } from '../../../bandit/policy.ts';
 import { sparseDot } from '../../../bandit/sparse-vector.ts';
 
-interface NaiveCase {
+export interface NaiveCase {
   readonly query: QueryFeatures;
   lastSeen: number;
   readonly units: number[];
+  decisions: number;
+  /** The case that was most like it when either of them was made. */
+  link: NaiveCase | null;
+  linkSimilarity: number;
+  mergedInto: NaiveCase | null;
   entries: { slot: number; p: number; n: number }[];
 }
 
@@ -16,6 +21,7 @@ export interface NaiveRecall {
 /** Outcome memory written down as plainly as learning.md says it: objects, sorts and no index. */
 export class NaiveMemory {
   readonly cases: (NaiveCase | null)[] = [];
+  merges = 0;
   private readonly limit: number;
 
   constructor(limit: number) {
@@ -45,10 +51,8 @@ export class NaiveMemory {
     const place = this.placeFor(query);
     const found = this.cases[place]!;
     found.lastSeen = Math.max(found.lastSeen, at);
-    if (found.units.length === 0 || (unit !== 0 && !found.units.includes(unit))) {
-      if (found.units.length === 32) found.units.splice(1, 1);
-      found.units.push(unit);
-    }
+    found.decisions++;
+    addUnit(found, unit);
     for (const { slot, reward } of outcomes) {
       const entry = this.entry(found, slot);
       if (Math.fround(entry.p) + Math.fround(entry.n) + 1 > 5) {
@@ -62,16 +66,12 @@ export class NaiveMemory {
     return place;
   }
 
-  amend(place: number, slot: number, positives: number, negatives: number): void {
-    const found = this.cases[place];
-    if (!found) return;
+  amend(written: NaiveCase, slot: number, positives: number, negatives: number): void {
+    let found = written;
+    while (found.mergedInto !== null) found = found.mergedInto;
+    if (!this.cases.includes(found)) return;
     if (!found.entries.some((entry) => entry.slot === slot) && positives <= 0 && negatives <= 0) return;
-    const entry = this.entry(found, slot);
-    const p = Math.max(0, entry.p + positives);
-    const n = Math.max(0, entry.n + negatives);
-    const factor = p + n > 5 ? 5 / (p + n) : 1;
-    entry.p = Math.fround(p * factor);
-    entry.n = Math.fround(n * factor);
+    addCounts(this.entry(found, slot), positives, negatives);
   }
 
   forgetTool(slot: number): void {
@@ -80,9 +80,9 @@ export class NaiveMemory {
 
   forgetUnit(unit: number): number {
     let count = 0;
-    for (const [place, found] of this.cases.entries()) {
+    for (const found of this.cases) {
       if (unit === 0 || !found?.units.includes(unit)) continue;
-      this.cases[place] = null;
+      this.drop(found);
       count++;
     }
     return count;
@@ -97,17 +97,59 @@ export class NaiveMemory {
 
   private placeFor(query: QueryFeatures): number {
     const [best] = this.nearest(query);
+    if (best && best.s >= 0.9) return best.place;
+    let nearest = best ? this.cases[best.place] : null;
     const live = this.cases.filter((found) => found !== null);
-    const full = live.length >= this.limit;
-    if (best && (full || best.s >= 0.8)) return best.place;
-    if (full) {
-      const quietest = live.reduce((a, b) => (b.lastSeen < a.lastSeen ? b : a));
-      this.cases[this.cases.indexOf(quietest)] = null;
+    if (live.length >= this.limit) {
+      const loss = (found: NaiveCase) => found.decisions * (1 - found.linkSimilarity);
+      const [cheapest] = live.filter(({ link }) => link).sort((a, b) => loss(a) - loss(b));
+      if (cheapest && loss(cheapest) < 1 - (best?.s ?? 0)) {
+        if (nearest === cheapest) nearest = cheapest.link;
+        this.merge(cheapest, cheapest.link!);
+      } else if (best) {
+        return best.place;
+      } else {
+        this.drop(live.reduce((a, b) => (b.lastSeen < a.lastSeen ? b : a)));
+      }
     }
     const gap = this.cases.indexOf(null);
     const place = gap < 0 ? this.cases.length : gap;
-    this.cases[place] = { query, lastSeen: 0, units: [], entries: [] };
+    const s = best?.s ?? 0;
+    const fresh: NaiveCase = {
+      query,
+      lastSeen: 0,
+      units: [],
+      entries: [],
+      decisions: 0,
+      link: nearest,
+      linkSimilarity: s,
+      mergedInto: null,
+    };
+    if (nearest && s > nearest.linkSimilarity) Object.assign(nearest, { link: fresh, linkSimilarity: s });
+    this.cases[place] = fresh;
     return place;
+  }
+
+  private merge(found: NaiveCase, into: NaiveCase): void {
+    for (const { slot, p, n } of found.entries) addCounts(this.entry(into, slot), p, n);
+    for (const unit of found.units) addUnit(into, unit);
+    into.lastSeen = Math.max(into.lastSeen, found.lastSeen);
+    into.decisions += found.decisions;
+    found.mergedInto = into;
+    this.merges++;
+    for (const other of this.cases) {
+      if (other?.link !== found || other === into) continue;
+      other.link = into;
+      other.linkSimilarity = Math.min(other.linkSimilarity, found.linkSimilarity);
+    }
+    this.drop(found);
+  }
+
+  private drop(found: NaiveCase): void {
+    this.cases[this.cases.indexOf(found)] = null;
+    for (const other of this.cases) {
+      if (other?.link === found) Object.assign(other, { link: null, linkSimilarity: 0 });
+    }
   }
 
   private entry(found: NaiveCase, slot: number): { slot: number; p: number; n: number } {
@@ -122,6 +164,20 @@ export class NaiveMemory {
     }
     return fresh;
   }
+}
+
+function addUnit(found: NaiveCase, unit: number): void {
+  if (found.units.length > 0 && (unit === 0 || found.units.includes(unit))) return;
+  if (found.units.length === 32) found.units.splice(1, 1);
+  found.units.push(unit);
+}
+
+function addCounts(entry: { p: number; n: number }, positives: number, negatives: number): void {
+  const p = Math.max(0, entry.p + positives);
+  const n = Math.max(0, entry.n + negatives);
+  const factor = p + n > 5 ? 5 / (p + n) : 1;
+  entry.p = Math.fround(p * factor);
+  entry.n = Math.fround(n * factor);
 }
 
 function similarity(a: QueryFeatures, b: QueryFeatures): number {

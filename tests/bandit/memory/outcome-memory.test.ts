@@ -4,7 +4,7 @@ import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kern
 import { OutcomeMemory } from '../../../bandit/memory/outcome-memory.ts';
 import type { QueryFeatures } from '../../../bandit/policy.ts';
 import { EMPTY_SPARSE_VECTOR } from '../../../bandit/sparse-vector.ts';
-import { NaiveMemory } from './naive-memory.ts';
+import { type NaiveCase, NaiveMemory } from './naive-memory.ts';
 
 const kernels = createTypescriptKernels();
 const DIMENSIONS = 2;
@@ -25,7 +25,7 @@ function query(embedding: readonly number[] | null, ...terms: number[]): QueryFe
 const queries = fc
   .record({
     embedding: fc.option(fc.constantFrom([1, 0], [0, 1], [0.5, 0.5], [-1, 0], [0, 0])),
-    terms: fc.uniqueArray(fc.nat(5), { maxLength: 4 }),
+    terms: fc.uniqueArray(fc.nat(8), { maxLength: 4 }),
   })
   .map(({ embedding, terms }) => query(embedding, ...terms));
 
@@ -62,25 +62,26 @@ const steps = fc.oneof(
 
 describe('OutcomeMemory', () => {
   it('does what the naive memory does, whatever happens and whenever it is saved', () => {
+    let merges = 0;
     fc.assert(
       fc.property(
-        fc.array(steps, { maxLength: 60 }),
+        fc.array(steps, { minLength: 20, maxLength: 60 }),
         fc.array(queries, { minLength: 3, maxLength: 3 }),
-        fc.integer({ min: 1, max: 6 }),
+        fc.integer({ min: 2, max: 6 }),
         (script, probes, limit) => {
           let memory = memoryOf(limit);
           const naive = new NaiveMemory(limit);
-          const written: { id: number; place: number; generation: object | null }[] = [];
+          const written: { id: number; found: NaiveCase }[] = [];
           for (const [at, step] of script.entries()) {
             if (step.kind === 'remember') {
               const id = memory.remember(step.query, step.outcomes, at, step.unit);
               const place = naive.remember(step.query, step.outcomes, at, step.unit);
-              if (id >= 0) written.push({ id, place, generation: naive.cases[place] });
+              if (id >= 0) written.push({ id, found: naive.cases[place]! });
               else expect(place).toBe(-1);
             } else if (step.kind === 'amend' && written.length > 0) {
-              const { id, place, generation } = written[step.at % written.length];
+              const { id, found } = written[step.at % written.length];
               memory.amend(id, step.slot, step.p, step.n);
-              if (naive.cases[place] === generation) naive.amend(place, step.slot, step.p, step.n);
+              naive.amend(found, step.slot, step.p, step.n);
             } else if (step.kind === 'forgetTool') {
               memory.forgetTool(step.slot);
               naive.forgetTool(step.slot);
@@ -92,10 +93,12 @@ describe('OutcomeMemory', () => {
           }
           expect(memory.size).toBe(naive.cases.filter((found) => found !== null).length);
           for (const probe of probes) expectSame(memory, naive, probe);
+          merges += naive.merges;
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
+    expect(merges).toBeGreaterThan(20);
   });
 
   it('says nothing as long as it is empty', () => {
@@ -159,6 +162,46 @@ describe('OutcomeMemory', () => {
     expect(memory.recall(query(null, 5, 6, 7, 8)).positives[0]).toBe(0);
     memory.amend(second, 0, 1, -1);
     expect(memory.recall(query(null, 5, 6, 7, 8)).positives[0]).toBe(1);
+  });
+
+  it('merges two old cases when that loses less than merging the new one', () => {
+    const memory = memoryOf(3);
+    const seen = (terms: number[], slot: number, at: number) =>
+      memory.remember(query(null, ...terms), [{ slot, reward: 1 }], at, 0);
+    seen([1, 2, 3, 4], 0, 0);
+    seen([1, 2, 3, 5], 1, 1);
+    seen([11, 12, 13, 14], 2, 2);
+    // s = .75 between the first two, 0 between the new one and all others.
+    seen([21, 22, 23, 24], 3, 3);
+    expect(memory.size).toBe(3);
+    expect([...memory.recall(query(null, 21, 22, 23, 24)).slots]).toEqual([3]);
+    expect([...memory.recall(query(null, 11, 12, 13, 14)).slots]).toEqual([2]);
+    expect([...memory.recall(query(null, 1, 2, 3)).slots].sort()).toEqual([0, 1]);
+  });
+
+  it('merges the new one when old cases stand for too much', () => {
+    const memory = memoryOf(2);
+    const often = (terms: number[], slot: number) => {
+      for (let at = 0; at < 10; at++) memory.remember(query(null, ...terms), [{ slot, reward: 1 }], at, 0);
+    };
+    often([1, 2, 3, 4], 0);
+    often([1, 2, 3, 5], 1);
+    memory.remember(query(null, 1, 6, 7, 8), [{ slot: 2, reward: 1 }], 99, 0);
+    expect(memory.recall(query(null, 1, 2, 3, 4)).cases.length).toBe(2);
+    expect([...memory.recall(query(null, 7, 8)).slots]).toEqual([]);
+  });
+
+  it('follows a case into the one it merged with when an outcome is late', () => {
+    const memory = memoryOf(2);
+    const first = memory.remember(query(null, 1, 2, 3, 4), [{ slot: 0, reward: 0 }], 0, 0);
+    memory.remember(query(null, 1, 2, 3, 5), [{ slot: 1, reward: 1 }], 1, 0);
+    memory.remember(query(null, 21, 22, 23, 24), [{ slot: 3, reward: 1 }], 3, 0);
+    const again = OutcomeMemory.load(kernels, { dimensions: DIMENSIONS, cases: 2 }, memory.save());
+    for (const one of [memory, again]) {
+      one.amend(first, 0, 1, -1);
+      const recall = one.recall(query(null, 1, 2, 3, 5));
+      expect(recall.positives[recall.slots.indexOf(0)]).toBe(1);
+    }
   });
 
   it('does not keep a query by which it could never be found again', () => {
