@@ -27,6 +27,8 @@ export interface SnapshotThreadAnswer {
 /** A snapshot is due after this many entries: folding them again takes a second or two. */
 const DUE_AFTER_ENTRIES = 2_000;
 const LOOK_EVERY_MS = 5_000;
+/** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
+const FIRST_LOOK_MS = 1_000;
 /** The newest, one to fall back on, and one more for luck. */
 const KEEP = 3;
 
@@ -42,16 +44,13 @@ export interface SnapshotKeeperParts {
 /** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  readonly #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout;
   #looking: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(parts: SnapshotKeeperParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
-    this.#timer.unref();
-    // At once, too: a process that keeps crashing must not fold the same entries at every start.
-    this.#look();
+    this.#timer = this.#lookIn(FIRST_LOOK_MS);
   }
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
@@ -88,8 +87,16 @@ export class SnapshotKeeper {
   /** Waits for the snapshot that is being made. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
     await this.#looking;
+  }
+
+  #lookIn(ms: number): NodeJS.Timeout {
+    const look = (): void => {
+      this.#timer = this.#lookIn(LOOK_EVERY_MS);
+      this.#look();
+    };
+    return setTimeout(look, ms).unref();
   }
 
   #look(): void {

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadKernels } from '../../src/load-kernels.ts';
 import type { RewardOutcome } from '../../src/state/outcome.ts';
@@ -7,6 +9,8 @@ import { StoredCatalog } from './replay.ts';
 import { ShopLoad } from './shop-load.ts';
 
 const KILLS = 20;
+/** Every so often a process is killed as soon as it has begun to write a snapshot. */
+const SNAPSHOT_EVERY = 5;
 const AGENTS = 6;
 
 const folder = temporaryFolder();
@@ -14,13 +18,24 @@ const load = new ShopLoad();
 let service: RunningService;
 let shop: Shop;
 
+/** Finished ones and those that are being written. */
+function snapshotFiles(): string[] {
+  const path = join(folder.path, 'catalogs/default/snapshots');
+  return existsSync(path) ? readdirSync(path) : [];
+}
+
 beforeAll(async () => {
   for (let life = 0; life < KILLS; life++) {
     service = await RunningService.start(folder.path);
     if (life === 0) await Shop.open(service, 'default');
     const killAt = load.answers + 10 + load.draw(250);
+    const known = new Set(snapshotFiles());
+    const isTime =
+      life % SNAPSHOT_EVERY === SNAPSHOT_EVERY - 1
+        ? () => snapshotFiles().some((file) => !known.has(file))
+        : () => load.answers >= killAt;
     const running = load.run(service, AGENTS);
-    await Promise.race([running, until(() => load.answers >= killAt)]);
+    await Promise.race([running, until(isTime)]);
     await service.kill();
     await running;
     expect(service.output).not.toMatch(/"level":[56]0/);
