@@ -111,6 +111,8 @@ export interface CaseOutcome {
   readonly slot: number;
   /** 0…1. */
   readonly reward: number;
+  /** It counts as so many outcomes; 1 if absent. */
+  readonly weight?: number;
 }
 
 /** The writing half. All methods are deterministic: same calls in the same order, same bits. */
@@ -119,9 +121,9 @@ export interface Learner {
   learn(example: Example, reward: number, weight: number): void;
   /** b += w·(to − from)·x: a reward that was learned before turns out to be another one. */
   correct(example: Example, from: number, to: number, weight: number): void;
-  /** A call had this outcome: calls += 1, successes += reward. */
-  countCall(slot: number, reward: number): void;
-  /** The outcome of a counted call changed by this much. */
+  /** A call had this outcome: calls += w, successes += w·reward. w > 0. */
+  countCall(slot: number, reward: number, weight: number): void;
+  /** The successes of a counted call changed by this much, weight included. */
   recountCall(slot: number, delta: number): void;
   /** Writes a closed decision into memory and answers the case it went to (−1 without a memory). */
   remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number;

@@ -1,5 +1,6 @@
 import { savedArray } from '../memory/saved-array.ts';
 import type { LearnerState } from '../policy.ts';
+import { checkWeight } from './checks.ts';
 
 /**
  * How often each tool was called and how well that went: rate_a = (succ_a + 1)/(calls_a + 2), outcomes of calls
@@ -15,11 +16,12 @@ export class CallCounts {
     return slot < this.slots ? (this.successes[slot] + 1) / (this.calls[slot] + 2) : 0.5;
   }
 
-  count(slot: number, reward: number): void {
+  count(slot: number, reward: number, weight: number): void {
     if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A call is counted with 0 to 1, not ${reward}.`);
+    checkWeight(weight);
     this.reserve(slot);
-    this.calls[slot] += 1;
-    this.successes[slot] += reward;
+    this.calls[slot] += weight;
+    this.successes[slot] += weight * reward;
   }
 
   /** The reward of a counted call changed by `delta`. */

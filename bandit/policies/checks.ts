@@ -3,9 +3,7 @@ import type { Example } from '../policy.ts';
 /** @throws RangeError unless the reward is 0…1, the weight > 0, and the example's own numbers are finite. */
 export function checkExample(example: Example, extras: number, reward: number, weight: number): void {
   if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A reward is learned as 0 to 1, not ${reward}.`);
-  if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
-    throw new RangeError(`A weight is finite and above 0, not ${weight}.`);
-  }
+  checkWeight(weight);
   if (!Number.isFinite(example.similarity)) {
     throw new RangeError(`The similarity of an example is finite, not ${example.similarity}.`);
   }
@@ -14,5 +12,12 @@ export function checkExample(example: Example, extras: number, reward: number, w
   }
   for (const extra of example.extras) {
     if (!Number.isFinite(extra)) throw new RangeError(`An extra feature is finite, not ${extra}.`);
+  }
+}
+
+/** @throws RangeError unless the weight is finite and above 0. */
+export function checkWeight(weight: number): void {
+  if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
+    throw new RangeError(`A weight is finite and above 0, not ${weight}.`);
   }
 }

@@ -122,8 +122,8 @@ class ScLinUcbMemory implements Policy {
     this.ridge.correct(example, from, to, weight);
   }
 
-  countCall(slot: number, reward: number): void {
-    this.calls.count(slot, reward);
+  countCall(slot: number, reward: number, weight: number): void {
+    this.calls.count(slot, reward, weight);
   }
 
   recountCall(slot: number, delta: number): void {

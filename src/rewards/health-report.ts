@@ -13,7 +13,11 @@ export interface RewardHealth {
     /** rewarded / routed; null when nothing was routed. */
     readonly share: number | null;
   };
-  readonly reports: RewardHour['statuses'] & { readonly unknownDecision: number };
+  readonly reports: RewardHour['statuses'] & {
+    readonly unknownDecision: number;
+    /** Outcomes that were counted and not learned: their unit had taught their tool enough for the hour. */
+    readonly overUnitLimit: number;
+  };
   readonly outcomes: RewardHour['outcomes'];
   readonly value: { readonly mean: number | null; readonly standardDeviation: number | null };
   /** Seconds from decision to report: upper end of the class in which the quantile falls; null without reports. */
@@ -28,7 +32,8 @@ export interface RewardAlert {
     | 'late-rewards'
     | 'unknown-decisions'
     | 'constant-rewards'
-    | 'rejected-rewards';
+    | 'rejected-rewards'
+    | 'unit-limit';
   readonly observed: string;
   readonly likelyCause: string;
   readonly suggestedAction: string;

@@ -54,5 +54,15 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
       suggestedAction: 'Send the tool names of the slate unchanged.',
     });
   }
+  if (reports.overUnitLimit > 0) {
+    alerts.push({
+      code: 'unit-limit',
+      observed: `${reports.overUnitLimit} outcomes were not learned: their unit had taught the tool enough for the hour.`,
+      likelyCause:
+        'One user, unit or session reports far more than the others: a loop, an id that many share, or somebody who wants a tool up or down.',
+      suggestedAction:
+        'Give every user an id of their own; if the traffic is as it should be, raise rewards.unitHourlyWeight of the catalog.',
+    });
+  }
   return alerts;
 }

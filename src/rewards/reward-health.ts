@@ -36,7 +36,11 @@ export async function rewardHealth(
     catalog: catalog.name,
     pending: (await queue.pending()) + (await catalog.replica.lag()),
     decisions: { routed, rewarded, share: routed === 0 ? null : Math.min(1, rewarded / routed) },
-    reports: { ...statuses, unknownDecision: traffic.unknownDecisions() },
+    reports: {
+      ...statuses,
+      unknownDecision: traffic.unknownDecisions(),
+      overUnitLimit: total((hour) => hour.overUnitLimit),
+    },
     outcomes,
     value: { mean, standardDeviation: variance === null ? null : Math.sqrt(Math.max(0, variance)) },
     delaySeconds: { p50: quantile(delays, 0.5), p95: quantile(delays, 0.95) },

@@ -9,6 +9,7 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldOutcome
     const record = state.tools.find(entry.tool);
     if (record !== undefined) {
       for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
+      state.tools.clearStatistics(record);
       forgotten++;
     }
   }

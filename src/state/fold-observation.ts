@@ -1,8 +1,8 @@
 import type { ObservationEntry, ObservedDecision, OutcomeReport, SettlementEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './credit-experiments.ts';
-import { closeDecision, correctCall, learnCall, learnDefault } from './learn-decision.ts';
-import { type ObservedRecord, RECORD_GRACE_MS, type ToolReports } from './observed-decisions.ts';
+import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
+import { type ObservedRecord, RECORD_GRACE_MS, reportsOf, type ToolReports } from './observed-decisions.ts';
 import type { FoldOutcome, RewardOutcome } from './outcome.ts';
 
 /**
@@ -79,16 +79,16 @@ function applyReport(
   tool.statistics.called++;
   if (report.outcome === 'timeout' || report.outcome === 'refused') {
     tool.statistics.unlearned++;
-    reports.silent = !reports.called;
+    keepSilent(record, reports);
     return { rewardId, status: 'applied', reason: 'outcome-teaches-nothing' };
   }
   if (report.outcome === 'failure') tool.statistics.failures++;
   else tool.statistics.successes++;
 
   if (!decision.learn) return { rewardId, status: 'applied', reason: 'learning-off' };
-  if (!state.limits.spend(decision.unit, tool.slot, report.weight, report.at, contract.unitHourlyWeight)) {
+  if (!mayTeach(state, decision, tool.slot, report.weight, report.at)) {
     record.muted = true;
-    reports.silent = !reports.called;
+    keepSilent(record, reports);
     return { rewardId, status: 'applied', reason: 'unit-limit' };
   }
   if (reports.called && contract.aggregation === 'first') {
@@ -96,13 +96,8 @@ function applyReport(
   }
   const before = reports.taught;
   addValue(reports, report, contract.aggregation);
-  if (reports.called) {
-    correctCall(state, record, decision, tool, before, reports);
-  } else {
-    reports.called = true;
-    reports.silent = false;
-    learnCall(state, record, decision, tool, reports);
-  }
+  if (reports.called) correctCall(state, record, decision, tool, before, reports);
+  else learnCall(state, record, decision, tool, reports);
   const shown = decision.tools.indexOf(report.tool) < decision.shown;
   return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
 }
@@ -129,12 +124,9 @@ function addValue(
   reports.taught = Math.min(1, Math.max(0, value));
 }
 
-function reportsOf(record: ObservedRecord, tool: string): ToolReports {
-  const known = record.tools.get(tool);
-  if (known !== undefined) return known;
-  const fresh = { count: 0, sum: 0, first: 0, last: 0, called: false, taught: 0, weight: 1, silent: false };
-  record.tools.set(tool, fresh);
-  return fresh;
+/** The tool is no negative when the decision closes; if it was one already, it stays one. */
+function keepSilent({ closed }: ObservedRecord, reports: ToolReports): void {
+  if (!closed) reports.silent = !reports.called;
 }
 
 function countShown(state: CatalogState, decision: ObservedDecision): void {

@@ -2,9 +2,22 @@ import type { CaseOutcome } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { LearnerVersion } from './learners.ts';
-import type { ObservedRecord, ToolReports } from './observed-decisions.ts';
+import { type ObservedRecord, reportsOf, type ToolReports } from './observed-decisions.ts';
 import { exampleOf } from './observed-examples.ts';
 import type { ToolRecord } from './tool-table.ts';
+
+/** Whether this unit may still teach this tool; if so, the weight is spent. */
+export function mayTeach(
+  state: CatalogState,
+  { unit }: ObservedDecision,
+  slot: number,
+  weight: number,
+  at: number,
+): boolean {
+  if (state.limits.spend(unit, slot, weight, at, state.settings.rewards.unitHourlyWeight)) return true;
+  state.rewards.countOverLimit(at);
+  return false;
+}
 
 /** A tool of this decision was called for the first time, perhaps after the decision had closed. */
 export function learnCall(
@@ -15,16 +28,19 @@ export function learnCall(
   reports: ToolReports,
 ): void {
   const { slot } = tool;
+  const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
+  // The 0 that closing gave a shown tool is taken back from memory; A keeps it.
+  const earlier = index < decision.shown && !reports.silent ? 1 : 0;
+  reports.called = true;
+  reports.silent = false;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
     const example = exampleOf(state, record, decision, index, learner);
-    if (example !== null) learner.policy.learn(example, reports.taught, reports.weight);
-    learner.policy.countCall(slot, reports.taught);
+    if (example !== null) learner.policy.learn(example, taught, weight);
+    learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
     if (caseId === undefined) continue;
-    // The 0 that closing gave a shown tool is taken back from memory; A keeps it.
-    const earlier = index < decision.shown ? 1 : 0;
-    learner.policy.amend(caseId, slot, reports.taught, 1 - reports.taught - earlier);
+    learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier);
   }
 }
 
@@ -39,14 +55,23 @@ export function correctCall(
 ): void {
   const delta = reports.taught - before;
   if (delta === 0) return;
+  const weighted = reports.weight * delta;
   const { slot } = tool;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
     const example = exampleOf(state, record, decision, decision.tools.indexOf(tool.tool.name), learner);
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
-    learner.policy.recountCall(slot, delta);
+    learner.policy.recountCall(slot, weighted);
     const caseId = record.cases.get(learner.version);
-    if (caseId !== undefined) learner.policy.amend(caseId, slot, delta, -delta);
+    if (caseId !== undefined) learner.policy.amend(caseId, slot, weighted, -weighted);
   }
+}
+
+/** What one tool of a decision teaches. */
+interface Lesson extends CaseOutcome {
+  /** Its place among the tools of the decision. */
+  readonly index: number;
+  /** The ridge does not know of it yet. */
+  readonly fresh: boolean;
 }
 
 /** No more reports are expected: what was shown and not called was of no use, and the case is remembered. */
@@ -54,22 +79,21 @@ export function closeDecision(state: CatalogState, record: ObservedRecord, decis
   if (record.closed) return;
   record.closed = true;
   if (!decision.learn || record.muted) return;
-  for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const outcomes: CaseOutcome[] = [];
-    for (const [index, name] of decision.tools.entries()) {
-      const slot = state.tools.find(name)?.slot;
-      const reports = record.tools.get(name);
-      if (slot === undefined || reports?.silent) continue;
-      if (reports?.called) {
-        outcomes.push({ slot, reward: reports.taught });
-      } else if (index < decision.shown) {
-        const example = exampleOf(state, record, decision, index, learner);
-        if (example !== null) learner.policy.learn(example, 0, 1);
-        outcomes.push({ slot, reward: 0 });
-      }
+  const lessons: Lesson[] = [];
+  for (const [index, name] of decision.tools.entries()) {
+    const slot = state.tools.find(name)?.slot;
+    const reports = record.tools.get(name);
+    if (slot === undefined || reports?.silent) continue;
+    if (reports?.called) {
+      lessons.push({ index, slot, reward: reports.taught, weight: reports.weight, fresh: false });
+    } else if (index >= decision.shown) {
+    } else if (mayTeach(state, decision, slot, 1, state.clock)) {
+      lessons.push({ index, slot, reward: 0, fresh: true });
+    } else {
+      reportsOf(record, name).silent = true;
     }
-    rememberCase(record, decision, learner, outcomes);
   }
+  teach(state, record, decision, lessons);
 }
 
 /** Nothing was reported: every shown tool is learned with the contract's default reward. */
@@ -77,20 +101,32 @@ export function learnDefault(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
-  reward: number,
+  defaultReward: number,
 ): void {
   record.closed = true;
-  const taught = Math.min(1, Math.max(0, reward));
+  const reward = Math.min(1, Math.max(0, defaultReward));
+  const lessons: Lesson[] = [];
+  for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
+    const slot = state.tools.find(name)?.slot;
+    if (slot === undefined || !mayTeach(state, decision, slot, 1, state.clock)) continue;
+    lessons.push({ index, slot, reward, fresh: true });
+  }
+  teach(state, record, decision, lessons);
+}
+
+function teach(
+  state: CatalogState,
+  record: ObservedRecord,
+  decision: ObservedDecision,
+  lessons: readonly Lesson[],
+): void {
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const outcomes: CaseOutcome[] = [];
-    for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
-      const slot = state.tools.find(name)?.slot;
-      if (slot === undefined) continue;
+    for (const { index, reward, weight = 1, fresh } of lessons) {
+      if (!fresh) continue;
       const example = exampleOf(state, record, decision, index, learner);
-      if (example !== null) learner.policy.learn(example, taught, 1);
-      outcomes.push({ slot, reward: taught });
+      if (example !== null) learner.policy.learn(example, reward, weight);
     }
-    rememberCase(record, decision, learner, outcomes);
+    rememberCase(record, decision, learner, lessons);
   }
 }
 

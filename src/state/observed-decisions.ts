@@ -12,9 +12,19 @@ export interface ToolReports {
   called: boolean;
   /** Reward that was learned, 0…1. */
   taught: number;
+  /** Of the first report; later ones correct its value alone. */
   weight: number;
-  /** Called, but the outcome (timeout, refusal) teaches nothing: it is no negative either. */
+  /** Nothing is learned from it so far, not even that it was not called: a timeout, or its unit is over the limit. */
   silent: boolean;
+}
+
+/** What was reported about this tool; nothing yet if it is new to the record. */
+export function reportsOf(record: ObservedRecord, tool: string): ToolReports {
+  const known = record.tools.get(tool);
+  if (known !== undefined) return known;
+  const fresh = { count: 0, sum: 0, first: 0, last: 0, called: false, taught: 0, weight: 1, silent: false };
+  record.tools.set(tool, fresh);
+  return fresh;
 }
 
 /** The fold's record of a decision about which anything was reported. */

@@ -18,6 +18,8 @@ export interface RewardHour {
   sumOfSquares: number;
   /** Reports by delay class. */
   readonly delays: number[];
+  /** Outcomes that were not learned because their unit had taught their tool enough for the hour. */
+  overUnitLimit: number;
 }
 
 /** What came in over the last day, hour by hour: the raw material of the reward health report. */
@@ -34,6 +36,10 @@ export class RewardStatistics {
     hour.sumOfSquares += report.value * report.value;
     const delay = (report.at - decidedAt) / 1000;
     hour.delays[DELAY_CLASSES_S.findIndex((end) => delay <= end)]++;
+  }
+
+  countOverLimit(at: number): void {
+    this.#at(at).overUnitLimit++;
   }
 
   emptyStatuses(): RewardHour['statuses'] {
@@ -64,6 +70,7 @@ export class RewardStatistics {
       sum: 0,
       sumOfSquares: 0,
       delays: DELAY_CLASSES_S.map(() => 0),
+      overUnitLimit: 0,
     };
     this.#hours.push(fresh);
     this.#hours = this.#hours.filter((other) => other.hour > hour - KEPT_HOURS);

@@ -126,6 +126,11 @@ export class ToolTable {
     for (const follower of this.#followers) follower.remove(record);
   }
 
+  /** Its counts start again, as if it were new. */
+  clearStatistics({ statistics }: ToolRecord): void {
+    Object.assign(statistics, emptyStatistics());
+  }
+
   /** Forgets a tombstone for good; its slot is free for another tool. */
   expire(record: ToolRecord): void {
     this.#byName.delete(record.tool.name);

@@ -73,7 +73,7 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
           const extras = features.slice(i * width, (i + 1) * width);
           const example = { embedding: query.embedding, slot, similarity: similarity[i], extras };
           learner.learn(example, rewards[slot], 1);
-          learner.countCall(slot, rewards[slot]);
+          learner.countCall(slot, rewards[slot], 1);
         }
         learner.remember(
           query,

@@ -44,7 +44,7 @@ describe('folding observations', () => {
     const slot = (name: string): number => story.state.tools.find(name)!.slot;
     const expected = byHand(story, (policy) => {
       policy.learn(example(observed, story, 't1'), 1, 1);
-      policy.countCall(slot('t1'), 1);
+      policy.countCall(slot('t1'), 1, 1);
       policy.learn(example(observed, story, 't0'), 0, 1);
       policy.learn(example(observed, story, 't2'), 0, 1);
       const outcomes = [
@@ -158,7 +158,7 @@ describe('folding observations', () => {
     const { slot } = story.state.tools.find('t0')!;
     const direct = byHand(story, (policy) => {
       policy.learn(example(observed, story, 't0'), expected, 1);
-      policy.countCall(slot, expected);
+      policy.countCall(slot, expected, 1);
     });
     const folded = learned(story);
     expect(folded.numbers.updates).toBe(direct.numbers.updates);

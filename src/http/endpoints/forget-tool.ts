@@ -12,7 +12,7 @@ export function forgetTool(tools: Pick<ToolsService, 'forget'>): Endpoint {
     tag: 'Tools',
     summary: 'Erase what was learned about a tool.',
     description:
-      'The tool stays. Its counts and remembered outcomes go; shared weights cannot be taken apart.',
+      'The tool stays. Its statistics and everything that is remembered of it go; weights that all tools share cannot be taken apart.',
     request: { params: toolParams },
     answers: { 200: { description: 'How much was erased.', schema: forgottenSchema } },
     problems: ['catalog-not-found', 'tool-not-found'],

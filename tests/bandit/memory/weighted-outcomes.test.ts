@@ -11,7 +11,7 @@ const QUERY: QueryFeatures = {
 };
 
 /** P and N of tool 0 after these outcomes for one query. */
-function after(outcomes: readonly Omit<CaseOutcome, 'slot'>[]): { p: number; n: number } {
+function countsAfter(outcomes: readonly Omit<CaseOutcome, 'slot'>[]): { p: number; n: number } {
   const memory = new OutcomeMemory(kernels, { dimensions: 0, cases: 10 });
   let id = -1;
   for (const [at, outcome] of outcomes.entries())
@@ -32,7 +32,7 @@ describe('weights of outcomes in memory', () => {
     fc.assert(
       fc.property(outcomes, (weighted) => {
         const repeated = weighted.flatMap(({ reward, weight }) => Array(weight).fill({ reward }));
-        expect(after(weighted)).toEqual(after(repeated));
+        expect(countsAfter(weighted)).toEqual(countsAfter(repeated));
       }),
     );
   });
@@ -43,10 +43,10 @@ describe('weights of outcomes in memory', () => {
       fc.property(fc.array(rewards, { minLength: 1, maxLength: 8 }), weights, weights, (earlier, a, b) => {
         const before = earlier.map((reward) => ({ reward }));
         const [light, heavy] = [Math.min(a, b), Math.max(a, b)].map((weight) =>
-          after([...before, { reward: 1, weight }]),
+          countsAfter([...before, { reward: 1, weight }]),
         );
         const rate = ({ p, n }: { p: number; n: number }) => p / (p + n);
-        expect(rate(light)).toBeGreaterThanOrEqual(rate(after(before)) - 1e-6);
+        expect(rate(light)).toBeGreaterThanOrEqual(rate(countsAfter(before)) - 1e-6);
         expect(rate(heavy)).toBeGreaterThanOrEqual(rate(light) - 1e-6);
         expect(heavy.p + heavy.n).toBeLessThanOrEqual(5 + 1e-5);
       }),

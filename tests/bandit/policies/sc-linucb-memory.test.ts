@@ -87,7 +87,7 @@ describe('sc-linucb-memory', () => {
       0,
       0,
     );
-    policy.countCall(0, 1);
+    policy.countCall(0, 1, 1);
     const candidates = retrieved([
       { h: 0.2, c: 0.4 },
       { h: 1, c: 0.5 },
@@ -119,7 +119,7 @@ describe('sc-linucb-memory', () => {
   it('halves what it knows about a tool whose description became another one', () => {
     const policy = policyWith(2);
     policy.remember(QUERY, [{ slot: 0, reward: 1 }], 0, 0);
-    policy.countCall(0, 1);
+    policy.countCall(0, 1, 1);
     policy.changeTool(0, 0.9);
     expect(policy.recall(QUERY).positives[0]).toBeCloseTo(1, 6);
     policy.changeTool(0, 0.5);

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import type { LearnerState } from '../../bandit/policy.ts';
+import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { decision, MINUTE, observe, report, START, Story } from './entries.ts';
+
+const VERSION = 'sc-linucb-memory@2';
+
+function learned(story: Story): LearnerState {
+  return story.state.learners.get(VERSION)!.policy.save();
+}
+
+function contract(story: Story, rewards: Partial<RewardContract>): void {
+  const { settings } = story.state;
+  const complete = { ...settings, rewards: { ...settings.rewards, ...rewards } };
+  story.tell({ kind: 'settings', key: `settings/${story.entries.length}`, at: START, settings: complete });
+}
+
+/** P and N of one tool in the only case there is. */
+function remembered(story: Story, name: string): { positives: number; negatives: number } | undefined {
+  const { policy } = story.state.learners.get(VERSION)!;
+  const { slot } = story.state.tools.find(name)!;
+  const query = decision('a', ['t0']);
+  const [nearest] = policy.recall({ embedding: query.embedding, terms: query.terms }).cases;
+  const found = policy.caseCounts(nearest.caseId).find((count) => count.slot === slot);
+  return found && { positives: found.positives, negatives: found.negatives };
+}
+
+describe('the weight of a report', () => {
+  it('makes it count as so many reports: in the weights, in memory and in the rate of the tool', () => {
+    const heavy = Story.withTools(1);
+    const often = Story.withTools(1);
+    heavy.rewards(observe(decision('a', ['t0']), [report('r', 't0', { weight: 3 })]));
+    for (let i = 0; i < 3; i++) {
+      const again = { ...decision('a', ['t0']), id: `default.a${i}` };
+      often.rewards(observe(again, [report(`r${i}`, 't0')]));
+    }
+    const [one, three] = [learned(heavy).arrays, learned(often).arrays];
+    for (const name of ['matrix', 'target']) {
+      for (const [i, value] of (one[name] as Float64Array).entries()) {
+        expect(three[name][i]).toBeCloseTo(value, 12);
+      }
+    }
+    for (const name of ['calls', 'successes', 'memory.positives', 'memory.negatives']) {
+      expect([...one[name]]).toEqual([...three[name]]);
+    }
+  });
+
+  it('follows a correction, and an outcome that comes after closing', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r0', 't0', { weight: 2 })]));
+    expect(remembered(story, 't0')).toEqual({ positives: 2, negatives: 0 });
+    expect(remembered(story, 't1')).toEqual({ positives: 0, negatives: 1 });
+    story.rewards(observe(observed, [report('r1', 't0', { outcome: 'partial', value: 0.5 })]));
+    expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 1 });
+    story.rewards(observe(observed, [report('r2', 't1', { weight: 0.5 })]));
+    expect(remembered(story, 't1')).toEqual({ positives: 0.5, negatives: 0 });
+    const { calls, successes } = learned(story).arrays;
+    expect([[...calls], [...successes]]).toEqual([
+      [2, 0.5],
+      [1, 0.5],
+    ]);
+  });
+
+  it('leaves memory alone where nothing had been put there: a retry after a timeout', () => {
+    const story = Story.withTools(2);
+    const other = { ...decision('a', ['t0', 't1']), id: 'default.a0' };
+    story.rewards(observe(other, [report('r0', 't1', { outcome: 'failure', value: 0 })]));
+    expect(remembered(story, 't0')).toEqual({ positives: 0, negatives: 1 });
+    const observed = decision('a', ['t0', 't1']);
+    const reports = [report('r1', 't0', { outcome: 'timeout', value: 0 }), report('r2', 't1')];
+    story.rewards(observe(observed, reports));
+    story.rewards(observe(observed, [report('r3', 't0')]));
+    expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 1 });
+  });
+});
+
+describe('what one unit may teach about one tool in an hour', () => {
+  it('ends reports and silence alike, is counted, and begins again with the next hour', () => {
+    const story = Story.withTools(3);
+    contract(story, { unitHourlyWeight: 2 });
+    const nothingHelped = (id: string, at: number) => {
+      const shown = decision(id, ['t0', 't1'], { unit: 7, at, deadline: at + 10 * MINUTE });
+      const useless = report(`r-${id}`, null, { outcome: 'failure', value: 0, at: at + 1000 });
+      return story.rewards(observe(shown, [useless]));
+    };
+    for (const id of ['b', 'c', 'd', 'e']) nothingHelped(id, START);
+    expect(learned(story).numbers.updates).toBe(4);
+    const overLimit = () => story.state.rewards.hours().reduce((sum, hour) => sum + hour.overUnitLimit, 0);
+    expect(overLimit()).toBe(4);
+    // Others go on, and so does this unit about other tools.
+    story.rewards(observe(decision('f', ['t0'], { unit: 8 }), [report('r-f', 't0')]));
+    story.rewards(observe(decision('g', ['t2'], { unit: 7 }), [report('r-g', 't2')]));
+    expect(learned(story).numbers.updates).toBe(6);
+    const heavy = decision('h', ['t2'], { unit: 7 });
+    expect(story.rewards(observe(heavy, [report('r-h', 't2', { weight: 1.5 })]))).toMatchObject([
+      { status: 'applied', reason: 'unit-limit' },
+    ]);
+    expect(overLimit()).toBe(5);
+    nothingHelped('i', START + 60 * MINUTE);
+    expect(learned(story).numbers.updates).toBe(8);
+  });
+
+  it('holds for default rewards, too', () => {
+    const story = Story.withTools(1);
+    contract(story, { unitHourlyWeight: 1 });
+    for (const id of ['a', 'b']) {
+      const silent = decision(id, ['t0'], { unit: 7 });
+      story.tell({ kind: 'settlement', key: id, at: START, decision: silent, defaultReward: 0 });
+    }
+    expect(learned(story).numbers.updates).toBe(1);
+  });
+});
+
+describe('erasing', () => {
+  it('forgets a unit and a tool for good: in later folds, in snapshots, in all versions', () => {
+    const story = Story.withTools(2);
+    contract(story, {});
+    story.tell({
+      kind: 'settings',
+      key: 'another-version',
+      at: START,
+      settings: {
+        ...story.state.settings,
+        policy: { ...story.state.settings.policy, parameters: { alpha: 1 } },
+      },
+    });
+    story.rewards(observe(decision('a', ['t0', 't1'], { unit: 7 }), [report('r0', 't0')]));
+    story.rewards(observe(decision('c', ['t0', 't1'], { unit: 8 }), [report('r1', 't1')]));
+    const versions = [...story.state.learners.all()];
+    expect(versions.length).toBeGreaterThan(1);
+    const cases = () => versions.map(({ policy }) => policy.sizeInBytes().cases);
+    expect(cases()).toEqual(versions.map(() => 2));
+
+    expect(story.tell({ kind: 'forget', key: 'unit', at: START, unit: 7 })).toMatchObject({
+      forgotten: versions.length,
+    });
+    expect(cases()).toEqual(versions.map(() => 1));
+    expect(story.tell({ kind: 'forget', key: 'tool', at: START, tool: 't1' })).toMatchObject({
+      forgotten: 1,
+    });
+    const { slot, statistics } = story.state.tools.find('t1')!;
+    for (const { policy } of versions) {
+      const { arrays } = policy.save();
+      expect([...arrays['memory.entrySlots']]).not.toContain(slot);
+      expect(arrays.calls[slot]).toBe(0);
+    }
+    expect(Object.values(statistics).every((count) => count === 0)).toBe(true);
+    expect(story.state.tools.find('t0')!.statistics.called).toBe(1);
+
+    const bytes = encodeSnapshot(story.state);
+    const restored = decodeSnapshot(bytes, 'default', { kernels: story.kernels, derived: true });
+    expect(restored.learners.get(VERSION)!.policy.save()).toEqual(learned(story));
+    expect(restored.tools.find('t1')!.statistics).toEqual(statistics);
+    restored.free();
+  });
+});
