@@ -13,6 +13,9 @@ import {
 
 export const CONFIG_FILE = 'bandolier.config.json';
 
+/** What `model` may say beside a folder. */
+const MODEL_NAMES: readonly string[] = ['bundled', 'none', 'endpoint'];
+
 export type SettingSource = 'default' | 'file' | 'environment' | 'flag';
 
 /** Settings, and where each of them came from. */
@@ -77,7 +80,7 @@ export function readSettings(input: SettingsInput = {}): SourcedSettings {
     settings: {
       ...parsed.data,
       dataDir: resolve(folder, parsed.data.dataDir),
-      model: model === 'bundled' || model === 'none' ? model : resolve(folder, model),
+      model: MODEL_NAMES.includes(model) ? model : resolve(folder, model),
     },
     sources: Object.fromEntries(sources) as Record<SettingName, SettingSource>,
   };
@@ -128,7 +131,9 @@ function fromFlags(flags: Partial<Readonly<Record<SettingName, string>>>): [Sett
 
 /** Numbers are typed as text in the environment; anything that is no number is left for the schema to refuse. */
 function fromText(name: SettingName, text: string): unknown {
-  const isNumber = z.toJSONSchema(settingsSchema.shape[name], { io: 'input' }).type === 'integer';
+  const { type } = z.toJSONSchema(settingsSchema.shape[name], { io: 'input' });
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  const isNumber = type === 'integer';
   return isNumber && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 

@@ -50,9 +50,38 @@ export const settingsSchema = z.strictObject({
     }),
   model: z.string().min(1).default('bundled').meta({
     description:
-      'Embedding model: `bundled`, `none` (retrieval by words alone) or a folder with an ONNX model.',
+      'Embedding model of catalogs that name no other: `bundled`, `none` (retrieval by words alone), `endpoint` (below) or a folder with an ONNX model.',
     unit: 'folder',
   }),
+  embeddingsUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'Base address of an OpenAI-compatible embeddings endpoint, e.g. https://api.openai.com/v1. Catalogs with the embedder `endpoint` send it their tools and queries.',
+    }),
+  embeddingsModel: z.string().min(1).optional().meta({ description: 'Name of the model to ask there.' }),
+  embeddingsKey: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: 'Sent there as a bearer token.', secret: true }),
+  embeddingsDimensions: z.int().min(8).max(4096).optional().meta({
+    description: 'How long vectors to ask for, where the model offers a choice.',
+    unit: 'dimensions',
+  }),
+  embeddingsTimeoutMs: z.int().min(50).max(30_000).default(2000).meta({
+    description: 'How long a query waits for its vector before it goes by words alone.',
+    unit: 'milliseconds',
+  }),
+  allowPrivateHosts: z.boolean().default(false).meta({
+    description:
+      'Embeddings and models may be fetched from addresses of this machine and its own network: true or false.',
+  }),
+  hubUrl: z
+    .url({ protocol: /^https?$/ })
+    .default('https://huggingface.co')
+    .meta({ description: 'Where `bandolier models pull` finds models.' }),
   chatUrl: z
     .url({ protocol: /^https?$/ })
     .optional()

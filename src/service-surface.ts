@@ -27,7 +27,6 @@ export interface ServiceParts {
   readonly stores: Stores;
   readonly metrics: Metrics;
   readonly traffic: Traffic;
-  embedderAvailable(): boolean;
 }
 
 /** What the outside may ask of a running service, wired to the nouns that answer. */
@@ -112,7 +111,7 @@ export function servicesOf(parts: ServiceParts): Services {
   };
 }
 
-async function readiness({ catalogs, stores, embedderAvailable }: ServiceParts): Promise<Readiness> {
+async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness> {
   const checks: Record<string, { ok: boolean; detail: string }> = {};
   for (const { name, replica } of catalogs.all()) {
     const lag = await replica.lag().catch(() => null);
@@ -127,9 +126,13 @@ async function readiness({ catalogs, stores, embedderAvailable }: ServiceParts):
     detail: pending === null ? 'its store is away' : `${pending} jobs wait`,
   };
   // Without it words alone decide; that is worse, but it is an answer.
+  const without = catalogs.all().filter(({ embedderDown }) => embedderDown);
   checks.embedder = {
     ok: true,
-    detail: embedderAvailable() ? 'in use' : 'not available: retrieval by words alone',
+    detail:
+      without.length === 0
+        ? 'in use'
+        : `not available: retrieval by words alone in ${without.map(({ name }) => name).join(', ')}`,
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
 }
@@ -138,9 +141,15 @@ async function readiness({ catalogs, stores, embedderAvailable }: ServiceParts):
 async function measure({ catalogs, stores, metrics }: ServiceParts): Promise<void> {
   metrics.queueJobs.set({ state: 'pending' }, await stores.queue.pending());
   metrics.queueJobs.set({ state: 'delayed' }, await stores.queue.delayed());
-  for (const { name, replica, state } of catalogs.all()) {
+  for (const { name, replica, state, index } of catalogs.all()) {
     metrics.ledgerLag.set({ catalog: name }, await replica.lag());
     metrics.catalogTools.set({ catalog: name }, state.tools.size);
+    const vectors = index.report();
+    if (vectors !== null) {
+      metrics.indexOutside.set({ catalog: name }, vectors.outside);
+      metrics.indexAlarm.set({ catalog: name }, vectors.alarmed ? 1 : 0);
+      if (vectors.recall !== null) metrics.indexRecall.set({ catalog: name }, vectors.recall);
+    }
     for (const { version, policy } of state.learners.all()) {
       const { cases, updates, ...bytes } = policy.sizeInBytes();
       for (const [part, size] of Object.entries(bytes)) {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Ridge } from '../bandit/ridge.ts';
 import type { Settings } from '../config/settings.ts';
@@ -9,11 +8,11 @@ import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { CatalogPositions } from './catalog/catalog-positions.ts';
 import { Catalogs } from './catalog/catalogs.ts';
-import { DocumentEmbeddings } from './catalog/document-embeddings.ts';
+import { Embedders } from './catalog/embedders.ts';
 import { CatalogFollower } from './catalog/follow-catalogs.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
 import { chatSettings } from './chat-settings.ts';
-import { openEmbedder } from './embedding-model.ts';
+import { embedderSources } from './embedder-sources.ts';
 import { Evaluations } from './evaluation/evaluations.ts';
 import { Experiments } from './experiments/experiments.ts';
 import { ExposureRecorder } from './experiments/exposure-recorder.ts';
@@ -22,13 +21,13 @@ import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
 import { openStores } from './open-stores.ts';
 import { createSplitters } from './queries/splitters.ts';
-import { EmbeddingCache } from './retrieval/embedding-cache.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
 import { Routing } from './routing/routing.ts';
 import { ShadowRanking } from './routing/shadow-ranking.ts';
 import { servicesOf } from './service-surface.ts';
 import { Metrics } from './telemetry/metrics.ts';
 import { Traffic } from './telemetry/traffic.ts';
+import { vectorIndexes } from './vector-indexes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -52,26 +51,15 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const kernels = await loadKernels((reason) => log.warn(reason));
     const stores = await openStores(settings, { now, trouble });
     closers.push(() => stores.close());
-    let embedderAvailable = settings.model !== 'none';
     const metrics = new Metrics();
-    const embedder = await openEmbedder(settings.model, {
-      onChange: (available, reason) => {
-        embedderAvailable = available;
-        log.warn({ available }, `embedder: ${reason}`);
-      },
+    const sources = embedderSources(settings, {
+      onChange: (embedder, available, reason) => log.warn({ embedder, available }, `embedder: ${reason}`),
       onTexts: (kind, count) => metrics.textsEmbedded.inc({ kind }, count),
+      onTrouble: trouble,
     });
-    if (embedder !== null) closers.push(() => embedder.close());
-    const cache =
-      embedder === null
-        ? null
-        : await EmbeddingCache.open(
-            join(settings.dataDir, 'embeddings'),
-            embedder.fingerprint,
-            embedder.dimensions,
-            { onTrouble: trouble },
-          );
-    if (cache !== null) closers.push(() => cache.close());
+    const embedders = new Embedders(sources);
+    closers.push(() => embedders.close());
+    const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
 
     const traffic = new Traffic(now);
     const catalogs = await Catalogs.start(
@@ -80,8 +68,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           ledgers: stores.ledgers,
           snapshots: stores.snapshots,
           kernels,
-          embedder,
-          embeddings: new DocumentEmbeddings(embedder, cache),
+          embedders,
+          createVectorIndex,
           now,
           steadyNow: () => performance.now(),
           onFold: (catalog, folded, outcome) => {
@@ -102,6 +90,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       },
       await stores.ledgers.list(),
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
+      (name) => embedders.get(name),
     );
     closers.push(() => catalogs.close());
     const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
@@ -134,11 +123,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const shadows = new ShadowRanking(exposures);
     closers.push(async () => shadows.close());
     const { decisionLogs } = stores;
-    const routing = new Routing(
-      catalogs,
-      { embedder, splitters, decisionLogs, exposures, shadows, now },
-      stores.queue,
-    );
+    const routing = new Routing(catalogs, { splitters, decisionLogs, exposures, shadows, now }, stores.queue);
     closers.push(() => routing.close());
     const experiments = new Experiments(catalogs, exposures);
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
@@ -166,7 +151,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       metrics,
       traffic,
     };
-    return { ...servicesOf({ ...parts, embedderAvailable: () => embedderAvailable }), close };
+    return { ...servicesOf(parts), close };
   } catch (error) {
     await close();
     throw error;

@@ -1,5 +1,6 @@
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Embedder } from '../retrieval/embedder.ts';
 import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { Replica } from '../state/replica.ts';
@@ -14,7 +15,16 @@ export interface Catalog {
   readonly state: CatalogState;
   /** ms since the epoch. */
   now(): number;
-  /** Vectors of definitions, from the cache or the embedder; null for each where there is no embedder. */
+  /** The embedder that made the vectors of this catalog; null: it has none, or cannot be asked now. */
+  readonly embedder: Embedder | null;
+  /** An embedder is wanted, but words have to decide alone for now. */
+  readonly embedderDown: boolean;
+  /** Brings the catalog to the embedder that its settings name. @throws EmbedderUnavailableError */
+  bindEmbedder(): Promise<void>;
+  /**
+   * Vectors of definitions, from the cache or the embedder; null for each where there is no embedder.
+   * @throws EmbedderUnavailableError
+   */
   embedTools(
     tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
   ): Promise<readonly (Float32Array | null)[]>;

@@ -4,12 +4,16 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalo
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { applySettings, type CatalogSettingsPatch } from './configure-catalog.ts';
+import { refusingUnusable } from './refuse-unusable.ts';
 
 /** Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index. */
 export type OpenCatalog = (name: string) => Promise<Catalog & { close(): Promise<void> }>;
 
 /** Deletes everything that the stores hold of a closed catalog. */
 export type EraseCatalog = (name: string) => Promise<void>;
+
+/** Opens the embedder of this name. @throws UnusableModelError, EmbedderUnavailableError */
+export type CheckEmbedder = (name: string) => Promise<unknown>;
 
 /** What users see of a catalog. */
 export interface CatalogView {
@@ -31,10 +35,17 @@ export class Catalogs {
   readonly #removing = new Set<string>();
   readonly #openCatalog: OpenCatalog;
   readonly #erase: EraseCatalog;
+  readonly #checkEmbedder: CheckEmbedder;
   /** The catalogs of this shard; null: all there are. */
   readonly #shard: readonly string[] | null;
 
-  private constructor(openCatalog: OpenCatalog, erase: EraseCatalog, shard: readonly string[] | null) {
+  private constructor(
+    openCatalog: OpenCatalog,
+    erase: EraseCatalog,
+    shard: readonly string[] | null,
+    checkEmbedder: CheckEmbedder,
+  ) {
+    this.#checkEmbedder = checkEmbedder;
     this.#openCatalog = openCatalog;
     this.#erase = erase;
     this.#shard = shard;
@@ -45,8 +56,9 @@ export class Catalogs {
     erase: EraseCatalog,
     known: readonly string[],
     shard: readonly string[] | null = null,
+    checkEmbedder: CheckEmbedder = async () => undefined,
   ): Promise<Catalogs> {
-    const catalogs = new Catalogs(openCatalog, erase, shard);
+    const catalogs = new Catalogs(openCatalog, erase, shard, checkEmbedder);
     for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
     return catalogs;
   }
@@ -114,6 +126,7 @@ export class Catalogs {
     }
     this.#refuseOtherShard(name);
     const settings = this.#settingsFor(name, patch);
+    if (patch.embedder !== undefined) await refusingUnusable(() => this.#checkEmbedder(settings.embedder));
     const catalog = await this.#opened(name);
     await catalog.replica.submit({
       kind: 'settings',
@@ -122,6 +135,7 @@ export class Catalogs {
       settings,
       ...(actor === undefined ? {} : { actor }),
     });
+    if (patch.embedder !== undefined) await refusingUnusable(() => catalog.bindEmbedder());
     return viewOf(catalog);
   }
 

@@ -5,6 +5,7 @@ import { Problem } from '../problem.ts';
 import type { ToolsApplied } from '../state/outcome.ts';
 import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';
+import { refusingUnusable } from './refuse-unusable.ts';
 
 /** How often a change is computed anew because the catalog changed while it was being embedded. */
 const MAX_ATTEMPTS = 8;
@@ -92,7 +93,7 @@ async function change(
 async function withEmbeddings(catalog: Catalog, hashed: readonly Hashed[]): Promise<ToolPut[]> {
   const { tools } = catalog.replica.state;
   const changed = hashed.filter(({ tool, hash }) => tools.get(tool.name)?.hash !== hash);
-  const vectors = await catalog.embedTools(changed);
+  const vectors = await refusingUnusable(() => catalog.embedTools(changed));
   const byName = new Map(changed.map(({ tool }, index) => [tool.name, vectors[index]]));
   return hashed.map(({ tool, hash }) => {
     const known = tools.get(tool.name);

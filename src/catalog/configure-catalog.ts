@@ -5,6 +5,7 @@ import type { CatalogSettings, PolicySettings, RewardContract } from '../ledger/
 export interface CatalogSettingsPatch {
   readonly policy?: Partial<Omit<PolicySettings, 'name'>> & { readonly name: string };
   readonly rewards?: Partial<RewardContract>;
+  readonly embedder?: string;
   readonly decomposition?: CatalogSettings['decomposition'];
   readonly failMode?: CatalogSettings['failMode'];
   readonly killSwitch?: boolean;

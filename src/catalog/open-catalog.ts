@@ -1,24 +1,22 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ledger, Ledgers, PositionedEntry } from '../ledger/ledger.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import type { Embedder } from '../retrieval/embedder.ts';
-import { ToolIndex } from '../retrieval/tool-index.ts';
+import { type CreateVectorIndex, ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { loadState } from '../state/load-state.ts';
 import type { FoldOutcome } from '../state/outcome.ts';
 import { Replica } from '../state/replica.ts';
 import type { SnapshotStores } from '../state/snapshot-store.ts';
-import { bindEmbedder } from './bind-embedder.ts';
 import type { Catalog } from './catalog.ts';
-import type { DocumentEmbeddings } from './document-embeddings.ts';
+import { CatalogEmbedder } from './catalog-embedder.ts';
+import type { Embedders } from './embedders.ts';
 
 export interface OpenCatalogParts {
   readonly ledgers: Ledgers;
   readonly snapshots: SnapshotStores;
   readonly kernels: Kernels;
-  /** Null: BM25 alone. */
-  readonly embedder: Embedder | null;
-  readonly embeddings: DocumentEmbeddings;
+  readonly embedders: Embedders;
+  /** How vectors are searched. */
+  readonly createVectorIndex: CreateVectorIndex;
   /** ms since the epoch. */
   now(): number;
   /** ms of a clock that never jumps. */
@@ -37,11 +35,15 @@ export async function openCatalog(
 ): Promise<Catalog & { close(): Promise<void> }> {
   const ledger = await parts.ledgers.open(name);
   const load = (): Promise<CatalogState> => newestState(name, ledger, parts);
-  const index = new ToolIndex(parts.kernels);
+  const index = new ToolIndex(parts.kernels, parts.createVectorIndex);
+  let embedding: CatalogEmbedder | null = null;
   const replica = new Replica(await load(), ledger, {
     now: parts.steadyNow,
     reload: load,
-    onFold: (folded, outcome) => parts.onFold(name, folded, outcome),
+    onFold: (folded, outcome) => {
+      parts.onFold(name, folded, outcome);
+      if (outcome.kind === 'embedder') embedding?.openWanted();
+    },
     onReload: (fresh, old) => {
       parts.onNotice(
         `catalog "${name}" was too far behind its ledger at ${old.position}; it goes on from snapshot ${fresh.position}`,
@@ -54,7 +56,10 @@ export async function openCatalog(
   await replica.catchUp();
   replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
 
-  const catalog = {
+  const own = new CatalogEmbedder({ name, replica, ...parts });
+  await own.bindOrWait();
+  embedding = own;
+  return {
     name,
     ledger,
     replica,
@@ -63,19 +68,22 @@ export async function openCatalog(
       return replica.state;
     },
     now: parts.now,
-    embedTools: (tools: readonly { tool: ToolDefinition; hash: string }[]) => parts.embeddings.of(tools),
+    get embedder() {
+      return own.embedder;
+    },
+    get embedderDown() {
+      return own.isDown;
+    },
+    bindEmbedder: () => own.bind(),
+    embedTools: (tools) => own.embedTools(tools),
     close: async () => {
+      own.close();
       await replica.close();
       await ledger.close();
       index.free();
       replica.state.free();
     },
   };
-  const startsAnew = await bindEmbedder(catalog, parts.embedder);
-  if (startsAnew) {
-    parts.onNotice(`catalog "${name}" was learned with another embedding model: learning starts anew`);
-  }
-  return catalog;
 }
 
 /** What the newest readable snapshot holds. */

@@ -3,6 +3,11 @@ export interface CatalogSettings {
   readonly policy: PolicySettings;
   readonly rewards: RewardContract;
   /**
+   * The embedding model, by name: `default` is what the service is configured with, `bundled`, `none` (words alone),
+   * `endpoint` (the configured service), or a model that was pulled. Another one starts a new learner.
+   */
+  readonly embedder: string;
+  /**
    * How a query that asks for several things is taken apart: not at all, by the shape of its clauses, or by the
    * configured language model (which then sees the query's text).
    */
@@ -47,6 +52,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
     onLate: 'log',
     unitHourlyWeight: 600,
   },
+  embedder: 'default',
   decomposition: 'clauses',
   failMode: 'open',
   killSwitch: false,

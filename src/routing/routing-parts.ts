@@ -1,13 +1,10 @@
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import type { Splitters } from '../queries/splitters.ts';
-import type { Embedder } from '../retrieval/embedder.ts';
 import type { DecisionLogs } from './decision-log.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 
 /** What routing needs beside the catalog. */
 export interface RoutingParts {
-  /** Null: BM25 alone. */
-  readonly embedder: Embedder | null;
   readonly splitters: Splitters;
   readonly decisionLogs: DecisionLogs;
   readonly exposures: ExposureRecorder;

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { ConversationQuery } from '../queries/conversation.ts';
 import type { Split } from '../queries/splitter.ts';
 import type { Splitters } from '../queries/splitters.ts';
-import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
+import { EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 
@@ -27,12 +27,12 @@ export interface QueryPart extends SearchedText {
 export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
-  { embedder, splitters }: { readonly embedder: Embedder | null; readonly splitters: Splitters },
+  { splitters }: { readonly splitters: Splitters },
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
   const texts = [asked.searched, ...partsOf(asked, split)];
-  const { embeddings, embedderDown } = await embed(texts, catalog, embedder);
+  const { embeddings, embedderDown } = await embed(texts, catalog);
   const [whole, ...parts] = texts.map((text, at) => ({
     text,
     tokens: tokenise(text),
@@ -53,15 +53,17 @@ function partsOf({ thought }: ConversationQuery, split: Split | null): readonly 
 async function embed(
   texts: readonly string[],
   catalog: Catalog,
-  embedder: Embedder | null,
 ): Promise<{ embeddings: readonly (Float32Array | null)[]; embedderDown: boolean }> {
   const nothing = texts.map(() => null);
-  // While a catalog is being moved to another embedder, queries and tools would not match.
-  if (embedder === null || embedder.fingerprint !== catalog.state.fingerprint) {
-    return { embeddings: nothing, embedderDown: embedder !== null };
-  }
+  const { embedder, embedderDown } = catalog;
+  if (embedder === null) return { embeddings: nothing, embedderDown };
   try {
-    return { embeddings: await embedder.embedQueries(texts), embedderDown: false };
+    const embeddings = await embedder.embedQueries(texts);
+    // The catalog may have been moved to another embedder meanwhile: query and tools would not match.
+    if (embedder.fingerprint !== catalog.state.fingerprint) {
+      return { embeddings: nothing, embedderDown: true };
+    }
+    return { embeddings, embedderDown: false };
   } catch (error) {
     if (!(error instanceof EmbedderUnavailableError)) throw error;
     return { embeddings: nothing, embedderDown: true };

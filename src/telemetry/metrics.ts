@@ -10,6 +10,9 @@ export class Metrics {
   readonly queueJobs: Gauge;
   readonly ledgerLag: Gauge;
   readonly catalogTools: Gauge;
+  readonly indexOutside: Gauge;
+  readonly indexRecall: Gauge;
+  readonly indexAlarm: Gauge;
   readonly learnerBytes: Gauge;
   readonly learnerCases: Gauge;
   readonly learnerUpdates: Gauge;
@@ -47,6 +50,15 @@ export class Metrics {
     this.queueJobs = gauge('queue_jobs', 'Background jobs by state.', ['state']);
     this.ledgerLag = gauge('ledger_lag_entries', 'Durable entries not folded here yet.', ['catalog']);
     this.catalogTools = gauge('catalog_tools', 'Live tools.', ['catalog']);
+    this.indexOutside = gauge('index_outside', 'Vectors that the graph of a catalog does not have yet.', [
+      'catalog',
+    ]);
+    this.indexRecall = gauge(
+      'index_recall',
+      'Share of the 50 nearest tools that the graph of a catalog finds, by comparison with exact scans.',
+      ['catalog'],
+    );
+    this.indexAlarm = gauge('index_alarm', '1 while that is too little, and exact scans serve.', ['catalog']);
     this.learnerBytes = gauge('learner_bytes', 'Memory of a learner, by part.', [
       'catalog',
       'version',

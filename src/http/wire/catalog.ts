@@ -26,6 +26,7 @@ const rewardContract = z.strictObject({
 });
 
 const failMode = z.enum(['open', 'closed', 'passthrough']);
+const embedder = z.string().min(1).max(200);
 const decomposition = z.enum(['none', 'clauses', 'llm']);
 
 /** What a request may change about a catalog; what is left out stays as it is. */
@@ -33,6 +34,10 @@ export const catalogPatchSchema = z
   .strictObject({
     policy: policySettings.optional(),
     rewards: rewardContract.partial().optional(),
+    embedder: embedder.optional().meta({
+      description:
+        'Embedding model by name: `default`, `bundled`, `none`, `endpoint`, or one that was pulled. Another one embeds all tools anew and starts a new learner.',
+    }),
     decomposition: decomposition.optional().meta({
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
@@ -56,6 +61,7 @@ export const catalogSchema = z
     settings: z.object({
       policy: policySettings.required(),
       rewards: rewardContract,
+      embedder,
       decomposition,
       failMode,
       killSwitch: z.boolean(),

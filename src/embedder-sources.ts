@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Settings } from '../config/settings.ts';
+import type { EmbedderSources } from './catalog/embedders.ts';
+import { modelFolder } from './embedding-model.ts';
+import { pulledModelFolder } from './model-store.ts';
+import { type Embedder, UnusableModelError } from './retrieval/embedder.ts';
+import { EmbeddingCache } from './retrieval/embedding-cache.ts';
+import { HttpEmbedder } from './retrieval/http-embedder.ts';
+import { OnnxEmbedder } from './retrieval/onnx-embedder.ts';
+
+export interface EmbedderListeners {
+  /** An embedder came or went. */
+  onChange(embedder: string, available: boolean, reason: string): void;
+  /** How many texts were embedded. */
+  onTexts(kind: 'query' | 'document', count: number): void;
+  onTrouble(message: string, error: unknown): void;
+}
+
+const ENDPOINT = 'endpoint';
+
+/** The embedders that the settings offer to catalogs, by name. */
+export function embedderSources(settings: Settings, listeners: EmbedderListeners): EmbedderSources {
+  return {
+    resolve: (name) => resolveEmbedder(settings, name),
+    open: (resolved) => openResolved(settings, resolved, listeners),
+    openCache: (embedder) =>
+      EmbeddingCache.open(join(settings.dataDir, 'embeddings'), embedder.fingerprint, embedder.dimensions, {
+        onTrouble: listeners.onTrouble,
+      }),
+  };
+}
+
+/**
+ * What a name stands for: `none`, `endpoint`, or a folder.
+ * @throws UnusableModelError when there is nothing of this name.
+ */
+export function resolveEmbedder(settings: Settings, name: string): string {
+  if (name === ENDPOINT || (name === 'default' && settings.model === ENDPOINT)) return ENDPOINT;
+  if (name === 'none' || name === 'bundled') return modelFolder(name) ?? 'none';
+  if (name === 'default') return modelFolder(settings.model) ?? 'none';
+  const folder = pulledModelFolder(settings.dataDir, name);
+  if (folder !== null && existsSync(folder)) return folder;
+  throw new UnusableModelError(
+    `There is no embedder "${name}". There are default, bundled, none, endpoint, and models that were pulled: ` +
+      'see `bandolier models list`, and `bandolier models pull` for more.',
+  );
+}
+
+async function openResolved(
+  settings: Settings,
+  resolved: string,
+  { onChange, onTexts }: EmbedderListeners,
+): Promise<Embedder | null> {
+  if (resolved === 'none') return null;
+  const hears = {
+    onChange: (available: boolean, reason: string) => onChange(resolved, available, reason),
+    onTexts,
+  };
+  if (resolved !== ENDPOINT) return OnnxEmbedder.open({ folder: resolved, ...hears });
+  const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = settings;
+  if (url === undefined || model === undefined) {
+    throw new UnusableModelError(
+      'No embeddings endpoint is configured. Set BANDOLIER_EMBEDDINGS_URL and BANDOLIER_EMBEDDINGS_MODEL.',
+    );
+  }
+  return HttpEmbedder.open({
+    url,
+    model,
+    key,
+    dimensions: settings.embeddingsDimensions,
+    timeoutMs: settings.embeddingsTimeoutMs,
+    allowPrivate: settings.allowPrivateHosts,
+    ...hears,
+  });
+}

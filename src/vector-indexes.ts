@@ -1,0 +1,29 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ExactIndex } from './retrieval/exact-index.ts';
+import { loadGraphLibrary } from './retrieval/hnsw-graph.ts';
+import { HnswIndex } from './retrieval/hnsw-index.ts';
+import type { CreateVectorIndex } from './retrieval/tool-index.ts';
+
+/**
+ * How catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
+ * it is not there.
+ * @param onNotice hears of that, and of everything else that concerns the indexes.
+ */
+export async function vectorIndexes(
+  dataDir: string,
+  onNotice: (message: string) => void,
+): Promise<CreateVectorIndex> {
+  const folder = join(dataDir, 'vector-graphs');
+  // What a crash may have left behind.
+  await rm(folder, { recursive: true, force: true });
+  try {
+    const library = await loadGraphLibrary();
+    return (kernels, vectors) => new HnswIndex(kernels, vectors, { library, folder, onNotice });
+  } catch (error) {
+    onNotice(
+      `hnswlib-node is not there (${String(error).split('\n')[0]}): every query is compared with every tool, which is fine up to some 20,000`,
+    );
+    return (kernels, vectors) => new ExactIndex(kernels, vectors);
+  }
+}

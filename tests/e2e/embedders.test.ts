@@ -1,0 +1,120 @@
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type EmbeddingsServer, startEmbeddingsServer } from '../retrieval/embeddings-server.ts';
+import { writeTinyModel } from '../retrieval/tiny-model.ts';
+import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { metric, SHOP_TOOLS, Shop } from './shop.ts';
+
+const folder = temporaryFolder();
+let server: EmbeddingsServer;
+beforeAll(async () => {
+  server = await startEmbeddingsServer();
+});
+const started: RunningService[] = [];
+const start: typeof RunningService.start = async (...how) => {
+  const service = await RunningService.start(...how);
+  started.push(service);
+  return service;
+};
+afterAll(async () => {
+  for (const service of started) await service.kill();
+  await server.close();
+  folder.remove();
+});
+
+const endpoint = () => ({
+  BANDOLIER_EMBEDDINGS_URL: server.url,
+  BANDOLIER_EMBEDDINGS_MODEL: 'letters',
+  BANDOLIER_ALLOW_PRIVATE_HOSTS: 'true',
+});
+const fallbackOf = async (shop: Shop, query: string) => (await shop.route(query)).fallback;
+
+describe('embedders of catalogs', () => {
+  it('are chosen per catalog, changed while it runs, and never mixed', async () => {
+    const dataDir = join(folder.path, 'choose');
+    writeTinyModel(join(dataDir, 'models', 'tiny--model'), { dimensions: 16 });
+    const service = await start(dataDir, [], endpoint());
+    const shop = await Shop.open(service, 'shop');
+    const other = await Shop.open(service, 'other');
+    await shop.teach('send a mail', 'refund_payment', 4);
+    expect((await shop.greedy('send a mail'))[0]).toBe('refund_payment');
+
+    for (const embedder of ['tiny/model', 'endpoint', 'none', 'bundled', 'tiny/model']) {
+      const { settings } = await service.ask<{ settings: { embedder: string } }>('PUT', '/v1/catalogs/shop', {
+        embedder,
+      });
+      expect(settings.embedder).toBe(embedder);
+      const slate = await shop.route('send a mail', { k: 10, explore: false });
+      expect(slate.fallback).toBeNull();
+      expect(slate.tools.every(({ gain }) => gain === 0)).toBe(true);
+    }
+    expect(service.output.match(/learning starts anew/g)).toHaveLength(5);
+    expect(await fallbackOf(other, 'send a mail')).toBeNull();
+
+    const refused = await service.request('PUT', '/v1/catalogs/shop', { embedder: 'nobody/knows' });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toMatch(/There is no embedder .*nobody\/knows.* models pull/);
+    for (const embedder of ['../../etc', 'a/b/c', '']) {
+      expect((await service.request('PUT', '/v1/catalogs/new', { embedder })).status).toBe(422);
+    }
+    expect((await service.request('GET', '/v1/catalogs/new')).status).toBe(404);
+    expect(await service.stop()).toBe(0);
+
+    // The folder is gone: this catalog goes by words, the service starts all the same.
+    rmSync(join(dataDir, 'models', 'tiny--model'), { recursive: true });
+    const again = await start(dataDir, [], endpoint());
+    expect(await fallbackOf(new Shop(again, 'shop'), 'send a mail')).toBe('embedder_down');
+    expect(await fallbackOf(new Shop(again, 'other'), 'send a mail')).toBeNull();
+    expect(await again.stop()).toBe(0);
+  });
+
+  it('may be away: words decide until they are back, by themselves', async () => {
+    const dataDir = join(folder.path, 'away');
+    let service = await start(dataDir, [], { ...endpoint(), BANDOLIER_MODEL: 'endpoint' });
+    const shop = await Shop.open(service, 'shop');
+    expect(await fallbackOf(shop, 'write a letter')).toBeNull();
+    server.misbehave((_, response) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    expect(await fallbackOf(shop, 'track my parcel')).toBe('embedder_down');
+    const put = await service.request('PATCH', '/v1/catalogs/shop/tools', {
+      put: [{ name: 'new_tool', description: 'Does something new.', inputSchema: {} }],
+    });
+    expect(put.status).toBe(503);
+    expect(put.headers.get('retry-after')).not.toBeNull();
+    expect(await service.stop()).toBe(0);
+
+    // It starts without its embedder, and takes it up when it is there.
+    service = await start(dataDir, [], { ...endpoint(), BANDOLIER_MODEL: 'endpoint' });
+    const later = new Shop(service, 'shop');
+    expect(await fallbackOf(later, 'track my parcel')).toBe('embedder_down');
+    expect(service.output).toMatch(/goes by words alone until its embedding model is there/);
+    server.misbehave(null);
+    await until(async () => (await fallbackOf(later, 'track my parcel')) === null);
+    // Nothing was lost and nothing embedded again.
+    expect(await metric(service, 'bandolier_texts_embedded_total', { kind: 'document' })).toBe(0);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('with other dimensions than before are another embedder', async () => {
+    const dataDir = join(folder.path, 'dimensions');
+    const model = join(folder.path, 'model');
+    writeTinyModel(model, { dimensions: 16 });
+    let service = await start(dataDir, [], { BANDOLIER_MODEL: model });
+    await Shop.open(service, 'shop');
+    const other = writeTinyModel(join(folder.path, 'other'), { dimensions: 8 });
+    mkdirSync(model, { recursive: true });
+    cpSync(other, model, { recursive: true });
+    expect(await fallbackOf(new Shop(service, 'shop'), 'send mail')).toBeNull();
+    await service.stop();
+    service = await start(dataDir, [], { BANDOLIER_MODEL: model });
+    expect(service.output).toContain('learning starts anew');
+    expect(await metric(service, 'bandolier_texts_embedded_total', { kind: 'document' })).toBe(
+      SHOP_TOOLS.length,
+    );
+    expect(await fallbackOf(new Shop(service, 'shop'), 'send mail')).toBeNull();
+    expect(await service.stop()).toBe(0);
+  });
+});
