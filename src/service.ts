@@ -133,7 +133,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       steadyNow: () => performance.now(),
     });
     closers.push(() => evaluations.close());
-    const versions = new PolicyVersions(catalogs, stores.snapshots);
+    const versions = new PolicyVersions(catalogs, stores.snapshots, kernels);
     const intake = new RewardIntake(catalogs, routing, stores.queue, now);
     // With Redis that is what `bandolier work` is for.
     if (stores.mode === 'embedded')

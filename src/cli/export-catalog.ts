@@ -1,4 +1,6 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { reportView } from '../experiments/experiment-report.ts';
+import { viewOf } from '../experiments/experiment-view.ts';
 import type { ObservationEntry } from '../ledger/entry.ts';
 import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -62,6 +64,9 @@ async function* entriesOf(ledger: Ledger, oldestSnapshot: number): AsyncGenerato
 function* stateLines(catalog: string, state: CatalogState): Generator<string> {
   for (const { version, settings } of state.learners.all()) {
     yield line({ kind: 'policy', catalog, version, ...settings, settings: state.settings });
+  }
+  for (const record of state.experiments.all()) {
+    yield line({ kind: 'experiment', ...viewOf(record, catalog), report: reportView(record, catalog) });
   }
   for (const { tool, hash, addedAt, removedAt, statistics } of state.tools.records()) {
     yield line({ kind: 'tool', catalog, tool, definitionHash: hash, addedAt, removedAt, statistics });

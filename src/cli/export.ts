@@ -16,7 +16,7 @@ export function exportCommand(): Command {
       'after',
       `
 Reads the data folder itself, so the service has to be stopped. Every line has a \`kind\` and its \`catalog\`:
-policy (settings and version), tool (definition and statistics), decision, reward.
+policy (settings and version), experiment (with its report), tool (definition and statistics), decision, reward.
 
 Examples:
   bandolier export > everything.jsonl

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
@@ -7,6 +8,7 @@ import { Problem } from '../problem.ts';
 import type { LearnerVersion, Learning } from '../state/learners.ts';
 import { snapshotSummary } from '../state/snapshot-codec.ts';
 import type { SnapshotStores } from '../state/snapshot-store.ts';
+import { bringBack } from './bring-back.ts';
 
 /** A version of the policy that is kept. */
 export interface VersionView {
@@ -45,10 +47,12 @@ export interface SnapshotView {
 export class PolicyVersions {
   readonly #catalogs: Pick<Catalogs, 'get'>;
   readonly #snapshots: SnapshotStores;
+  readonly #kernels: Kernels;
 
-  constructor(catalogs: Pick<Catalogs, 'get'>, snapshots: SnapshotStores) {
+  constructor(catalogs: Pick<Catalogs, 'get'>, snapshots: SnapshotStores, kernels: Kernels) {
     this.#catalogs = catalogs;
     this.#snapshots = snapshots;
+    this.#kernels = kernels;
   }
 
   /** The one that was used last comes first. */
@@ -104,9 +108,12 @@ export class PolicyVersions {
     return views;
   }
 
-  /** The version that was active when this snapshot was made is the active one again. It kept learning since. */
+  /**
+   * The version that was active when this snapshot was made is the active one again. If it is kept, it went on learning;
+   * if not, its learner is taken from the snapshot, and everything that was observed since is folded into it.
+   */
   async restore(catalog: string, position: number, actor?: string): Promise<VersionView> {
-    this.#catalogs.get(catalog);
+    const open = this.#catalogs.get(catalog);
     const snapshot = (await this.snapshots(catalog)).find((other) => other.position === position);
     if (snapshot === undefined) {
       throw new Problem(
@@ -115,6 +122,7 @@ export class PolicyVersions {
         `GET /v1/catalogs/${catalog}/snapshots lists those that are kept.`,
       );
     }
+    if (!snapshot.kept) await bringBack(open, await this.#snapshots.open(catalog), snapshot, this.#kernels);
     return this.activate(catalog, snapshot.version, actor);
   }
 

@@ -1,5 +1,5 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
-import type { CatalogSettings } from './catalog-settings.ts';
+import type { CatalogSettings, PolicySettings } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -190,4 +190,10 @@ export interface ShadowComparison {
 export interface VersionEntry extends EntryBase {
   readonly kind: 'version';
   readonly version: string;
+  /** A version that is not kept any more, brought back: its learner with everything up to a position folded. */
+  readonly learner?: {
+    readonly settings: PolicySettings;
+    readonly bytes: string;
+    readonly asOf: Position;
+  };
 }

@@ -26,6 +26,8 @@ export class CatalogState {
   readonly catalog: string;
   /** The newest entry that was folded. */
   position: Position = 0;
+  /** The newest entry that may have changed what was learned. */
+  taught: Position = 0;
   /** The largest `at` seen: the state's only idea of time, ms since the epoch. */
   clock = 0;
   /** Changes whenever a tool does. */

@@ -10,7 +10,12 @@ export function foldSettings(state: CatalogState, { settings }: SettingsEntry): 
 }
 
 /** Back to a version that is kept. It went on learning meanwhile, so no observation is missing. */
-export function foldVersion(state: CatalogState, { version }: VersionEntry): FoldOutcome {
+export function foldVersion(state: CatalogState, { version, learner }: VersionEntry): FoldOutcome {
+  if (learner !== undefined && state.learners.get(version) === undefined) {
+    if (state.taught > learner.asOf) return { kind: 'version-stale' };
+    const bytes = Buffer.from(learner.bytes, 'base64');
+    state.learners.adopt(version, learner.settings, bytes, state.tools.vectors);
+  }
   const active = state.learners.activateVersion(version);
   if (active === null) return { kind: 'version-unknown' };
   state.settings = { ...state.settings, policy: active.settings };

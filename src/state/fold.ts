@@ -19,6 +19,7 @@ export function fold(state: CatalogState, { position, entry }: PositionedEntry):
   state.position = position;
   state.clock = Math.max(state.clock, entry.at);
   state.expire();
+  if (TEACHES.has(entry.kind)) state.taught = position;
   switch (entry.kind) {
     // Observations and settlements are made exactly-once by the record of their decision.
     case 'observation':
@@ -42,10 +43,20 @@ export function fold(state: CatalogState, { position, entry }: PositionedEntry):
   }
 }
 
+/** What can change a learner. */
+const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
+  'observation',
+  'settlement',
+  'tools',
+  'embedder',
+  'forget',
+]);
+
 const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
   'tools-refused',
   'experiment-refused',
   'version-unknown',
+  'version-stale',
 ]);
 
 function once(

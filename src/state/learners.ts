@@ -111,6 +111,12 @@ export class Learners {
     return this.#add({ version: this.#nextName(settings), settings, learning, policy });
   }
 
+  /** Takes a version in as it was encoded elsewhere. */
+  adopt(version: string, settings: PolicySettings, bytes: Uint8Array, vectors: ToolVectors): void {
+    const policy = this.#load(settings, decodeLearner(bytes), vectors);
+    this.#add({ version, settings, learning: 'all', policy });
+  }
+
   /** Lets go of all others; the first of these is the active one. */
   keepOnly(versions: readonly string[]): void {
     this.#active = versions[0];

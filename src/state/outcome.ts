@@ -10,6 +10,8 @@ export type FoldOutcome =
   | { readonly kind: 'exposures' }
   | { readonly kind: 'version'; readonly policyVersion: string }
   | { readonly kind: 'version-unknown' }
+  /** Something was learned since the learner that came with it was made: make it again. */
+  | { readonly kind: 'version-stale' }
   | { readonly kind: 'ignored' };
 
 export type ToolsOutcome =

@@ -35,6 +35,7 @@ export function encodeSnapshot(state: CatalogState): Uint8Array {
   const json = {
     catalog: state.catalog,
     position: state.position,
+    taught: state.taught,
     clock: state.clock,
     revision: state.revision,
     fingerprint: state.fingerprint,
@@ -82,6 +83,7 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
   const [vectors, floats] = arrays as [Float32Array, Float32Array];
   const state = new CatalogState(catalog, context, saved.dimensions);
   state.position = saved.position;
+  state.taught = saved.taught;
   state.clock = saved.clock;
   state.revision = saved.revision;
   state.fingerprint = saved.fingerprint;
@@ -111,13 +113,14 @@ export function snapshotSummary(bytes: Uint8Array): { readonly clock: number; re
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   check(buffer);
   const end = HEAD_BYTES + buffer.readUInt32LE(12);
-  const { clock, learners } = unpackDocument(DOCUMENT_TAG, buffer.subarray(HEAD_BYTES, end)).json as SavedState;
+  const { clock, learners } = unpackDocument(DOCUMENT_TAG, buffer.subarray(HEAD_BYTES, end))
+    .json as SavedState;
   return { clock, active: learners.active };
 }
 
 type SavedState = Pick<
   CatalogState,
-  'catalog' | 'position' | 'clock' | 'revision' | 'fingerprint' | 'settings'
+  'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'fingerprint' | 'settings'
 > & {
   readonly dimensions: number;
   readonly tools: readonly ToolRecord[];
