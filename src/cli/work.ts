@@ -32,4 +32,6 @@ async function work(): Promise<void> {
   await interrupted;
   process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
   await running.close();
+  // While Redis is away BullMQ cannot close its workers, and their timers would go on for ever.
+  process.exit(0);
 }

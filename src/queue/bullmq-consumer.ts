@@ -21,7 +21,7 @@ export interface BullmqConsumerParts {
 const MAX_ERROR_CHARACTERS = 2_000;
 /** After Redis or BullMQ itself failed. */
 const TRY_AGAIN_MS = 1_000;
-/** Beyond the grace: what cannot be written down by then never will. */
+/** For what has to be written down when nothing runs any more: while Redis is away that never ends. */
 const LAST_WORDS_MS = 2_000;
 
 /** Takes jobs of one name, and decides what becomes of those that fail. */
@@ -32,6 +32,7 @@ export class BullmqConsumer {
   readonly #worker: Worker<JobData>;
   readonly #givenUp: Promise<'given up'>;
   #giveUp = (): void => {};
+  #running = 0;
 
   constructor(name: string, handler: (job: Job) => Promise<void>, parts: BullmqConsumerParts) {
     this.#name = name;
@@ -50,22 +51,26 @@ export class BullmqConsumer {
       maxStalledCount: 2 ** 31 - 1,
       runRetryDelay: TRY_AGAIN_MS,
     });
-    this.#worker.on('error', (error) => parts.onTrouble(`the worker for ${name} jobs failed`, error));
+    this.#worker.on('error', (error) => {
+      // It tries again by itself; /readyz of the routers says that Redis is away.
+      if (!('syscall' in error)) parts.onTrouble(`the worker for ${name} jobs failed`, error);
+    });
   }
 
   /** Waits for the jobs that run, at most `graceMs`; then they go back into the queue. */
   async close(graceMs: number): Promise<void> {
     const grace = setTimeout(this.#giveUp, graceMs);
     const closed = this.#worker.close();
-    const lost = new AbortController();
-    await Promise.race([closed, elapsed(graceMs + LAST_WORDS_MS, lost.signal)]);
-    lost.abort();
+    await within(LAST_WORDS_MS, closed);
+    if (this.#running > 0) await within(graceMs, closed);
     clearTimeout(grace);
   }
 
   async #run(job: BullmqJob<JobData>, token = ''): Promise<void> {
     if (job.attemptsStarted > 1) await this.#parts.counts.runsAgain(this.#name, String(job.id));
+    this.#running++;
     const ended = await Promise.race([this.#attempt(job), this.#givenUp]);
+    this.#running--;
     if (ended === 'done') return;
     if (ended === 'given up') {
       await job.moveToWait(token);
@@ -115,9 +120,11 @@ function isStoreAway(error: unknown): boolean {
   return error instanceof Error && 'retryAfterSeconds' in error;
 }
 
-function elapsed(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => clearTimeout(timer));
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const elapsed = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
   });
+  await Promise.race([work, elapsed]);
+  clearTimeout(timer);
 }

@@ -76,7 +76,7 @@ export class BullmqJobQueue implements JobQueue {
     { concurrency }: { concurrency: number },
   ): void {
     if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
-    this.#workerConnection ??= this.#connections.another({ maxRetriesPerRequest: null });
+    this.#workerConnection ??= this.#connections.anotherToDuplicate({ maxRetriesPerRequest: null });
     const { retryDelayMs, lockMs, onTrouble } = this.#options;
     const consumer = new BullmqConsumer(name, handler, {
       connection: this.#workerConnection,

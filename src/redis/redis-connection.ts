@@ -55,17 +55,29 @@ export class RedisConnections {
 
   /** One more connection, for commands that block or for a library that wants its own. */
   another(options: RedisOptions = {}): RedisClient {
-    const client = this.#isCluster ? cluster(this.#url, options) : single(this.#url, options);
-    // Without a listener an error event ends the process; whoever sends a command hears of it anyway.
-    client.on('error', () => {});
-    client.on('end', () => this.#open.delete(client));
-    this.#open.add(client);
-    return client;
+    return this.#kept(this.#isCluster ? cluster(this.#url, options) : single(this.#url, options));
+  }
+
+  /** The same for a library that duplicates it: the duplicates are let go with it, even while Redis is away. */
+  anotherToDuplicate(options: RedisOptions = {}): RedisClient {
+    const client = this.another(options);
+    const duplicate = client.duplicate.bind(client) as (...options: unknown[]) => RedisClient;
+    return Object.assign(client, {
+      duplicate: (...options: unknown[]) => this.#kept(duplicate(...options)),
+    });
   }
 
   close(): void {
     for (const client of this.#open) client.disconnect();
     this.#open.clear();
+  }
+
+  #kept(client: RedisClient): RedisClient {
+    // Without a listener an error event ends the process; whoever sends a command hears of it anyway.
+    client.on('error', () => {});
+    client.on('end', () => this.#open.delete(client));
+    this.#open.add(client);
+    return client;
   }
 }
 
