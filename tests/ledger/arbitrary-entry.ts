@@ -117,5 +117,40 @@ export const entry = fc.oneof(
     decision: observedDecision,
     defaultReward: fc.option(fc.constantFrom(0, 0.1, -1)),
   }),
+  withOptional(
+    {
+      ...base,
+      actor: text,
+      kind: fc.constant('experiment'),
+      name: text,
+      change: fc.oneof(
+        fc.record({ action: fc.constantFrom('start', 'stop') }, { noNullPrototype: true }),
+        fc.record({ action: fc.constant('promote'), variant: fc.option(text) }, { noNullPrototype: true }),
+      ),
+    },
+    'actor',
+  ),
+  withOptional({
+    ...base,
+    kind: fc.constant('exposures'),
+    exposures: fc.array(
+      fc.record(
+        {
+          decisionId: text,
+          experiment: text,
+          variant: text,
+          allocation: fc.nat(),
+          unit: text,
+          covariate: fc.constantFrom(0, 0.25),
+        },
+        { noNullPrototype: true },
+      ),
+      { maxLength: 3 },
+    ),
+    shadows: fc.constant([]),
+    decided: fc.array(fc.tuple(text, text, fc.nat()), { maxLength: 3 }),
+    withoutUnit: fc.dictionary(text, fc.nat(), { noNullPrototype: true }),
+  }),
+  withOptional({ ...base, kind: fc.constant('version'), version: text }),
   withOptional({ ...base, kind: fc.constant('forget'), tool: text, unit: fc.nat() }, 'tool', 'unit'),
 ) as fc.Arbitrary<Entry>;
