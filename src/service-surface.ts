@@ -7,6 +7,7 @@ import type { Evaluations } from './evaluation/evaluations.ts';
 import type { Experiments } from './experiments/experiments.ts';
 import type { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Readiness, Services } from './http/services.ts';
+import { deadRewards, redriveRewards } from './rewards/dead-rewards.ts';
 import { forgetTool, forgetUnit } from './rewards/forget.ts';
 import { rewardHealth } from './rewards/reward-health.ts';
 import type { RewardIntake } from './rewards/reward-intake.ts';
@@ -55,6 +56,8 @@ export function servicesOf(parts: ServiceParts): Services {
       },
       status: (rewardId) => rewardStatus(rewardId, catalogs, stores.decisionLogs),
       health: (catalog) => rewardHealth(catalogs.get(catalog), stores.queue, traffic),
+      dead: (limit) => deadRewards(stores.queue, limit),
+      redrive: (ids) => redriveRewards(stores.queue, ids),
     },
     catalogs: {
       list: () => catalogs.list(),

@@ -21,6 +21,7 @@ import { getPolicy } from './endpoints/get-policy.ts';
 import { getTool } from './endpoints/get-tool.ts';
 import { killExperiment } from './endpoints/kill-experiment.ts';
 import { listCatalogs } from './endpoints/list-catalogs.ts';
+import { listDeadRewards } from './endpoints/list-dead-rewards.ts';
 import { listEvaluations } from './endpoints/list-evaluations.ts';
 import { listExperiments } from './endpoints/list-experiments.ts';
 import { listPolicies } from './endpoints/list-policies.ts';
@@ -30,6 +31,7 @@ import { livez } from './endpoints/livez.ts';
 import { patchTools } from './endpoints/patch-tools.ts';
 import { promoteExperiment } from './endpoints/promote-experiment.ts';
 import { readyz } from './endpoints/readyz.ts';
+import { redriveRewards } from './endpoints/redrive-rewards.ts';
 import { removeCatalog } from './endpoints/remove-catalog.ts';
 import { removeTool } from './endpoints/remove-tool.ts';
 import { reportOutcome } from './endpoints/report-outcome.ts';
@@ -58,6 +60,8 @@ export function apiEndpoints(services: Services): Endpoint[] {
     reportOutcome(rewards),
     reportRewards(rewards),
     rewardHealth(rewards),
+    listDeadRewards(rewards),
+    redriveRewards(rewards),
     rewardStatus(rewards),
 
     listCatalogs(catalogs),

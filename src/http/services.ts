@@ -11,6 +11,7 @@ import type { MovedExperiment } from '../experiments/experiments.ts';
 import type { SnapshotView, VersionDifferences, VersionView } from '../experiments/policy-versions.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { DeadRewards } from '../rewards/dead-rewards.ts';
 import type { Forgotten } from '../rewards/forget.ts';
 import type { RewardHealth } from '../rewards/health-report.ts';
 import type { RewardReport, RewardResult } from '../rewards/reward-report.ts';
@@ -49,6 +50,10 @@ export interface RewardsService {
   report(reports: readonly RewardReport[]): Promise<readonly RewardResult[]>;
   status(rewardId: string): Promise<RewardState>;
   health(catalog: string): Promise<RewardHealth>;
+  /** Those that were given up, newest first. */
+  dead(limit: number): Promise<readonly DeadRewards[]>;
+  /** Puts them back; answers how many. */
+  redrive(ids?: readonly string[]): Promise<number>;
 }
 
 export interface CatalogsService {
