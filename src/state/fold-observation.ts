@@ -9,7 +9,7 @@ import type { FoldOutcome, RewardOutcome } from './outcome.ts';
  * Rewards of one decision (learning.md section 2, "learning"): a called tool is learned at once, and when the
  * decision closes every shown tool that was not called is learned with 0 and the case goes to memory.
  */
-export function foldObservation(state: CatalogState, entry: ObservationEntry): FoldOutcome {
+export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldOutcome> {
   const { decision } = entry;
   const first = state.decisions.get(decision.id) === undefined;
   if (first && isGone(state, decision)) {
@@ -18,36 +18,39 @@ export function foldObservation(state: CatalogState, entry: ObservationEntry): F
   }
   const record = state.decisions.open(decision);
   if (first) countShown(state, decision);
-  const rewards = entry.reports.map((report) => {
+  const rewards: RewardOutcome[] = [];
+  for (const [index, report] of entry.reports.entries()) {
     const known = record.rewards.get(report.rewardId);
     const outcome: RewardOutcome =
-      known === undefined ? applyReport(state, record, decision, report) : { ...known, status: 'duplicate' };
+      known === undefined
+        ? yield* applyReport(state, record, decision, report)
+        : { ...known, status: 'duplicate' };
     if (known === undefined) record.rewards.set(report.rewardId, outcome);
-    state.rewards.count(report, outcome.status, decision.at, first);
-    return outcome;
-  });
+    state.rewards.count(report, outcome.status, decision.at, first && index === 0);
+    rewards.push(outcome);
+  }
   const applied = entry.reports.filter((_, index) => rewards[index].status === 'applied');
   creditExperiments(state, record, decision, applied);
   const judged = applied.some((report) => report.tool !== null || report.value <= 0);
   const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
-  if ((entry.closes && judged) || complete) closeDecision(state, record, decision);
+  if ((entry.closes && judged) || complete) yield* closeDecision(state, record, decision);
   return { kind: 'observation', rewards };
 }
 
 /** The deadline of a decision: it closes with what was reported, or is learned with the default reward. */
-export function foldSettlement(state: CatalogState, entry: SettlementEntry): FoldOutcome {
+export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldOutcome> {
   const { decision, defaultReward } = entry;
   const record = state.decisions.get(decision.id);
   if (record !== undefined) {
     const closes = !record.closed && record.tools.size > 0;
-    if (closes) closeDecision(state, record, decision);
+    if (closes) yield* closeDecision(state, record, decision);
     return { kind: 'settlement', closed: closes };
   }
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
   if (!teaches || isGone(state, decision)) return { kind: 'settlement', closed: false };
   countShown(state, decision);
   const opened = state.decisions.open(decision);
-  learnDefault(state, opened, decision, defaultReward);
+  yield* learnDefault(state, opened, decision, defaultReward);
   creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
   return { kind: 'settlement', closed: true };
 }
@@ -57,12 +60,12 @@ function silence(rewardId: string, value: number, at: number): OutcomeReport {
   return { rewardId, tool: null, outcome: 'not_used', value, weight: 1, at };
 }
 
-function applyReport(
+function* applyReport(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
   report: OutcomeReport,
-): RewardOutcome {
+): Generator<void, RewardOutcome> {
   const { rewardId } = report;
   const contract = state.settings.rewards;
   if (report.at > record.deadline && contract.onLate !== 'learn') return late(rewardId);
@@ -96,8 +99,8 @@ function applyReport(
   }
   const before = reports.taught;
   addValue(reports, report, contract.aggregation);
-  if (reports.called) correctCall(state, record, decision, tool, before, reports);
-  else learnCall(state, record, decision, tool, reports);
+  if (reports.called) yield* correctCall(state, record, decision, tool, before, reports);
+  else yield* learnCall(state, record, decision, tool, reports);
   const shown = decision.tools.indexOf(report.tool) < decision.shown;
   return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
 }

@@ -14,18 +14,37 @@ import type { FoldOutcome } from './outcome.ts';
  * no I/O; the same entries give the same bits in every process. Entries that were folded before (their key or
  * position is known) change nothing and answer what was answered then.
  */
-export function fold(state: CatalogState, { position, entry }: PositionedEntry): FoldOutcome {
+export function fold(state: CatalogState, positioned: PositionedEntry): FoldOutcome {
+  const steps = foldInSteps(state, positioned);
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}
+
+/**
+ * The same with a pause after every example that is learned, for processes that have requests to answer meanwhile:
+ * a decision of fifty tools teaches fifty. Nothing else may be folded before it has ended.
+ */
+export function* foldInSteps(
+  state: CatalogState,
+  { position, entry }: PositionedEntry,
+): Generator<void, FoldOutcome> {
   if (position <= state.position) return { kind: 'ignored' };
-  state.position = position;
   state.clock = Math.max(state.clock, entry.at);
   state.expire();
   if (TEACHES.has(entry.kind)) state.taught = position;
+  if (entry.kind === 'observation' || entry.kind === 'settlement') {
+    // Made exactly-once by the record of its decision.
+    const outcome = yield* entry.kind === 'observation'
+      ? foldObservation(state, entry)
+      : foldSettlement(state, entry);
+    // Only now: whoever waits for this position is to find all that was learned.
+    state.position = position;
+    return outcome;
+  }
+  state.position = position;
   switch (entry.kind) {
-    // Observations and settlements are made exactly-once by the record of their decision.
-    case 'observation':
-      return foldObservation(state, entry);
-    case 'settlement':
-      return foldSettlement(state, entry);
     case 'tools':
       return once(state, entry, () => foldTools(state, entry));
     case 'embedder':

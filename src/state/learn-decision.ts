@@ -20,13 +20,13 @@ export function mayTeach(
 }
 
 /** A tool of this decision was called for the first time, perhaps after the decision had closed. */
-export function learnCall(
+export function* learnCall(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
   tool: ToolRecord,
   reports: ToolReports,
-): void {
+): Generator<void, void> {
   const { slot } = tool;
   const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
@@ -39,20 +39,22 @@ export function learnCall(
     if (example !== null) learner.policy.learn(example, taught, weight);
     learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
-    if (caseId === undefined) continue;
-    learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier);
+    if (caseId !== undefined) {
+      learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier);
+    }
+    yield;
   }
 }
 
 /** The reward of a call that was learned before turned out to be another one. */
-export function correctCall(
+export function* correctCall(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
   tool: ToolRecord,
   before: number,
   reports: ToolReports,
-): void {
+): Generator<void, void> {
   const delta = reports.taught - before;
   if (delta === 0) return;
   const weighted = reports.weight * delta;
@@ -63,6 +65,7 @@ export function correctCall(
     learner.policy.recountCall(slot, weighted);
     const caseId = record.cases.get(learner.version);
     if (caseId !== undefined) learner.policy.amend(caseId, slot, weighted, -weighted);
+    yield;
   }
 }
 
@@ -75,7 +78,11 @@ interface Lesson extends CaseOutcome {
 }
 
 /** No more reports are expected: what was shown and not called was of no use, and the case is remembered. */
-export function closeDecision(state: CatalogState, record: ObservedRecord, decision: ObservedDecision): void {
+export function* closeDecision(
+  state: CatalogState,
+  record: ObservedRecord,
+  decision: ObservedDecision,
+): Generator<void, void> {
   if (record.closed) return;
   record.closed = true;
   if (!decision.learn || record.muted) return;
@@ -93,16 +100,16 @@ export function closeDecision(state: CatalogState, record: ObservedRecord, decis
       reportsOf(record, name).silent = true;
     }
   }
-  teach(state, record, decision, lessons);
+  yield* teach(state, record, decision, lessons);
 }
 
 /** Nothing was reported: every shown tool is learned with the contract's default reward. */
-export function learnDefault(
+export function* learnDefault(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
   defaultReward: number,
-): void {
+): Generator<void, void> {
   record.closed = true;
   const reward = Math.min(1, Math.max(0, defaultReward));
   const lessons: Lesson[] = [];
@@ -111,20 +118,21 @@ export function learnDefault(
     if (slot === undefined || !mayTeach(state, decision, slot, 1, state.clock)) continue;
     lessons.push({ index, slot, reward, fresh: true });
   }
-  teach(state, record, decision, lessons);
+  yield* teach(state, record, decision, lessons);
 }
 
-function teach(
+function* teach(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
   lessons: readonly Lesson[],
-): void {
+): Generator<void, void> {
   for (const learner of state.learners.taughtBy(decision.assignments)) {
     for (const { index, reward, weight = 1, fresh } of lessons) {
       if (!fresh) continue;
       const example = exampleOf(state, record, decision, index, learner);
       if (example !== null) learner.policy.learn(example, reward, weight);
+      yield;
     }
     rememberCase(record, decision, learner, lessons);
   }

@@ -188,6 +188,7 @@ describe('folding observations', () => {
     const reports = [report('r1', 't0'), report('r2', 't1', { outcome: 'not_used', value: 0 })];
     story.rewards(observe(observed, reports, { closes: false }));
     expect(story.state.decisions.get(observed.id)!.closed).toBe(true);
+    expect(story.state.rewards.hours()[0].decisions).toBe(1);
     expect(learned(story).numbers.updates).toBe(2);
   });
 
