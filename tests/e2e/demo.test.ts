@@ -16,4 +16,4 @@ it('bandolier demo learns: at least 8 points of Recall@5 on queries that were ne
   expect(Number(gain)).toBeGreaterThanOrEqual(8);
   expect(stdout).toMatch(/[▁▂▃▄▅▆▇█]{24}/);
   expect(stdout).toMatch(/Improved most: ".+"\n {2}before .+\n {2}after .+\n {2}\w.+: .+\./);
-});
+}, 300_000);

@@ -44,7 +44,7 @@ beforeAll(async () => {
   shop = new Shop(service, 'default');
   await load.sendAgain(service);
   await shop.settled();
-}, 300_000);
+}, 900_000);
 afterAll(async () => {
   expect(await service.stop()).toBe(0);
   folder.remove();
