@@ -64,7 +64,7 @@ function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
   return result === undefined ? before : [...before, gist(result.text)];
 }
 
-/** Fewer terms than these are no request of their own. */
+/** Fewer words than these are no request of their own. */
 const TERSE = 3;
 /** From this many terms on, a turn says enough even if it begins with “and” or speaks of “it”. */
 const EXPLICIT = 8;
@@ -78,8 +78,8 @@ const REFERS =
   /(?<![a-z0-9'’])(?:it|its|they|them|their|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|again|instead|else|former|latter|previous|previously|earlier|above|first|second|last)(?![a-z0-9'’])/i;
 
 function standsAlone(text: string): boolean {
+  if (wordsOf(text.slice(0, MAX_CONTEXT)).length < TERSE) return false;
   const terms = tokenise(text).length;
-  if (terms < TERSE) return false;
   if (terms < TELLING && !hasRequest(text.toLowerCase())) return false;
   if (terms >= EXPLICIT) return true;
   const reference = REFERS.exec(text);

@@ -11,27 +11,30 @@ const END = "(?![a-z0-9'’-])";
 
 /** Ask wherever a clause begins with them. */
 const VERBS = anyOf(`
-  access activate add adjust analyse analyze apply arrange assess assign attach authenticate bring calculate cancel
-  capture categorise categorize choose classify collect combine compare compile compute configure confirm connect
-  convert create deactivate debug decode decrypt delete deliver deploy describe detect determine develop diagnose
-  disable discover display divide download draw drop edit enable encrypt enrol enroll ensure enter estimate evaluate
-  examine execute explain explore export extract fetch figure fill filter find fix forecast forward gather generate
-  get give help identify implement import improve include inform insert inspect install integrate investigate invite
-  keep launch learn let look make manage measure merge modify monitor move notify obtain open optimise optimize
-  organise organize perform pick play post predict prepare present prevent print process provide publish pull purchase
-  put read recommend record reduce refresh register reject remind remove rename replace reply reschedule reserve reset
-  resize resolve restart restore retrieve return revert revoke roll save scan see select sell send share simulate solve
-  sort start stop store submit subscribe suggest summarise summarize switch take tell terminate test throw track
-  transcribe transfer translate trash turn undo unsubscribe update upgrade upload use validate verify view visualise
-  visualize write
+  accept access acknowledge activate add adjust analyse analyze append apply arrange ask assess assign attach
+  authenticate bring calculate cancel capture categorise categorize choose classify clone collect combine
+  compare compile compose compute configure confirm connect convert create deactivate debug decline decode
+  decrypt delete deliver deploy describe detect determine develop diagnose disable discover display divide
+  download draw drop edit embed enable encrypt enrol enroll ensure enter estimate evaluate examine execute
+  explain explore export express extract fetch figure fill filter find fix forecast forward gather generate get
+  give help identify implement import improve include inform insert inspect install integrate introduce
+  investigate invite keep launch learn let look lower make manage measure merge modify monitor move multiply
+  mute notify obtain open optimise optimize organise organize perform pick play post predict prep prepare
+  present prevent print process provide publish pull purchase put raise read reassign recommend record reduce
+  refer refresh register reject remind remove rename reopen replace reply reschedule resend reserve reset resize
+  resolve restart restore retrieve return reveal revert revoke roll save say scan see select sell send share
+  simulate solve sort specify squash start stop store submit subscribe subtract suggest summarise summarize
+  switch sync take tell terminate test throw tidy track transcribe transfer translate trash turn undo unlock
+  unsubscribe update upgrade upload use validate verify view visualise visualize write
 `);
 /** As often nouns: they ask if something follows that follows a verb. */
 const VERBS_OR_NOUNS = anyOf(`
-  alert answer approve archive arm assist audit back ban bill block book browse buy call change charge check claim
-  clean clear close command comment copy crop cut design dim document draft email fight file fine flag fold grant hire
-  hold issue land link list load lock log mail mark message migrate name note offer order page pay phone pin plan plot
-  program query quote rate refund remark rent report request research review ring route run schedule score search set
-  ship show sign split stage stream structure study tag text ticket top transport trigger tweet watch work
+  alert answer approve archive arm assist audit back ban bill block book browse bump buy call change charge
+  check claim clean clear close command comment commit copy count crop cut design dim document draft email fight
+  file fine flag fold grant hand hire hold invoice issue land link list load lock log mail mark message migrate
+  name note offer order pack page pay phone pin ping plan plot program push query quit quote rate refund remark
+  rent report request research review ring route run schedule score search set ship show sign split stage stream
+  structure study tag text ticket top transport trigger tweet watch work zip
 `);
 const AFTER_A_VERB = anyOf(`
   the a an my our your their his her its me us it them him this that these those all any some each every both up out off

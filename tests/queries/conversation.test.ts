@@ -29,6 +29,11 @@ describe('conversationQuery', () => {
     expect(query).toEqual({ text, turn, thought: null, searched: `${text}\n${turn}` });
   });
 
+  it('brings nothing for a short question that is a whole one', () => {
+    expect(textOf(user('Send a newsletter'), user('where is my parcel'))).toBe('where is my parcel');
+    expect(textOf(user('Find the hotel in Lisbon'), user('what time?'))).toMatch(/Lisbon/);
+  });
+
   it('brings no more for a pronoun whose noun is in the same turn', () => {
     const turn = 'Create a draft for Marta and show it to me';
     expect(textOf(user('Where is my parcel from Ghent?'), user(turn))).toBe(turn);
