@@ -27,6 +27,7 @@ Examples:
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   work: async () => (await import('./cli/work.ts')).workCommand(),
+  rewards: async () => (await import('./cli/rewards.ts')).rewardsCommand(),
   import: async () => (await import('./cli/import.ts')).importCommand(),
   export: async () => (await import('./cli/export.ts')).exportCommand(),
   experiment: async () => (await import('./cli/experiment.ts')).experimentCommand(),

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
-import { openEmbeddedStores } from '../embedded-stores.ts';
 import { loadKernels } from '../load-kernels.ts';
+import { openStores } from '../open-stores.ts';
 import { exportCatalog } from './export-catalog.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { UserError } from './user-error.ts';
@@ -15,7 +15,8 @@ export function exportCommand(): Command {
     .addHelpText(
       'after',
       `
-Reads the data folder itself, so the service has to be stopped. Every line has a \`kind\` and its \`catalog\`:
+Reads the data folder itself, so the service has to be stopped; with REDIS_URL set it reads Redis, and nothing has
+to be stopped. Every line has a \`kind\` and its \`catalog\`:
 policy (settings and version), experiment (with its report), tool (definition and statistics), decision, reward.
 
 Examples:
@@ -28,13 +29,13 @@ Examples:
 async function exportEverything(options: SettingFlags & { readonly catalog?: string }): Promise<void> {
   const { settings } = settingsWith(options);
   const trouble = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
-  const stores = await openEmbeddedStores(settings, { now: () => Date.now(), trouble });
+  const stores = await openStores(settings, { now: () => Date.now(), trouble });
   try {
     const kernels = await loadKernels(trouble);
     const names = await stores.ledgers.list();
     if (options.catalog !== undefined && !names.includes(options.catalog)) {
       throw new UserError(
-        `There is no catalog "${options.catalog}" in ${settings.dataDir}. There are: ${names.join(', ')}.`,
+        `There is no catalog "${options.catalog}" ${settings.redisUrl === undefined ? `in ${settings.dataDir}` : 'in this Redis'}. There are: ${names.join(', ')}.`,
       );
     }
     for (const name of options.catalog === undefined ? names : [options.catalog]) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
@@ -46,7 +47,8 @@ export class RedisLeases implements Leases {
   }
 
   async acquire(name: string): Promise<Lease | null> {
-    const holder = randomUUID();
+    // Whoever looks at the key sees which process it is.
+    const holder = `${process.pid}@${hostname()}/${randomUUID()}`;
     const fence = Number(
       await ACQUIRE.run(this.#client, [leaseKey(name), fenceKey(name)], [holder, this.#leaseMs]),
     );

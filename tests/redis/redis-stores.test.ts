@@ -1,8 +1,10 @@
+import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
-import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { catalogKey } from '../../src/redis/keys.ts';
+import { type RedisClient, RedisConnections } from '../../src/redis/redis-connection.ts';
 import { RedisDecisionLogs } from '../../src/routing/redis-decision-logs.ts';
 import { RedisLeases } from '../../src/state/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/state/redis-snapshot-store.ts';
@@ -12,27 +14,53 @@ import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
+import { type RedisCluster, startCluster } from './redis-cluster.ts';
 import { type RedisServer, redisProgram, startRedis } from './redis-server.ts';
 
-describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ?? ''}`, () => {
+describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? ''}`, () => {
   let server: RedisServer;
-  let admin: RedisConnections;
   beforeAll(async () => {
     server = await startRedis();
-    admin = await RedisConnections.open(server.url);
   });
-  afterAll(async () => {
-    admin.close();
-    await server.dispose();
+  afterAll(() => server.dispose());
+
+  contracts('Redis', () => server.url);
+
+  it('says in one sentence why Redis cannot be used', async () => {
+    await expect(RedisConnections.open('redis://127.0.0.1:1')).rejects.toThrow(
+      /127\.0\.0\.1:1 cannot be reached/,
+    );
+    const guarded = await startRedis(['--requirepass', 'secret']);
+    await expect(RedisConnections.open(guarded.url)).rejects.toThrow(/refuses the password/);
+    await guarded.dispose();
   });
+});
+
+describe.skipIf(redisProgram.path === null)(`a cluster of three${redisProgram.missing ?? ''}`, () => {
+  let cluster: RedisCluster;
+  beforeAll(async () => {
+    cluster = await startCluster();
+  });
+  afterAll(() => cluster.dispose());
+
+  contracts('Redis Cluster', () => cluster.url);
+});
+
+/** What every port promises. */
+function contracts(name: string, url: () => string): void {
+  let admin: RedisConnections;
+  beforeAll(async () => {
+    admin = await RedisConnections.open(url());
+  });
+  afterAll(() => admin.close());
 
   /** Connections of one test; everything that Redis holds goes with them. */
   async function emptyPlace() {
-    await admin.commands.flushall();
+    await empty(admin.commands);
     const opened: RedisConnections[] = [];
     return {
       connections: async () => {
-        const connections = await RedisConnections.open(server.url);
+        const connections = await RedisConnections.open(url());
         opened.push(connections);
         return connections;
       },
@@ -42,7 +70,7 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
     };
   }
 
-  ledgerContract('Redis', async () => {
+  ledgerContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     return {
       connect: async () => new RedisLedgers(await connections()),
@@ -51,7 +79,7 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
     };
   });
 
-  leaseContract('Redis', async () => {
+  leaseContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     const leaseMs = 400;
     return {
@@ -60,14 +88,18 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
         const dying = await connections();
         const lease = await new RedisLeases(dying.commands, leaseMs).acquire(name);
         dying.close();
-        await expect.poll(() => admin.commands.keys('*lease'), { timeout: 5_000 }).toEqual([]);
+        await expect
+          .poll(() => admin.commands.exists(catalogKey(name.replace('snapshots-', ''), 'lease')), {
+            timeout: 5_000,
+          })
+          .toBe(0);
         return { fence: lease!.fence };
       },
       dispose,
     };
   });
 
-  snapshotStoreContract('Redis', async () => {
+  snapshotStoreContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     const leases = new RedisLeases(admin.commands);
     return {
@@ -81,7 +113,7 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
     };
   });
 
-  decisionLogContract('Redis', async () => {
+  decisionLogContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     const retainMs = 3_000;
     const now = () => Date.now();
@@ -97,7 +129,7 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
     };
   });
 
-  jobQueueContract('BullMQ', async () => {
+  jobQueueContract(`BullMQ on ${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     const secondMs = 20;
     return {
@@ -112,13 +144,10 @@ describe.skipIf(redisProgram.path === null)(`with Redis${redisProgram.missing ??
       dispose,
     };
   });
+}
 
-  it('says in one sentence why Redis cannot be used', async () => {
-    await expect(RedisConnections.open('redis://127.0.0.1:1')).rejects.toThrow(
-      /127\.0\.0\.1:1 cannot be reached/,
-    );
-    const guarded = await startRedis(['--requirepass', 'secret']);
-    await expect(RedisConnections.open(guarded.url)).rejects.toThrow(/refuses the password/);
-    await guarded.dispose();
-  });
-});
+/** Forgets everything. */
+async function empty(client: RedisClient): Promise<void> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  await Promise.all(nodes.map((node) => node.flushall()));
+}
