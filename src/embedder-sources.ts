@@ -8,6 +8,8 @@ import { type Embedder, UnusableModelError } from './retrieval/embedder.ts';
 import { EmbeddingCache } from './retrieval/embedding-cache.ts';
 import { HttpEmbedder } from './retrieval/http-embedder.ts';
 import { OnnxEmbedder } from './retrieval/onnx-embedder.ts';
+import { OnnxReranker } from './retrieval/onnx-reranker.ts';
+import type { Reranker } from './retrieval/reranker.ts';
 
 export interface EmbedderListeners {
   /** An embedder came or went. */
@@ -73,4 +75,19 @@ async function openResolved(
     allowPrivate: settings.allowPrivateHosts,
     ...hears,
   });
+}
+
+/** Opens a pulled cross-encoder. @throws UnusableModelError when there is none of this name, or of no use. */
+export async function openReranker(
+  settings: Settings,
+  name: string,
+  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+): Promise<Reranker> {
+  const folder = pulledModelFolder(settings.dataDir, name);
+  if (folder === null || !existsSync(folder)) {
+    throw new UnusableModelError(
+      `There is no reranker "${name}": see \`bandolier models list\`, and \`bandolier models pull\` for more.`,
+    );
+  }
+  return OnnxReranker.open({ folder, now, onTrouble: trouble });
 }

@@ -11,8 +11,9 @@ import { Catalogs } from './catalog/catalogs.ts';
 import { Embedders } from './catalog/embedders.ts';
 import { CatalogFollower } from './catalog/follow-catalogs.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
+import { Rerankers } from './catalog/rerankers.ts';
 import { chatSettings } from './chat-settings.ts';
-import { embedderSources } from './embedder-sources.ts';
+import { embedderSources, openReranker } from './embedder-sources.ts';
 import { Evaluations } from './evaluation/evaluations.ts';
 import { Experiments } from './experiments/experiments.ts';
 import { ExposureRecorder } from './experiments/exposure-recorder.ts';
@@ -59,6 +60,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     });
     const embedders = new Embedders(sources);
     closers.push(() => embedders.close());
+    const rerankers = new Rerankers((model) => openReranker(settings, model, { now, trouble }));
+    closers.push(() => rerankers.close());
     const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
 
     const traffic = new Traffic(now);
@@ -90,7 +93,10 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       },
       await stores.ledgers.list(),
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
-      (name) => embedders.get(name),
+      async ({ embedder, reranker }) => {
+        if (embedder !== undefined) await embedders.get(embedder);
+        if (reranker) await rerankers.get(reranker.model);
+      },
     );
     closers.push(() => catalogs.close());
     const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
@@ -123,7 +129,11 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const shadows = new ShadowRanking(exposures);
     closers.push(async () => shadows.close());
     const { decisionLogs } = stores;
-    const routing = new Routing(catalogs, { splitters, decisionLogs, exposures, shadows, now }, stores.queue);
+    const routing = new Routing(
+      catalogs,
+      { splitters, rerankers, decisionLogs, exposures, shadows, now },
+      stores.queue,
+    );
     closers.push(() => routing.close());
     const experiments = new Experiments(catalogs, exposures);
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });

@@ -12,8 +12,8 @@ export type OpenCatalog = (name: string) => Promise<Catalog & { close(): Promise
 /** Deletes everything that the stores hold of a closed catalog. */
 export type EraseCatalog = (name: string) => Promise<void>;
 
-/** Opens the embedder of this name. @throws UnusableModelError, EmbedderUnavailableError */
-export type CheckEmbedder = (name: string) => Promise<unknown>;
+/** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError */
+export type CheckModels = (named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker'>) => Promise<unknown>;
 
 /** What users see of a catalog. */
 export interface CatalogView {
@@ -35,7 +35,7 @@ export class Catalogs {
   readonly #removing = new Set<string>();
   readonly #openCatalog: OpenCatalog;
   readonly #erase: EraseCatalog;
-  readonly #checkEmbedder: CheckEmbedder;
+  readonly #checkModels: CheckModels;
   /** The catalogs of this shard; null: all there are. */
   readonly #shard: readonly string[] | null;
 
@@ -43,9 +43,9 @@ export class Catalogs {
     openCatalog: OpenCatalog,
     erase: EraseCatalog,
     shard: readonly string[] | null,
-    checkEmbedder: CheckEmbedder,
+    checkModels: CheckModels,
   ) {
-    this.#checkEmbedder = checkEmbedder;
+    this.#checkModels = checkModels;
     this.#openCatalog = openCatalog;
     this.#erase = erase;
     this.#shard = shard;
@@ -56,9 +56,9 @@ export class Catalogs {
     erase: EraseCatalog,
     known: readonly string[],
     shard: readonly string[] | null = null,
-    checkEmbedder: CheckEmbedder = async () => undefined,
+    checkModels: CheckModels = async () => undefined,
   ): Promise<Catalogs> {
-    const catalogs = new Catalogs(openCatalog, erase, shard, checkEmbedder);
+    const catalogs = new Catalogs(openCatalog, erase, shard, checkModels);
     for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
     return catalogs;
   }
@@ -126,7 +126,7 @@ export class Catalogs {
     }
     this.#refuseOtherShard(name);
     const settings = this.#settingsFor(name, patch);
-    if (patch.embedder !== undefined) await refusingUnusable(() => this.#checkEmbedder(settings.embedder));
+    await refusingUnusable(() => this.#checkModels(patch));
     const catalog = await this.#opened(name);
     await catalog.replica.submit({
       kind: 'settings',

@@ -7,6 +7,8 @@ export interface CatalogSettings {
    * `endpoint` (the configured service), or a model that was pulled. Another one starts a new learner.
    */
   readonly embedder: string;
+  /** A closer look at what retrieval proposes, by a cross-encoder that was pulled; null: none. */
+  readonly reranker: RerankerSettings | null;
   /**
    * How a query that asks for several things is taken apart: not at all, by the shape of its clauses, or by the
    * configured language model (which then sees the query's text).
@@ -31,6 +33,13 @@ export interface PolicySettings {
   readonly temperature: number;
 }
 
+export interface RerankerSettings {
+  /** Name of the model. */
+  readonly model: string;
+  /** How long a query waits for it, ms; after that the fused order stands. */
+  readonly budgetMs: number;
+}
+
 export interface RewardContract {
   /** Seconds after the decision in which rewards are learned: 5 … 604,800. */
   readonly windowSeconds: number;
@@ -53,6 +62,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
     unitHourlyWeight: 600,
   },
   embedder: 'default',
+  reranker: null,
   decomposition: 'clauses',
   failMode: 'open',
   killSwitch: false,

@@ -2,12 +2,15 @@ import { nominate } from '../../bandit/memory/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
 import type { RetrievalScores } from './fused-score.ts';
+import { RerankedScores } from './reranked-scores.ts';
 
 export interface ShortlistRequest {
   /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */
   readonly limit: number;
   /** What outcome memory says about the query: it puts forward tools that retrieval did not find. */
   readonly recall?: Recall;
+  /** What a reranker said about some slots. */
+  readonly rerank?: ReadonlyMap<number, number>;
   /** Slots that have to be candidates. */
   readonly pin?: readonly number[];
   /** Slots that must not be candidates, pinned or not. */
@@ -31,9 +34,11 @@ export interface Shortlist {
 export function shortlist(
   live: { has(slot: number): boolean },
   retrieved: Iterable<number>,
-  scores: RetrievalScores,
+  fused: RetrievalScores,
   request: ShortlistRequest,
 ): Shortlist {
+  const { rerank } = request;
+  const scores = rerank === undefined || rerank.size === 0 ? fused : new RerankedScores(fused, rerank);
   const allowed = (slot: number): boolean => live.has(slot) && request.exclude?.has(slot) !== true;
   const origins = new Map<number, Origin>();
   for (const slot of retrieved) origins.set(slot, 'retrieved');

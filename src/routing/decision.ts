@@ -20,6 +20,8 @@ export interface Decision {
   readonly text?: string;
   /** How the query was taken apart; absent: it was not. */
   readonly split?: DecisionSplit;
+  /** Whether a closer look was taken at the candidates; absent: the catalog wants none. */
+  readonly rerank?: DecisionRerank;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
   /** Where the propensities come from: a formula, a slate that was not drawn, or replicated draws. */
@@ -71,6 +73,13 @@ export interface DecisionSplit {
   readonly fallback: string | null;
   /** The sub-queries, only if the catalog keeps texts. */
   readonly texts?: readonly string[];
+}
+
+export interface DecisionRerank {
+  /** Name of the reranker. */
+  readonly by: string;
+  /** Why the fused order stood; null: it did not. */
+  readonly fallback: string | null;
 }
 
 /** Why a tool is in the slate. */

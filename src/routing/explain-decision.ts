@@ -19,6 +19,7 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),
     ...(decision.split === undefined ? {} : { split: decision.split }),
+    ...(decision.rerank === undefined ? {} : { rerank: decision.rerank }),
     learn: decision.learn,
     activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),

@@ -1,5 +1,5 @@
 import type { RewardOutcome } from '../state/outcome.ts';
-import type { Decision, DecisionSplit, SlateReason } from './decision.ts';
+import type { Decision, DecisionRerank, DecisionSplit, SlateReason } from './decision.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -16,6 +16,7 @@ export interface DecisionExplanation {
   readonly query?: string;
   /** How the query was taken apart; absent: it was not. */
   readonly split?: DecisionSplit;
+  readonly rerank?: DecisionRerank;
   readonly learn: boolean;
   /** Null until the slate was activated. */
   readonly activatedAt: string | null;

@@ -33,11 +33,13 @@ export function findCandidates(
     [...new Set(names)].map((name) => tools.get(name)?.slot).filter((slot) => slot !== undefined);
   const exclude = new Set(slotsOf(request.exclude));
   const pinned = slotsOf(request.pin).filter((slot) => !exclude.has(slot));
+  const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
     catalog.index.search({
       embedding: query.features.embedding,
       tokens: query.tokens,
       parts: query.parts,
+      rerank,
       limit,
       recall,
       pin: more,
@@ -59,4 +61,18 @@ export function findCandidates(
   const limited =
     settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
   return { ...search(0, limited), pinned, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+/** Scores of definitions as scores of the slots that hold them still. */
+function bySlot(
+  scores: ReadonlyMap<string, number>,
+  { state }: Pick<Catalog, 'state'>,
+): ReadonlyMap<number, number> {
+  if (scores.size === 0) return new Map();
+  const slots = new Map<number, number>();
+  for (const { slot, hash } of state.tools.live()) {
+    const score = scores.get(hash);
+    if (score !== undefined) slots.set(slot, score);
+  }
+  return slots;
 }

@@ -1,6 +1,7 @@
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AssignedVariant } from '../experiments/assign.ts';
+import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import type { LearnerVersion } from '../state/learners.ts';
 import type { Decision, SlateReason } from './decision.ts';
 import type { Found } from './find-candidates.ts';
@@ -45,6 +46,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     query: query.features,
     ...(state.settings.retainText ? { text } : {}),
     ...splitOf(query, state.settings.retainText),
+    ...rerankOf(query, state.settings),
     exploration: slate.exploration,
     temperature: slate.temperature,
     propensityMethod: slate.propensityMethod,
@@ -84,6 +86,11 @@ export function recordDecision(parts: DecisionParts): Decision {
 
 function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {
   return { experiment, variant };
+}
+
+function rerankOf({ rerank }: UnderstoodQuery, { reranker }: CatalogSettings): Pick<Decision, 'rerank'> {
+  if (rerank === null || reranker === null) return {};
+  return { rerank: { by: reranker.model, fallback: rerank.fallback } };
 }
 
 /** A split that found nothing to split, by the splitter that it was meant for, is not worth a word. */

@@ -1,3 +1,4 @@
+import type { Rerankers } from '../catalog/rerankers.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import type { Splitters } from '../queries/splitters.ts';
 import type { DecisionLogs } from './decision-log.ts';
@@ -6,6 +7,7 @@ import type { ShadowRanking } from './shadow-ranking.ts';
 /** What routing needs beside the catalog. */
 export interface RoutingParts {
   readonly splitters: Splitters;
+  readonly rerankers: Rerankers;
   readonly decisionLogs: DecisionLogs;
   readonly exposures: ExposureRecorder;
   readonly shadows: ShadowRanking;

@@ -1,11 +1,13 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Rerankers } from '../catalog/rerankers.ts';
 import type { ConversationQuery } from '../queries/conversation.ts';
 import type { Split } from '../queries/splitter.ts';
 import type { Splitters } from '../queries/splitters.ts';
 import { EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
+import { type Rerank, rerankCandidates } from './rerank-candidates.ts';
 
 export interface UnderstoodQuery {
   readonly features: QueryFeatures;
@@ -15,6 +17,8 @@ export interface UnderstoodQuery {
   readonly parts: readonly QueryPart[];
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
+  /** What a closer look at the best tools brought; null: the catalog wants none. */
+  readonly rerank: Rerank | null;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
 }
@@ -27,7 +31,7 @@ export interface QueryPart extends SearchedText {
 export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
-  { splitters }: { readonly splitters: Splitters },
+  { splitters, rerankers }: { readonly splitters: Splitters; readonly rerankers: Rerankers },
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
@@ -39,7 +43,8 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
-  return { features, tokens: whole.tokens, parts, split, embedderDown };
+  const rerank = await rerankCandidates(texts[0], { ...whole, parts }, catalog, rerankers);
+  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown };
 }
 
 /** What is searched for beside the whole query. */

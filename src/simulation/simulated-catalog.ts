@@ -83,7 +83,7 @@ export class SimulatedCatalog {
         at: this.#now(),
         request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true },
         text,
-        query: { features, tokens, parts, split: null, embedderDown: false },
+        query: { features, tokens, parts, split: null, rerank: null, embedderDown: false },
       },
       this,
     );

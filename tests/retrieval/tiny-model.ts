@@ -39,6 +39,32 @@ export function writeTinyModel(folder: string, options: TinyModelOptions = {}): 
   return folder;
 }
 
+/** Writes a folder with a cross-encoder: the score of a pair is the sum of one number per token, whose table this is. */
+export function writeTinyPairModel(folder: string, weights: Readonly<Record<string, number>>): string {
+  mkdirSync(folder, { recursive: true });
+  const table = Float32Array.from(TINY_VOCABULARY, (word) => weights[word] ?? 0);
+  const rows = TINY_VOCABULARY.length;
+  const graph = Buffer.concat([
+    bytesField(1, node('Gather', ['table', 'input_ids'], ['tokens'])),
+    bytesField(1, node('Cast', ['attention_mask'], ['mask'], [attribute('to', FLOAT)])),
+    bytesField(1, node('Unsqueeze', ['mask', 'last'], ['column'])),
+    bytesField(1, node('Mul', ['tokens', 'column'], ['masked'])),
+    bytesField(1, node('ReduceSum', ['masked', 'second'], ['logits'], [attribute('keepdims', 0)])),
+    bytesField(2, 'tiny-pairs'),
+    bytesField(5, tensor('table', FLOAT, [rows, 1], table)),
+    bytesField(5, tensor('last', INT64, [1], BigInt64Array.of(2n))),
+    bytesField(5, tensor('second', INT64, [1], BigInt64Array.of(1n))),
+    ...['input_ids', 'attention_mask', 'token_type_ids'].map((name) =>
+      bytesField(11, valueInfo(name, INT64, ['batch', 'sequence'])),
+    ),
+    bytesField(12, valueInfo('logits', FLOAT, ['batch', 1])),
+  ]);
+  const model = Buffer.concat([intField(1, 8), bytesField(7, graph), bytesField(8, intField(2, 13))]);
+  writeFileSync(join(folder, 'model.onnx'), model);
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(tinyTokenizer()));
+  return folder;
+}
+
 /** WordPiece over `TINY_VOCABULARY`, with the marks that BERT models expect around a text. */
 function tinyTokenizer(): unknown {
   const special = TINY_VOCABULARY.slice(0, 4);
@@ -54,7 +80,13 @@ function tinyTokenizer(): unknown {
         { Sequence: { id: 'A', type_id: 0 } },
         { SpecialToken: { id: '[SEP]', type_id: 0 } },
       ],
-      pair: [],
+      pair: [
+        { SpecialToken: { id: '[CLS]', type_id: 0 } },
+        { Sequence: { id: 'A', type_id: 0 } },
+        { SpecialToken: { id: '[SEP]', type_id: 0 } },
+        { Sequence: { id: 'B', type_id: 1 } },
+        { SpecialToken: { id: '[SEP]', type_id: 1 } },
+      ],
       special_tokens: {
         '[CLS]': { id: '[CLS]', ids: [2], tokens: ['[CLS]'] },
         '[SEP]': { id: '[SEP]', ids: [3], tokens: ['[SEP]'] },

@@ -27,6 +27,12 @@ const rewardContract = z.strictObject({
 
 const failMode = z.enum(['open', 'closed', 'passthrough']);
 const embedder = z.string().min(1).max(200);
+const reranker = z
+  .strictObject({
+    model: z.string().min(1).max(200).meta({ description: 'A cross-encoder that was pulled.' }),
+    budgetMs: z.int().min(1).max(10_000).meta({ description: 'After this the fused order stands.' }),
+  })
+  .nullable();
 const decomposition = z.enum(['none', 'clauses', 'llm']);
 
 /** What a request may change about a catalog; what is left out stays as it is. */
@@ -38,6 +44,9 @@ export const catalogPatchSchema = z
       description:
         'Embedding model by name: `default`, `bundled`, `none`, `endpoint`, or one that was pulled. Another one embeds all tools anew and starts a new learner.',
     }),
+    reranker: reranker
+      .optional()
+      .meta({ description: 'A closer look at the 50 tools that retrieval proposes; null: none.' }),
     decomposition: decomposition.optional().meta({
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
@@ -62,6 +71,7 @@ export const catalogSchema = z
       policy: policySettings.required(),
       rewards: rewardContract,
       embedder,
+      reranker,
       decomposition,
       failMode,
       killSwitch: z.boolean(),

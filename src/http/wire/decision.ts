@@ -46,6 +46,13 @@ export const decisionExplanationSchema = z
     k: z.int(),
     fallback: fallbackSchema,
     query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
+    rerank: z
+      .object({
+        by: z.string(),
+        fallback: z.string().nullable().meta({ description: 'Why the fused order stood; null: it did not.' }),
+      })
+      .optional()
+      .meta({ description: 'Whether a reranker took a closer look at the candidates.' }),
     split: z
       .object({
         by: z.enum(['clauses', 'llm']),

@@ -1,0 +1,14 @@
+/** Compares a query with each of a few documents more closely than retrieval can. */
+export interface Reranker {
+  /**
+   * @param budgetMs how long the caller can wait.
+   * @returns one score per document, larger is better; never part of them.
+   */
+  rerank(query: string, documents: readonly string[], budgetMs: number): Promise<RerankAnswer>;
+  close(): Promise<void>;
+}
+
+export type RerankAnswer =
+  | { readonly scores: readonly number[] }
+  /** Why there are none. */
+  | { readonly missing: string };
