@@ -38,7 +38,7 @@ export function conversationQuery(messages: readonly unknown[]): ConversationQue
   if (last < 0) return null;
   const turn = turns[last].text;
   const context = contextOf(turns, last, MAX_TURNS_BACK);
-  const said = turns.slice(last + 1).findLast(({ role, text }) => role === 'assistant' && text !== '');
+  const said = turns.slice(last + 1).findLast(({ role }) => role === 'assistant');
   const thought = said === undefined ? null : ending(said.text);
   const next = thought === null ? [] : [thought];
   // Twice: bench/conversation.ts.
@@ -57,8 +57,8 @@ function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
   if (back === 0 || standsAlone(text)) return [];
   const earlier = turns.slice(0, at).findLastIndex(({ role }) => role === 'user');
   const between = turns.slice(earlier + 1, at);
-  const asked = between.findLast((turn) => turn.role === 'assistant' && turn.text !== '');
-  const result = between.findLast(({ role, text }) => role === 'tool' && text !== '');
+  const asked = between.findLast(({ role }) => role === 'assistant');
+  const result = between.findLast(({ role }) => role === 'tool');
   const before = earlier < 0 ? [] : [...contextOf(turns, earlier, back - 1), clip(turns[earlier].text)];
   if (asked !== undefined) return [...before, ending(asked.text)];
   return result === undefined ? before : [...before, gist(result.text)];

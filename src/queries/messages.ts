@@ -1,39 +1,41 @@
-/** One message of a conversation, as far as it says anything about what is wanted. */
+/** What somebody said in a conversation, or a tool answered. */
 export interface Turn {
   readonly role: 'user' | 'assistant' | 'tool';
+  /** Never empty. */
   readonly text: string;
-  /** Names of the tools that the assistant called. */
-  readonly calls: readonly string[];
 }
 
 /**
  * The turns of a conversation in the OpenAI or Anthropic shape, oldest first. Instructions (system, developer),
- * thinking, images and everything unknown are left out; so is a turn of which nothing remains.
+ * calls of tools, thinking, images and everything unknown are left out.
  */
 export function turnsOf(messages: readonly unknown[]): Turn[] {
-  return messages.flatMap((message) => (isRecord(message) ? turnsOfMessage(message) : []));
+  return messages.filter(isRecord).flatMap(turnsOfMessage);
 }
 
-function turnsOfMessage(message: Record<string, unknown>): Turn[] {
-  const { role, content } = message;
-  // Anthropic has results of tools in user messages.
-  const results = partsOf(content)
-    .filter(({ type }) => type === 'tool_result')
-    .map((part): Turn => ({ role: 'tool', text: textOf(part.content), calls: [] }));
-  const text = textOf(content);
+function turnsOfMessage({ role, content }: Record<string, unknown>): Turn[] {
   switch (role) {
     case 'user':
-      return [...results, ...(text === '' ? [] : [{ role, text, calls: [] }])];
-    case 'assistant': {
-      const calls = callsOf(message);
-      return text === '' && calls.length === 0 ? [] : [{ role, text, calls }];
-    }
+      return [...resultsIn(content), ...turn('user', textOf(content))];
+    case 'assistant':
+      return turn('assistant', textOf(content));
     case 'tool':
     case 'function':
-      return [{ role: 'tool', text, calls: [] }];
+      return turn('tool', textOf(content));
     default:
       return [];
   }
+}
+
+/** Anthropic has the results of tools in user messages. */
+function resultsIn(content: unknown): Turn[] {
+  return partsOf(content)
+    .filter(({ type }) => type === 'tool_result')
+    .flatMap((part) => turn('tool', textOf(part.content)));
+}
+
+function turn(role: Turn['role'], text: string): Turn[] {
+  return text === '' ? [] : [{ role, text }];
 }
 
 /** Content is a string, or parts of which those with text count ({type: 'text' | 'input_text', …, text}). */
@@ -43,16 +45,6 @@ function textOf(content: unknown): string {
     .map(({ text }) => (typeof text === 'string' ? text.trim() : ''))
     .filter((text) => text !== '')
     .join('\n');
-}
-
-function callsOf({ tool_calls, content }: Record<string, unknown>): string[] {
-  const openai = partsOf(tool_calls).map((call) =>
-    isRecord(call.function) ? call.function.name : undefined,
-  );
-  const anthropic = partsOf(content)
-    .filter(({ type }) => type === 'tool_use')
-    .map(({ name }) => name);
-  return [...openai, ...anthropic].filter((name) => typeof name === 'string');
 }
 
 function partsOf(content: unknown): Record<string, unknown>[] {
