@@ -115,7 +115,10 @@ describe('an experiment', () => {
     const served = await trial.shop.route(QUERY, { sessionId: 's0', k: 1 });
     expect(served).toMatchObject({ policy: { name: 'cosine' }, tools: [{ name: 'refund_payment' }] });
     expect(served.policy.variant).toBeUndefined();
-    expect(await trial.refusal('promote')).toMatchObject({ status: 409, body: { code: 'experiment-conflict' } });
+    expect(await trial.refusal('promote')).toMatchObject({
+      status: 409,
+      body: { code: 'experiment-conflict' },
+    });
 
     // What the units taught is in the version that was not in use meanwhile.
     const path = `/v1/catalogs/whole-way/policies/${champion}`;
