@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   simulate: async () => (await import('./cli/simulate.ts')).simulateCommand(),
   config: async () => (await import('./cli/config.ts')).configCommand(),
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
+  models: async () => (await import('./cli/models.ts')).modelsCommand(),
   repair: async () => (await import('./cli/repair.ts')).repairCommand(),
 };
 const asked = process.argv[2] ?? '';

@@ -19,7 +19,10 @@ export async function pulledModels(dataDir: string): Promise<string[]> {
   const folder = modelsFolder(dataDir);
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   return entries
-    .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'model.onnx')))
+    .filter(
+      (entry) =>
+        entry.isDirectory() && NAME.test(entry.name) && existsSync(join(folder, entry.name, 'model.onnx')),
+    )
     .map(({ name }) => name.replace('--', '/'))
     .sort();
 }

@@ -85,8 +85,9 @@ function withoutAuthorization(headers: Readonly<Record<string, string>>): Record
 function send(
   url: URL,
   headers: Readonly<Record<string, string>>,
-  { method = 'GET', body, timeoutMs, allowPrivate, signal }: OutgoingRequest,
+  given: OutgoingRequest,
 ): Promise<IncomingMessage> {
+  const { method = 'GET', body, timeoutMs, allowPrivate, signal } = given;
   const refusal = `${url.host} is an address of this machine or its own network, and those are not allowed`;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   // A host that is an address already is not looked up.
@@ -109,7 +110,10 @@ function send(
       request.destroy(new OutgoingError(`no answer from ${url.host} within ${timeoutMs} ms`, true)),
     );
     request.on('error', (error) => {
-      if (error instanceof OutgoingError) reject(error);
+      // A connection that was kept open may have been closed at the other end just now.
+      const isStale = request.reusedSocket && reasonOf(error) === 'ECONNRESET';
+      if (isStale) send(url, headers, given).then(resolve, reject);
+      else if (error instanceof OutgoingError) reject(error);
       else reject(new OutgoingError(`${url.host} cannot be reached (${reasonOf(error)})`, true, error));
     });
     request.end(body);

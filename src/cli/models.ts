@@ -1,0 +1,133 @@
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import type { Settings } from '../../config/settings.ts';
+import { resolveEmbedder } from '../embedder-sources.ts';
+import { pulledModelFolder, pulledModels } from '../model-store.ts';
+import { pullModel } from '../pull-model.ts';
+import { OnnxEmbedder } from '../retrieval/onnx-embedder.ts';
+import { OnnxReranker } from '../retrieval/onnx-reranker.ts';
+import { ApiClient } from './api-client.ts';
+import { dataDirOption, type SettingFlags, serviceUrl, settingsWith } from './setting-options.ts';
+import { table } from './table.ts';
+
+export function modelsCommand(): Command {
+  return new Command('models')
+    .description('fetch embedding models and rerankers, and choose which catalog uses which')
+    .addCommand(
+      new Command('pull')
+        .description('download a model from a Hugging Face hub; what broke off goes on where it stopped')
+        .argument('<id>', 'owner and name, e.g. sentence-transformers/all-MiniLM-L6-v2')
+        .option('--revision <name>', 'branch, tag or commit', 'main')
+        .option('--file <path>', 'which of its ONNX files; default: onnx/model.onnx or model.onnx')
+        .addOption(dataDirOption)
+        .action(pull),
+    )
+    .addCommand(
+      new Command('list').description('show what embedders there are').addOption(dataDirOption).action(list),
+    )
+    .addCommand(
+      new Command('use')
+        .description('let a catalog of a running service use a model; its tools are embedded anew')
+        .argument('<name>', 'as `bandolier models list` shows it')
+        .option('--catalog <name>', 'which catalog', 'default')
+        .option('--reranker <ms>', 'use it as the reranker, with so many milliseconds per query', Number)
+        .option('--url <url>', 'service to talk to; default: the one of this machine')
+        .action(use),
+    )
+    .addCommand(
+      new Command('check')
+        .description('load a model and say what it is')
+        .argument('<name>', 'as `bandolier models list` shows it')
+        .addOption(dataDirOption)
+        .action(check),
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  bandolier models pull sentence-transformers/all-MiniLM-L6-v2
+  bandolier models check sentence-transformers/all-MiniLM-L6-v2
+  bandolier models use sentence-transformers/all-MiniLM-L6-v2 --catalog support`,
+    );
+}
+
+interface PullFlags extends SettingFlags {
+  readonly revision: string;
+  readonly file?: string;
+}
+
+async function pull(id: string, { revision, file, ...flags }: PullFlags): Promise<void> {
+  const { settings } = settingsWith(flags);
+  const bar = new SingleBar({ format: '{bar} {percentage} % of {file}', clearOnComplete: true });
+  let current = '';
+  try {
+    const folder = await pullModel({
+      ...settings,
+      id,
+      revision,
+      file,
+      allowPrivate: settings.allowPrivateHosts,
+      onProgress: (name, bytes, total) => {
+        if (name !== current) bar.start(total, 0, { file: name });
+        current = name;
+        bar.update(bytes);
+      },
+    });
+    bar.stop();
+    process.stdout.write(`${id} is in ${folder}.\n`);
+  } finally {
+    bar.stop();
+  }
+  await check(id, flags);
+}
+
+async function list(flags: SettingFlags): Promise<void> {
+  const { settings } = settingsWith(flags);
+  const pulled = await pulledModels(settings.dataDir);
+  const rows = [
+    ['default', `what this machine is configured with: ${settings.model}`],
+    ['bundled', 'the small static model that comes with bandolier'],
+    ['none', 'no embeddings: retrieval by words alone'],
+    ['endpoint', settings.embeddingsUrl ?? 'not configured (BANDOLIER_EMBEDDINGS_URL)'],
+    ...pulled.map((name) => [name, pulledModelFolder(settings.dataDir, name) ?? '']),
+  ];
+  process.stdout.write(table(rows));
+}
+
+async function use(
+  name: string,
+  { catalog, reranker, url }: { catalog: string; reranker?: number; url?: string },
+): Promise<void> {
+  const client = new ApiClient(serviceUrl(url));
+  const change =
+    reranker === undefined ? { embedder: name } : { reranker: { model: name, budgetMs: reranker } };
+  await client.put(`/v1/catalogs/${encodeURIComponent(catalog)}`, change);
+  process.stdout.write(
+    `Catalog ${catalog} uses ${name}${reranker === undefined ? '' : ' as its reranker'}.\n`,
+  );
+}
+
+async function check(name: string, flags: SettingFlags): Promise<void> {
+  const { settings } = settingsWith(flags);
+  process.stdout.write(`${await describe(settings, name)}\n`);
+}
+
+/** Tries it as an embedder and, if it is none, as a reranker. @throws UnusableModelError */
+async function describe(settings: Settings, name: string): Promise<string> {
+  const resolved = resolveEmbedder(settings, name);
+  if (resolved === 'none' || resolved === 'endpoint') return `${name}: nothing to load.`;
+  try {
+    const embedder = await OnnxEmbedder.open({ folder: resolved, cachedQueries: 0 });
+    const start = performance.now();
+    await embedder.embedQueries(['Read the file and send it by mail.']);
+    const ms = (performance.now() - start).toFixed(1);
+    const { dimensions, fingerprint } = embedder;
+    await embedder.close();
+    return `${name}: an embedding model with ${dimensions} dimensions, ${ms} ms for a query, fingerprint ${fingerprint}.`;
+  } catch (error) {
+    const reranker = await OnnxReranker.open({ folder: resolved, now: () => Date.now() }).catch(() => null);
+    if (reranker === null) throw error;
+    await reranker.close();
+    return `${name}: a reranker. Use it with \`bandolier models use ${name} --reranker 100\`.`;
+  }
+}
