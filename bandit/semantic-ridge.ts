@@ -89,8 +89,14 @@ export class SemanticRidge {
     return this.ridge.save();
   }
 
+  /** Of what grows with the dimensions alone. */
   get sizeInBytes(): number {
     return this.ridge.sizeInBytes + (this.#scorer?.sizeInBytes ?? 0);
+  }
+
+  /** Of the forms that are kept for every tool. */
+  get formsInBytes(): number {
+    return this.#scorer?.formsInBytes ?? 0;
   }
 
   /** Gives the memory back. The ridge must not be used afterwards. */

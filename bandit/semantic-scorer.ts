@@ -89,7 +89,11 @@ export class SemanticScorer {
   }
 
   get sizeInBytes(): number {
-    return this.#forms.sizeInBytes + this.#candidates.sizeInBytes + 2 * this.#query.byteLength;
+    return this.#candidates.sizeInBytes + 2 * this.#query.byteLength;
+  }
+
+  get formsInBytes(): number {
+    return this.#forms.sizeInBytes;
   }
 
   free(): void {

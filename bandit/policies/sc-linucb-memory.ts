@@ -169,7 +169,7 @@ class ScLinUcbMemory implements Policy {
   sizeInBytes(): LearnerSize {
     return {
       matrices: this.ridge.sizeInBytes,
-      perTool: this.calls.bytes,
+      perTool: this.calls.bytes + this.ridge.formsInBytes,
       memory: this.memory.bytes,
       cases: this.memory.size,
       updates: this.ridge.ridge.statistics.updates,

@@ -83,7 +83,8 @@ export abstract class SemanticPolicy extends WithoutMemory {
 
   sizeInBytes(): LearnerSize {
     const { updates } = this.ridge.ridge.statistics;
-    return { matrices: this.ridge.sizeInBytes, perTool: 0, memory: 0, cases: 0, updates };
+    const { sizeInBytes: matrices, formsInBytes: perTool } = this.ridge;
+    return { matrices, perTool, memory: 0, cases: 0, updates };
   }
 
   override ridges(): readonly Ridge[] {

@@ -4,7 +4,9 @@ import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { modelFolder, openEmbedder } from '../embedding-model.ts';
 import { loadKernels } from '../load-kernels.ts';
-import { lockDataFolder } from '../storage/data-folder.ts';
+import { openStores } from '../open-stores.ts';
+import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
+import { learnerSizes } from './learner-sizes.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
 
 /** What a check found. `mend` says what to do; null where there is nothing to mend. */
@@ -24,6 +26,7 @@ const CHECKS: readonly Check[] = [
   { name: 'disk space', look: checkDiskSpace },
   { name: 'embedding model', look: checkModel },
   { name: 'fast kernels', look: checkKernels },
+  { name: 'learners', look: checkLearners },
   { name: 'port', look: checkPort },
 ];
 
@@ -92,6 +95,29 @@ async function checkKernels(): Promise<Finding> {
   });
   if (reason === null) return fine('WebAssembly with SIMD');
   return { detail: reason, mend: 'Run `npm run kernels`, or use a Node with WebAssembly SIMD.' };
+}
+
+/** How much memory a service with this data takes for what it learned. */
+async function checkLearners(settings: Settings): Promise<Finding> {
+  const troubles: string[] = [];
+  const trouble = (message: string): void => void troubles.push(message);
+  const stores = await openStores(settings, { now: () => Date.now(), trouble }).catch((error: unknown) => {
+    if (error instanceof DataFolderLockedError) return null;
+    throw error;
+  });
+  if (stores === null) return fine('a running service knows: bandolier_learner_bytes in its /metrics');
+  try {
+    const names = await stores.ledgers.list();
+    if (names.length === 0) return fine('nothing was learned yet');
+    const kernels = await loadKernels(() => {});
+    const lines: string[] = [];
+    for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, trouble)));
+    const mend = troubles.length === 0 ? null : troubles.join('\n      ');
+    return { detail: [`${lines.length} in ${names.length} catalogs`, ...lines].join('\n      '), mend };
+  } finally {
+    await stores.queue.close(0);
+    await stores.close();
+  }
 }
 
 function checkPort({ host, port }: Settings): Promise<Finding> {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+import { metric } from './shop.ts';
 
 const folder = temporaryFolder();
 const dataDir = join(folder.path, 'data');
@@ -176,7 +177,34 @@ describe('doctor', () => {
   it('finds nothing wrong where nothing is', async () => {
     const { stdout, code } = await bandolier(['doctor', '--data-dir', 'fresh', '--port', '0']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/Everything is as it should be/)]);
-    expect(stdout.match(/^ok /gm)).toHaveLength(6);
+    expect(stdout.match(/^ok /gm)).toHaveLength(7);
+    expect(stdout).toContain('learners: nothing was learned yet');
+  });
+
+  it('says how much memory a service takes for what it learned', async () => {
+    const own = join(folder.path, 'measured');
+    const running = await started(own, ['--sample']);
+    const route = { query: 'refund order 8812' };
+    const { body } = await running.request<{ decisionId: string; tools: { name: string }[] }>(
+      'POST',
+      '/v1/route',
+      route,
+    );
+    await running.ask('POST', `/v1/decisions/${body.decisionId}/rewards`, {
+      tool: body.tools[0].name,
+      outcome: 'success',
+    });
+    await running.settled();
+    const size = await metric(running, 'bandolier_learner_bytes', { catalog: 'default', part: 'matrices' });
+    await running.stop();
+    const { stdout, code } = await bandolier(['doctor', '--data-dir', own, '--port', '0']);
+    expect(code).toBe(0);
+    const [, megabytes, tools, cases] =
+      /default, sc-linucb-memory@\d+: [\d.]+ MB \(matrices ([\d.]+) MB; tools: (\d+) of [\d,]+ bytes; cases: (\d+) of [\d,]+ bytes\)/.exec(
+        stdout,
+      )!;
+    expect(Number(megabytes)).toBeCloseTo(size / 2 ** 20, 0);
+    expect([tools, cases]).toEqual(['150', '1']);
   });
 
   it('says what to do about a folder in use, a port that is taken and a model that is not there', async () => {
@@ -186,6 +214,7 @@ describe('doctor', () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/BAD {3}data folder: .*in use by process/);
     expect(stdout).toMatch(/BAD {3}embedding model: .*no-such-model/);
+    expect(stdout).toContain('bandolier_learner_bytes');
     expect(stdout).toMatch(/BAD {3}port: .*\n.*BANDOLIER_PORT/);
     expect(stdout).toMatch(/3 to mend\.$/m);
   });
