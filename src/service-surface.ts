@@ -13,6 +13,7 @@ import { rewardHealth } from './rewards/reward-health.ts';
 import type { RewardIntake } from './rewards/reward-intake.ts';
 import { rewardStatus } from './rewards/reward-status.ts';
 import type { Routing } from './routing/routing.ts';
+import { stateDigest } from './state/state-digest.ts';
 import type { Stores } from './stores.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import type { Traffic } from './telemetry/traffic.ts';
@@ -64,6 +65,7 @@ export function servicesOf(parts: ServiceParts): Services {
       get: (name) => catalogs.view(name),
       configure: (name, patch) => catalogs.configure(name, patch),
       remove: (name) => catalogs.remove(name),
+      digest: async (name) => stateDigest(catalogs.get(name).state),
       forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),
     },
     tools: {

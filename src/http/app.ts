@@ -5,6 +5,7 @@ import type { Endpoint } from './endpoint-definition.ts';
 import { activateDecision } from './endpoints/activate-decision.ts';
 import { activatePolicy } from './endpoints/activate-policy.ts';
 import { cancelEvaluation } from './endpoints/cancel-evaluation.ts';
+import { catalogDigest } from './endpoints/catalog-digest.ts';
 import { changeShares } from './endpoints/change-shares.ts';
 import { comparePolicies } from './endpoints/compare-policies.ts';
 import { configureCatalog } from './endpoints/configure-catalog.ts';
@@ -69,6 +70,7 @@ export function apiEndpoints(services: Services): Endpoint[] {
     configureCatalog(catalogs),
     removeCatalog(catalogs),
     forgetUnit(catalogs),
+    catalogDigest(catalogs),
 
     syncTools(tools),
     patchTools(tools),

@@ -19,6 +19,7 @@ import type { RewardState } from '../rewards/reward-status.ts';
 import type { DecisionExplanation } from '../routing/explanation.ts';
 import type { RouteAnswer, RouteRequest } from '../routing/route-request.ts';
 import type { ActivatedDecision } from '../routing/routing.ts';
+import type { StateDigest } from '../state/state-digest.ts';
 import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
 
 /**
@@ -61,6 +62,7 @@ export interface CatalogsService {
   get(name: string): CatalogView | Promise<CatalogView>;
   configure(name: string, patch: CatalogSettingsPatch): Promise<CatalogView>;
   remove(name: string): Promise<void>;
+  digest(name: string): Promise<StateDigest>;
   /** Erases what was learned from a unit, user or session. */
   forgetUnit(name: string, unit: string): Promise<Forgotten>;
 }
