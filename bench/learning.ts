@@ -50,6 +50,7 @@ interface Row {
     | 'toollens'
     | 'unseen'
     | 'seal-tools'
+    | 'seal-tools validation'
     | 'toollens without embedder'
     | 'unseen validation'
     | 'seen validation';
@@ -58,6 +59,8 @@ interface Row {
   readonly reach?: readonly [bundled: number, minilm?: number];
   /** Shown in the chart. */
   readonly curve?: boolean;
+  /** Played only when asked for with --rows. */
+  readonly onDemand?: boolean;
 }
 
 const parameters = (values: Record<string, number>): Setting => ({
@@ -118,6 +121,15 @@ const ROWS: readonly Row[] = [
     stream: 'toollens',
     setting: { changes: { ...NO_CHANGES, newcomers: 100 } },
   },
+  // Parts of train, for whoever wants to improve something: never choose by what test says.
+  { name: 'validation, seen scenes', stream: 'seen validation', onDemand: true },
+  { name: 'validation, unseen scenes', stream: 'unseen validation', onDemand: true },
+  {
+    name: 'validation, repeat guard',
+    stream: 'seal-tools validation',
+    setting: { passes: 5 },
+    onDemand: true,
+  },
   // Every other policy of the registry, as it explores by itself.
   ...POLICY_KINDS.filter(({ name }) => name !== DEFAULT.name).map(
     ({ name, defaultExploration: exploration }): Row => ({
@@ -136,13 +148,10 @@ interface Stream {
 }
 
 async function streamOf(name: Row['stream'], data: string, embedder: Embedder | null): Promise<Stream> {
-  if (name === 'seal-tools') {
+  if (name === 'seal-tools' || name === 'seal-tools validation') {
     const set = new LabelledSet(data, 'seal-tools', embedder);
-    return {
-      tools: await set.tools(),
-      queries: await set.queries('dev'),
-      heldOut: await set.queries('test'),
-    };
+    const heldOut = await set.queries(name === 'seal-tools' ? 'test' : 'test_in_domain');
+    return { tools: await set.tools(), queries: await set.queries('dev'), heldOut };
   }
   const set = new LabelledSet(data, 'toollens', name === 'toollens without embedder' ? null : embedder);
   const tools = await set.tools();
@@ -271,7 +280,7 @@ async function main(): Promise<void> {
   const bundled = options.model.endsWith('tool-static-256');
   const chosen =
     options.rows === ''
-      ? ROWS
+      ? ROWS.filter(({ onDemand }) => onDemand !== true)
       : ROWS.filter(({ name }) => options.rows.split(',').some((part) => name.includes(part)));
   const kernels: Kernels = await loadKernels((reason) => console.log(reason));
   const embedder = await OnnxEmbedder.open({ folder: options.model });
@@ -279,6 +288,8 @@ async function main(): Promise<void> {
   const all: Measured[] = [];
   const series: Series[] = [];
   console.log(`${''.padEnd(38)}    R@5          C@5    R@3   R@10 |  first online  last2k`);
+  mkdirSync('bench/results', { recursive: true });
+  const file = `bench/results/learning${bundled ? '' : '-minilm'}`;
   for (const row of chosen) {
     const stream = streams.get(row.stream) ?? (await streamOf(row.stream, options.data, embedder));
     streams.set(row.stream, stream);
@@ -291,16 +302,15 @@ async function main(): Promise<void> {
     all.push(one);
     if (row.curve) series.push(curveOf(row, results));
     console.log(printed(one));
+    // After every row, because all of them take long.
+    if (options.rows !== '') continue;
+    const report = { model: embedder.fingerprint, kernels: kernels.name, rows: all };
+    writeFileSync(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
+    const title = 'ToolLens: share of fitting tools in a slate of five, while learning';
+    const chart = lineChart(series, { title, xLabel: 'decisions', yLabel: `recall, mean of ${WINDOW}` });
+    writeFileSync(`${file}.svg`, chart);
   }
   await embedder.close();
-  if (options.rows !== '') return;
-  mkdirSync('bench/results', { recursive: true });
-  const suffix = bundled ? '' : '-minilm';
-  const title = 'ToolLens: share of fitting tools in a slate of five, while learning';
-  const chart = lineChart(series, { title, xLabel: 'decisions', yLabel: `recall, mean of ${WINDOW}` });
-  writeFileSync(`bench/results/learning${suffix}.svg`, chart);
-  const report = { model: embedder.fingerprint, kernels: kernels.name, rows: all };
-  writeFileSync(`bench/results/learning${suffix}.json`, `${JSON.stringify(report, null, 2)}\n`);
 }
 
 await main();
