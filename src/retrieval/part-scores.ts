@@ -70,19 +70,37 @@ export class DecomposedScores implements RetrievalScores {
   }
 
   base(slot: number): number {
-    return this.baseOf(this.#bestPart(slot), slot);
+    return this.#base(this.#bestPart(slot), slot);
+  }
+
+  /** Writes g, and then what every part says for the tool, to `out`. */
+  bases(slot: number, out: Float64Array): void {
+    const whole = this.#whole;
+    const lexical = whole.lexical(slot);
+    const dense = whole.dense(slot);
+    let most = whole.fuse(lexical, dense);
+    for (let at = 0; at < this.#parts.length; at++) {
+      const part = this.#parts[at];
+      const says = whole.fuse(
+        lexical + part.weight * (part.lexical(slot) - lexical),
+        dense + part.weight * (part.dense(slot) - dense),
+      );
+      out[at + 1] = says;
+      if (says > most) most = says;
+    }
+    out[0] = most;
   }
 
   /** What one part says for a tool; null: the whole query. */
-  baseOf(part: PartScores | null, slot: number): number {
+  #base(part: PartScores | null, slot: number): number {
     return this.#whole.fuse(this.#lexical(part, slot), this.#dense(part, slot));
   }
 
   #bestPart(slot: number): PartScores | null {
     let best: PartScores | null = null;
-    let most = this.baseOf(null, slot);
+    let most = this.#base(null, slot);
     for (const part of this.#parts) {
-      const says = this.baseOf(part, slot);
+      const says = this.#base(part, slot);
       if (says > most) {
         best = part;
         most = says;

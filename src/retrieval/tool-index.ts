@@ -151,8 +151,8 @@ export class ToolIndex {
     );
     const isComplete = whole.slots.length === this.#live.size;
     const slots = isComplete ? whole.slots : unionOf([whole, ...parts].map((one) => one.slots));
-    const byPart = parts.map((part) => (slot: number) => scores.baseOf(part.scores, slot));
-    const retrieved = proposalsInTurns(slots, [(slot) => scores.base(slot), ...byPart], request);
+    const scoresOf = (slot: number, out: Float64Array): void => scores.bases(slot, out);
+    const retrieved = proposalsInTurns(slots, parts.length + 1, scoresOf, request);
     return shortlist(this.#live, retrieved, scores, request);
   }
 
