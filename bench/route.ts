@@ -1,0 +1,248 @@
+/**
+ * How many routes a second does one core answer, how long does one take, and how soon does a reward show in them?
+ * A real server process on one core, the load on the other, over loopback; decision log and fsync on, k 5. Beside
+ * it, in the same rounds, the least that the framework could do: a validated POST that answers the same bytes.
+ *
+ *   npx tsx bench/route.ts [--data ../shared/data] [--tools 1000,5000] [--seconds 5] [--rounds 3]
+ *                          [--warm-up 6000] [--main dist/src/main.js] [--against <main.js of another build>]
+ *
+ * Processor time per request is what to compare on a machine that does other things as well.
+ */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RouteAnswer } from '../src/routing/route-request.ts';
+import { measuredOn } from './measured-on.ts';
+import { HttpLoad, type Latency, latencyOf } from './route/http-load.ts';
+import { PinnedProcess, pinning, pinThisProcess } from './route/pinned-process.ts';
+import { distinctQueries, readWorkload, repeatedQueries, type Workload } from './route/workload.ts';
+
+const CLIENTS = 32;
+const STEADY_RATE = 500;
+const REPEATED = 50;
+const EFFECTS = 200;
+const TOOLS_PER_REQUEST = 1000;
+
+const { values: options } = parseArgs({
+  options: {
+    data: { type: 'string', default: '../shared/data' },
+    tools: { type: 'string', default: '1000,5000' },
+    seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
+    'warm-up': { type: 'string', default: '6000' },
+    main: { type: 'string', default: 'dist/src/main.js' },
+    against: { type: 'string' },
+  },
+});
+
+interface Contender {
+  readonly label: string;
+  readonly server: PinnedProcess;
+  readonly load: HttpLoad;
+  readonly bodies: Readonly<Record<Stream, () => string>>;
+}
+
+/** New queries that ask for one thing, new ones that ask for several, and the same few over and over. */
+type Stream = 'one need' | 'several' | 'repeated';
+const STREAMS: readonly Stream[] = ['one need', 'several', 'repeated'];
+
+interface Row {
+  readonly tools: number;
+  readonly contender: string;
+  readonly stream: Stream;
+  readonly perSecond: number;
+  readonly cpuMicroseconds: number;
+  readonly latency: Latency;
+}
+
+function routeBody(query: string, more: object = {}): string {
+  return JSON.stringify({ query, k: 5, ...more });
+}
+
+function streamsOf({ oneNeed, severalNeeds }: Workload): Contender['bodies'] {
+  const simple = distinctQueries(oneNeed);
+  const complex = distinctQueries(severalNeeds);
+  const repeated = repeatedQueries(oneNeed, REPEATED);
+  return {
+    'one need': () => routeBody(simple()),
+    several: () => routeBody(complex()),
+    repeated: () => routeBody(repeated()),
+  };
+}
+
+async function startRouter(
+  label: string,
+  main: string,
+  dataDir: string,
+  workload: Workload,
+  count: number,
+): Promise<Contender> {
+  const words = [main, 'serve', '--port', '0', '--data-dir', dataDir];
+  const server = await PinnedProcess.start(words, { BANDOLIER_LOG_LEVEL: 'error' });
+  const load = new HttpLoad(server.url);
+  const tools = workload.tools(count);
+  for (let from = 0; from < count; from += TOOLS_PER_REQUEST) {
+    const put = tools.slice(from, from + TOOLS_PER_REQUEST);
+    await load.send('/v1/catalogs/default/tools', JSON.stringify({ put }), 'PATCH');
+  }
+  // A router that has learned from every query once: memory is what a query costs most by.
+  for (let from = 0; from < workload.queries.length; from += CLIENTS) {
+    const queries = workload.queries.slice(from, from + CLIENTS);
+    const answers = await Promise.all(queries.map((query) => load.send('/v1/route', routeBody(query))));
+    const rewards = answers.map((answer) => {
+      const { decisionId, tools: slate }: RouteAnswer = JSON.parse(answer);
+      return { decisionId, tool: slate[0].name, outcome: 'success' };
+    });
+    await load.send('/v1/rewards', JSON.stringify({ rewards }));
+  }
+  await settled(load);
+  return { label, server, load, bodies: streamsOf(workload) };
+}
+
+async function settled(load: HttpLoad): Promise<void> {
+  for (let pending = 1; pending > 0; ) {
+    pending = JSON.parse(await load.send('/v1/rewards/health', '', 'GET')).pending;
+  }
+}
+
+async function startBare(folder: string, router: Contender, workload: Workload): Promise<Contender> {
+  const file = join(folder, 'answer.json');
+  writeFileSync(file, await router.load.send('/v1/route', router.bodies['one need']()));
+  const server = await PinnedProcess.start(['--import', 'tsx', 'bench/route/bare-hono.ts', file]);
+  return { label: 'bare Hono', server, load: new HttpLoad(server.url), bodies: streamsOf(workload) };
+}
+
+/** Alternating, so that whatever else the machine does hits all alike; medians over the rounds. */
+async function measure(contenders: readonly Contender[], tools: number): Promise<Row[]> {
+  const seconds = Number(options.seconds);
+  const rounds = Array.from({ length: Number(options.rounds) }, (_, round) => round);
+  const rows: Row[] = [];
+  // The compiler works on the same core: it has to be done with this code before anything is measured.
+  for (const { load, bodies } of contenders) {
+    for (const stream of STREAMS) {
+      const count = Math.ceil(Number(options['warm-up']) / STREAMS.length);
+      await load.sendMany({ path: '/v1/route', body: bodies[stream] }, CLIENTS, count);
+    }
+  }
+  for (const stream of STREAMS) {
+    const perSecond = new Map<Contender, number[]>(contenders.map((contender) => [contender, []]));
+    const cpu = new Map<Contender, number[]>(contenders.map((contender) => [contender, []]));
+    for (const round of rounds) {
+      for (const contender of round % 2 === 0 ? contenders : contenders.toReversed()) {
+        const { server, load, bodies } = contender;
+        const before = server.cpuSeconds;
+        const post = { path: '/v1/route', body: bodies[stream] };
+        const throughput = await load.saturate(post, CLIENTS, seconds);
+        perSecond.get(contender)!.push(throughput.perSecond);
+        cpu.get(contender)!.push((1e6 * (server.cpuSeconds - before)) / throughput.count);
+      }
+    }
+    for (const contender of contenders) {
+      const post = { path: '/v1/route', body: contender.bodies[stream] };
+      const latency = await contender.load.atRate(post, STEADY_RATE, seconds);
+      rows.push({
+        tools,
+        contender: contender.label,
+        stream,
+        perSecond: median(perSecond.get(contender)!),
+        cpuMicroseconds: median(cpu.get(contender)!),
+        latency,
+      });
+    }
+  }
+  return rows;
+}
+
+/** From sending a reward to the first answer that shows it; the same greedy request is sent over and over. */
+async function measureEffect({ load }: Contender, { queries }: Workload): Promise<Latency> {
+  const times: number[] = [];
+  for (const query of queries.slice(0, EFFECTS)) {
+    const ask = async (): Promise<RouteAnswer> =>
+      JSON.parse(await load.send('/v1/route', routeBody(query, { explore: false })));
+    const { decisionId, tools } = await ask();
+    const outcome = JSON.stringify({ tool: tools.at(-1)?.name, outcome: 'success' });
+    const start = performance.now();
+    await load.send(`/v1/decisions/${decisionId}/rewards`, outcome);
+    while (JSON.stringify((await ask()).tools) === JSON.stringify(tools));
+    times.push(performance.now() - start);
+  }
+  return latencyOf(times);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
+
+const cell = (value: number | string, digits = 0): string =>
+  (typeof value === 'string' ? value : value.toFixed(digits)).padStart(12);
+
+function print(rows: readonly Row[]): void {
+  const heads = ['tools', 'queries', 'routes/s', 'µs CPU', 'of bare', 'p50 ms', 'p99 ms', 'max ms'];
+  console.log(`${''.padEnd(12)}${heads.map((head) => cell(head)).join('')}`);
+  for (const row of rows) {
+    const { contender, tools, stream, perSecond, cpuMicroseconds, latency } = row;
+    const bare = rows.find((other) => other.contender === 'bare Hono' && other.stream === stream)!;
+    const figures = [
+      ...[
+        cell(tools),
+        cell(stream),
+        cell(perSecond),
+        cell(cpuMicroseconds),
+        cell(perSecond / bare.perSecond, 3),
+      ],
+      ...[cell(latency.p50, 2), cell(latency.p99, 2), cell(latency.max, 1)],
+    ];
+    console.log(`${contender.padEnd(12)}${figures.join('')}`);
+  }
+}
+
+async function main(): Promise<void> {
+  pinThisProcess();
+  const workload = await readWorkload(options.data);
+  const counts = options.tools.split(',').map(Number);
+  console.log(
+    `${workload.source}: ${workload.oneNeed.length} queries with one need, ${workload.severalNeeds.length} with ` +
+      `several (a number is added from the second time round, so that all are new), ${REPEATED} repeated ones;\n` +
+      `${pinning}; latency at ${STEADY_RATE}/s, from when a request was due\n`,
+  );
+  const results = [];
+  for (const count of counts) {
+    const folder = mkdtempSync(join(tmpdir(), 'bandolier-route-'));
+    const builds = [['router', options.main], ...(options.against ? [['against', options.against]] : [])];
+    const routers: Contender[] = [];
+    for (const [label, file] of builds) {
+      routers.push(await startRouter(label, file, join(folder, label), workload, count));
+    }
+    const bare = await startBare(folder, routers[0], workload);
+    const contenders = [...routers, bare];
+    try {
+      const rows = await measure(contenders, count);
+      print(rows);
+      const effects = [];
+      for (const router of routers) {
+        const effect = await measureEffect(router, workload);
+        const memory = router.server.memory;
+        const shown = `p50 ${effect.p50.toFixed(1)} ms, p99 ${effect.p99.toFixed(1)} ms`;
+        console.log(`${router.label}: reward to effect ${shown}; ${Math.round(memory.peak)} MB at most\n`);
+        effects.push({ tools: count, contender: router.label, effect, memory });
+      }
+      results.push({ rows, effects });
+    } finally {
+      for (const { load, server } of contenders) {
+        load.close();
+        await server.stop();
+      }
+      rmSync(folder, { recursive: true });
+    }
+  }
+  mkdirSync('bench/results', { recursive: true });
+  const measured = measuredOn(`npx tsx bench/route.ts ${process.argv.slice(2).join(' ')}`.trim());
+  const { source, oneNeed, severalNeeds } = workload;
+  const queries = { oneNeed: oneNeed.length, severalNeeds: severalNeeds.length, repeated: REPEATED };
+  const json = { ...measured, source, queries, pinning, results };
+  writeFileSync('bench/results/route.json', `${JSON.stringify(json, null, 2)}\n`);
+}
+
+await main();

@@ -1,0 +1,149 @@
+/**
+ * How long until it serves? A cold start, an import of real tools, and warm starts with many tools: time until the
+ * first route is answered, texts that were embedded for it, memory. Real processes, fsync on.
+ *
+ *   npx tsx bench/start-up.ts [--data ../shared/data] [--tools 5000] [--decisions 2000] [--rounds 3]
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { RouteAnswer } from '../src/routing/route-request.ts';
+import { measuredOn } from './measured-on.ts';
+import { HttpLoad } from './route/http-load.ts';
+import { PinnedProcess, pinning, pinThisProcess, pinTo } from './route/pinned-process.ts';
+import { distinctQueries, readWorkload, type Workload } from './route/workload.ts';
+
+const MAIN = 'dist/src/main.js';
+const BATCH = 50;
+
+const { values: options } = parseArgs({
+  options: {
+    data: { type: 'string', default: '../shared/data' },
+    tools: { type: 'string', default: '5000' },
+    decisions: { type: 'string', default: '2000' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+
+interface Start {
+  readonly what: string;
+  readonly listeningMs: number;
+  readonly firstRouteMs: number;
+  readonly cpuSeconds: number;
+  readonly embedded: number;
+  readonly megabytes: number;
+}
+
+/** Starts the service, asks once, and hands it to `use` before it is stopped. */
+async function start(
+  what: string,
+  dataDir: string,
+  query: string,
+  use: (server: PinnedProcess, load: HttpLoad) => Promise<void> = async () => {},
+): Promise<Start> {
+  const began = performance.now();
+  const words = [MAIN, 'serve', '--port', '0', '--data-dir', dataDir];
+  const server = await PinnedProcess.start(words, { BANDOLIER_LOG_LEVEL: 'error' });
+  const listeningMs = performance.now() - began;
+  const load = new HttpLoad(server.url);
+  try {
+    await load.send('/v1/route', JSON.stringify({ query }));
+    const firstRouteMs = performance.now() - began;
+    const { cpuSeconds } = server;
+    const embedded = await documentsEmbedded(load);
+    await use(server, load);
+    return { what, listeningMs, firstRouteMs, cpuSeconds, embedded, megabytes: server.memory.peak };
+  } finally {
+    load.close();
+    await server.stop();
+  }
+}
+
+async function documentsEmbedded(load: HttpLoad): Promise<number> {
+  const text = await load.send('/metrics', '', 'GET');
+  return Number(/^bandolier_texts_embedded_total\{kind="document"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+/** The command that users type; its own start is part of what they wait for. */
+function importTools(file: string, url: string): number {
+  const began = performance.now();
+  const [command, ...words] = [...pinTo('client'), process.execPath, MAIN, 'import', file, '--url', url];
+  const { status, stderr } = spawnSync(command, words, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  return (performance.now() - began) / 1000;
+}
+
+/** Decisions with outcomes, so that there is something to be read at the next start. */
+async function use(load: HttpLoad, workload: Workload, decisions: number): Promise<void> {
+  const next = distinctQueries(workload.queries);
+  for (let made = 0; made < decisions; made += BATCH) {
+    const routes = Array.from({ length: BATCH }, () =>
+      load.send('/v1/route', JSON.stringify({ query: next() })),
+    );
+    const rewards = (await Promise.all(routes)).map((answer) => {
+      const { decisionId, tools }: RouteAnswer = JSON.parse(answer);
+      return { decisionId, tool: tools[0].name, outcome: 'success' };
+    });
+    await load.send('/v1/rewards', JSON.stringify({ rewards }));
+  }
+  for (let pending = 1; pending > 0; ) {
+    pending = JSON.parse(await load.send('/v1/rewards/health', '', 'GET')).pending;
+  }
+}
+
+async function main(): Promise<void> {
+  pinThisProcess();
+  const workload = await readWorkload(options.data);
+  const count = Number(options.tools);
+  const decisions = Number(options.decisions);
+  const folder = mkdtempSync(join(tmpdir(), 'bandolier-start-'));
+  const dataDir = join(folder, 'data');
+  const [query] = workload.queries;
+  const starts: Start[] = [];
+  let importSeconds = 0;
+  try {
+    const real = join(folder, 'real.json');
+    writeFileSync(real, JSON.stringify({ tools: workload.realTools }));
+    starts.push(
+      await start('cold, empty', dataDir, query, async (server, load) => {
+        importSeconds = importTools(real, server.url);
+        const rest = { put: workload.tools(count).slice(workload.realTools.length) };
+        await load.send('/v1/catalogs/default/tools', JSON.stringify(rest), 'PATCH');
+      }),
+    );
+    console.log(
+      `${workload.source}, ${pinning}\nimport of ${workload.realTools.length} tools: ${importSeconds.toFixed(1)} s\n`,
+    );
+    const fresh = `warm, ${count} tools`;
+    for (let round = 0; round < Number(options.rounds); round++)
+      starts.push(await start(fresh, dataDir, query));
+    await start('', dataDir, query, (_, load) => use(load, workload, decisions));
+    const used = `warm, ${count} tools, ${decisions} outcomes`;
+    for (let round = 0; round < Number(options.rounds); round++)
+      starts.push(await start(used, dataDir, query));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  print(starts);
+  mkdirSync('bench/results', { recursive: true });
+  const measured = measuredOn(`npx tsx bench/start-up.ts ${process.argv.slice(2).join(' ')}`.trim());
+  const imported = { tools: workload.realTools.length, seconds: importSeconds };
+  const json = { ...measured, source: workload.source, pinning, imported, starts };
+  writeFileSync('bench/results/start-up.json', `${JSON.stringify(json, null, 2)}\n`);
+}
+
+function print(starts: readonly Start[]): void {
+  const heads = ['listens ms', '1st route ms', 'CPU s', 'embedded', 'peak MB'];
+  console.log(`${''.padEnd(36)}${heads.map((head) => head.padStart(13)).join('')}`);
+  for (const { what, listeningMs, firstRouteMs, cpuSeconds, embedded, megabytes } of starts) {
+    const figures = [
+      ...[listeningMs.toFixed(0), firstRouteMs.toFixed(0), cpuSeconds.toFixed(2)],
+      ...[String(embedded), megabytes.toFixed(0)],
+    ];
+    console.log(`${what.padEnd(36)}${figures.map((figure) => figure.padStart(13)).join('')}`);
+  }
+}
+
+await main();
