@@ -26,7 +26,7 @@ export async function syncTools(
   tools: readonly ToolDefinition[],
   options: ChangeOptions = {},
 ): Promise<ToolChanges> {
-  const hashed = tools.map((tool) => ({ tool, hash: definitionHash(tool) }));
+  const hashed = hashedAs(catalog, tools);
   refuseRepeats(hashed.map(({ tool }) => tool.name));
   const sync = Object.fromEntries(hashed.map(({ tool, hash }) => [tool.name, hash]));
   return change(catalog, hashed, { remove: [], sync }, options);
@@ -39,9 +39,14 @@ export async function patchTools(
   remove: readonly string[],
   options: ChangeOptions = {},
 ): Promise<ToolChanges> {
-  const hashed = put.map((tool) => ({ tool, hash: definitionHash(tool) }));
+  const hashed = hashedAs(catalog, put);
   refuseRepeats([...hashed.map(({ tool }) => tool.name), ...remove]);
   return change(catalog, hashed, { remove }, options);
+}
+
+function hashedAs({ replica }: Catalog, tools: readonly ToolDefinition[]): Hashed[] {
+  const { settings } = replica.state;
+  return tools.map((tool) => ({ tool, hash: definitionHash(tool, settings) }));
 }
 
 type Hashed = { readonly tool: ToolDefinition; readonly hash: string };

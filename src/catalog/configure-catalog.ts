@@ -6,6 +6,7 @@ export interface CatalogSettingsPatch {
   readonly policy?: Partial<Omit<PolicySettings, 'name'>> & { readonly name: string };
   readonly rewards?: Partial<RewardContract>;
   readonly embedder?: string;
+  readonly ignoreDates?: boolean;
   readonly reranker?: CatalogSettings['reranker'];
   readonly decomposition?: CatalogSettings['decomposition'];
   readonly failMode?: CatalogSettings['failMode'];

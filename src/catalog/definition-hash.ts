@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { withoutDates } from './without-dates.ts';
 
 /**
  * Content hash of a definition: SHA-256 over its canonical JSON (keys sorted, `replaces` left out, since it says
  * where a tool comes from and not what it is), the first 128 bits in hex. Same hash, same tool: nothing to do.
+ * @param ignoreDates days and times in descriptions do not count.
  */
-export function definitionHash(tool: ToolDefinition): string {
+export function definitionHash(tool: ToolDefinition, { ignoreDates = false } = {}): string {
   const { replaces: _, ...content } = tool;
-  return createHash('sha256').update(canonicalJson(content)).digest('hex').slice(0, 32);
+  const counted = ignoreDates ? withoutDates(content) : content;
+  return createHash('sha256').update(canonicalJson(counted)).digest('hex').slice(0, 32);
 }
 
 function canonicalJson(value: unknown): string {

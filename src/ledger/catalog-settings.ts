@@ -7,6 +7,8 @@ export interface CatalogSettings {
    * `endpoint` (the configured service), or a model that was pulled. Another one starts a new learner.
    */
   readonly embedder: string;
+  /** A definition in which nothing but days and times of descriptions changed has not changed: the old one stays. */
+  readonly ignoreDates: boolean;
   /** A closer look at what retrieval proposes, by a cross-encoder that was pulled; null: none. */
   readonly reranker: RerankerSettings | null;
   /**
@@ -62,6 +64,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
     unitHourlyWeight: 600,
   },
   embedder: 'default',
+  ignoreDates: false,
   reranker: null,
   decomposition: 'clauses',
   failMode: 'open',

@@ -118,3 +118,20 @@ describe('embedders of catalogs', () => {
     expect(await service.stop()).toBe(0);
   });
 });
+
+it('a definition whose dates alone changed has not changed, where a catalog says so', async () => {
+  const service = await start(join(folder.path, 'dates'));
+  const put = (day: string) =>
+    service.ask('PUT', '/v1/catalogs/dated/tools', {
+      tools: [{ name: 'rates', description: `Exchange rates of ${day}.`, inputSchema: {} }],
+    });
+  await service.ask('PUT', '/v1/catalogs/dated', {});
+  expect(await put('2026-11-20')).toMatchObject({ added: 1 });
+  expect(await put('2026-11-21')).toMatchObject({ changed: 1, unchanged: 0 });
+  await service.ask('PUT', '/v1/catalogs/dated', { ignoreDates: true });
+  await put('2026-11-22');
+  const embedded = await metric(service, 'bandolier_texts_embedded_total', { kind: 'document' });
+  expect(await put('2026-11-23')).toMatchObject({ changed: 0, unchanged: 1 });
+  expect(await metric(service, 'bandolier_texts_embedded_total', { kind: 'document' })).toBe(embedded);
+  expect(await service.stop()).toBe(0);
+});

@@ -44,6 +44,10 @@ export const catalogPatchSchema = z
       description:
         'Embedding model by name: `default`, `bundled`, `none`, `endpoint`, or one that was pulled. Another one embeds all tools anew and starts a new learner.',
     }),
+    ignoreDates: z.boolean().optional().meta({
+      description:
+        'A definition in which nothing but days and times of descriptions changed has not changed: the old one stays.',
+    }),
     reranker: reranker
       .optional()
       .meta({ description: 'A closer look at the 50 tools that retrieval proposes; null: none.' }),
@@ -71,6 +75,7 @@ export const catalogSchema = z
       policy: policySettings.required(),
       rewards: rewardContract,
       embedder,
+      ignoreDates: z.boolean(),
       reranker,
       decomposition,
       failMode,
