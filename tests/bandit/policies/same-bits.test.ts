@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import type { Kernels } from '../../../bandit/kernels/kernels.ts';
+import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
+import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
+import { createPolicy } from '../../../bandit/policies/registry.ts';
+import type { LearnerState } from '../../../bandit/policy.ts';
+import { randomFor } from '../../../bandit/random.ts';
+import { ToolVectors } from '../../../bandit/tool-vectors.ts';
+
+const DIMENSIONS = 19;
+const TOOLS = 12;
+const CASES = 40;
+
+/** A life of the default policy, full memory included, in which similarities decide again and again. */
+function lived(kernels: Kernels): LearnerState {
+  const vectors = new ToolVectors(kernels, DIMENSIONS);
+  const policy = createPolicy('sc-linucb-memory', {
+    kernels,
+    vectors,
+    parameters: { cases: CASES },
+    derived: true,
+  });
+  const random = randomFor('same bits');
+  let draws = 0;
+  const draw = (): number => random.uniform(draws++);
+  const unit = (): Float32Array => {
+    const vector = Float32Array.from({ length: DIMENSIONS }, () => draw() - 0.5);
+    return vector.map((value) => value / Math.hypot(...vector));
+  };
+  for (let slot = 0; slot < TOOLS; slot++) {
+    vectors.put(slot, unit());
+    policy.addTool(slot);
+  }
+  const topics = Array.from({ length: 25 }, unit);
+  const slots = Int32Array.from({ length: TOOLS }, (_, slot) => slot);
+  for (let at = 0; at < 400; at++) {
+    const topic = topics[Math.floor(draw() * topics.length)];
+    const noisy = topic.map((value) => value + 0.3 * (draw() - 0.5));
+    const embedding = noisy.map((value) => value / Math.hypot(...noisy));
+    const terms = Uint32Array.of(at % 5, 10 + (at % 3));
+    const query = { embedding, terms: { terms, weights: Float32Array.of(0.6, 0.8) } };
+    const similarity = Float64Array.from(slots, (slot) => {
+      return vectors.get(slot).reduce((sum, value, i) => sum + value * embedding[i], 0);
+    });
+    const dense = similarity.map((value) => (value + 1) / 2);
+    const candidates = { slots, similarity, dense, lexical: dense, base: dense };
+    const ranking = policy.rank({ query, candidates, recall: policy.recall(query), random });
+    // The three best are shown, and the score decides what is learned: a single other bit would spread.
+    const shown = [...slots].sort((a, b) => ranking.score[b] - ranking.score[a]).slice(0, 3);
+    const rewards = shown.map(() => (draw() < 0.4 ? 1 : 0));
+    for (const [i, slot] of shown.entries()) {
+      const extras = ranking.features.slice(slot * 6, slot * 6 + 6);
+      policy.learn({ embedding, slot, similarity: similarity[slot], extras }, rewards[i], 1);
+    }
+    policy.remember(
+      query,
+      shown.map((slot, i) => ({ slot, reward: rewards[i] })),
+      at,
+      at % 7,
+    );
+  }
+  expect(policy.sizeInBytes().cases).toBe(CASES);
+  const saved = policy.save();
+  policy.free();
+  vectors.free();
+  return saved;
+}
+
+it('a whole life of the default policy ends in the same bits on either kernel', () => {
+  const wasm = readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url));
+  expect(lived(createWasmKernels(wasm))).toEqual(lived(createTypescriptKernels()));
+});
