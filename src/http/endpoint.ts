@@ -16,7 +16,7 @@ export function endpoint<Parts extends RequestParts>(definition: EndpointDefinit
     path: definition.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     respond: async (context) => {
       const answer = await definition.handle(await readInput(definition, context), context.var.requestId);
-      context.set('answer', answer.body);
+      context.var.announce?.(answer.body);
       if (answer.body === undefined) return context.body(null, 204, { ...answer.headers });
       const headers = { 'content-type': 'application/json', ...answer.headers };
       return context.body(JSON.stringify(answer.body), answer.status as 200, headers);

@@ -5,8 +5,8 @@ import type { PositionsService } from './services.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** The body of the answer, before it was written. */
-    answer: unknown;
+    /** To be called with the body of an answer while its headers can still be written. */
+    announce: (answer: unknown) => void;
   }
 }
 
@@ -24,10 +24,17 @@ export function keepPositions(app: Hono, positions: PositionsService): void {
     if (wanted !== undefined) {
       for (const [catalog, position] of pairsOf(wanted)) await positions.reached(catalog, position);
     }
+    let isAnnounced = false;
+    const announce = (answer: unknown): void => {
+      isAnnounced = true;
+      const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(answer);
+      const position = catalog === null ? null : positions.of(catalog);
+      if (position !== null) context.header(HEADER, `${catalog}=${position}`);
+    };
+    context.set('announce', announce);
     await next();
-    const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(context.get('answer'));
-    const position = catalog === null ? null : positions.of(catalog);
-    if (position !== null) context.header(HEADER, `${catalog}=${position}`);
+    // Problems. A header that is added to a finished answer is a copy of it, which takes as long as all the rest.
+    if (!isAnnounced) announce(undefined);
   });
 }
 
