@@ -98,6 +98,7 @@ describe('what a routing request may ask for', () => {
       await blind.teach('newsletter to subscribers', 'send_newsletter', 2);
       const open = await blind.route(nonsense.query, { k: 2 });
       expect(open).toMatchObject({ fallback: 'low_confidence', tools: [{ name: 'send_newsletter' }, {}] });
+      expect((await blind.explain(open.decisionId)).propensityMethod).toBe('deterministic');
       await blind.configure({ failMode: 'closed' });
       expect(await blind.route(nonsense.query, { k: 2 })).toMatchObject({
         fallback: 'low_confidence',

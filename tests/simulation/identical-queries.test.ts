@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { tokenise } from '../../src/retrieval/tokenise.ts';
+import { SimulatedCatalog } from '../../src/simulation/simulated-catalog.ts';
+import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
+
+const POLICY = {
+  name: 'sc-linucb-memory',
+  parameters: {},
+  exploration: 'plackett-luce',
+  temperature: 0.03,
+} as const;
+
+const TOOLS = ['refund a payment', 'refund an order', 'refund a ticket', 'track a parcel'];
+const QUERY = 'refund please';
+const MANY = 100_000;
+/** So many callers ask at the same moment and get the same slate. */
+const TOGETHER = 10;
+/** So far apart that records of decisions run out while the test goes on. */
+const SECONDS_APART = 60;
+
+describe('the same query a hundred thousand times', () => {
+  it('fills one case and no more, and the ranking stays sane', { timeout: 300_000 }, () => {
+    const catalog = new SimulatedCatalog(wasmKernels(), 0, POLICY);
+    catalog.put(
+      TOOLS.map((description, i) => ({
+        tool: { name: `t${i}`, description, inputSchema: { type: 'object' } },
+        embedding: null,
+      })),
+    );
+    const query = { text: QUERY, tokens: tokenise(QUERY), embedding: null };
+    const { policy } = catalog.state.learners.active;
+    const greedy = (): string[] => {
+      const { slate, candidates, columns } = catalog.decide('greedy', query, 2, false);
+      for (const column of Object.values(columns)) expect([...column].every(Number.isFinite)).toBe(true);
+      return slate.map((index) => candidates[index]);
+    };
+
+    let bytes = 0;
+    for (let step = 0; step < MANY; step += TOGETHER) {
+      catalog.advance(step * SECONDS_APART);
+      const decision = catalog.decide(`same.${step}`, query, 2, true);
+      const shown = decision.slate.map((index) => decision.candidates[index]);
+      // t2 is right in the first half, t1 in the second: what is known must not have set in stone.
+      const right = step < MANY / 2 ? 't2' : 't1';
+      const success = shown.includes(right);
+      for (let i = 0; i < TOGETHER; i++) {
+        const again = { ...decision, id: `same.${step + i}` };
+        catalog.report(again, [{ tool: success ? right : shown[0], success }]);
+      }
+      if (step === 1000) bytes = policy.sizeInBytes().memory;
+      if (step + TOGETHER === MANY / 2) expect(greedy()[0]).toBe('t2');
+    }
+    expect(greedy()[0]).toBe('t1');
+    const size = policy.sizeInBytes();
+    expect(size.cases).toBe(1);
+    expect(size.memory).toBe(bytes);
+    expect(size.updates).toBeGreaterThan(MANY);
+    // P + N of a tool stays within its limit.
+    const [{ caseId }] = policy.recall({
+      embedding: null,
+      terms: catalog.index.queryTerms(query.tokens),
+    }).cases;
+    for (const { positives, negatives } of policy.caseCounts(caseId)) {
+      expect(positives + negatives).toBeLessThanOrEqual(5 + 1e-4);
+    }
+    // What is remembered of decisions is bounded by the reward window.
+    expect(catalog.state.decisions.size).toBeLessThan(12_000);
+    catalog.free();
+  });
+});
