@@ -1,0 +1,155 @@
+/**
+ * For how long does learning hold the event loop at a stretch? A replica gives requests their turn between the steps
+ * of a fold and between the slices of a re-factorisation; what matters is the longest of these. 10,000 tools of 256
+ * dimensions, slates of 5 and of 50; every report closes its decision, so that all tools of the slate are learned.
+ * Beside the whole entry at once, as it was before. A put of many tools is one step: half a catalog is never seen.
+ * Milliseconds of processor time, and of the clock; on a busy machine only the first mean anything.
+ *
+ *   npx tsx bench/hold.ts [--tools 10000] [--rounds 150]
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { Cholesky } from '../bandit/cholesky.ts';
+import { randomFor } from '../bandit/random.ts';
+import { loadKernels } from '../src/load-kernels.ts';
+import { tokenise } from '../src/retrieval/tokenise.ts';
+import { observedDecision } from '../src/rewards/observed-decision.ts';
+import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
+import { foldInSteps } from '../src/state/fold.ts';
+import { measuredOn } from './measured-on.ts';
+
+const { values } = parseArgs({
+  options: {
+    tools: { type: 'string', default: '10000' },
+    rounds: { type: 'string', default: '150' },
+  },
+});
+const TOOLS = Number(values.tools);
+const ROUNDS = Number(values.rounds);
+const DIMENSIONS = 256;
+const POLICY = {
+  name: 'sc-linucb-memory',
+  parameters: {},
+  exploration: 'plackett-luce',
+  temperature: 0.03,
+} as const;
+
+const random = randomFor('bench/hold');
+let draws = 0;
+const uniform = (): number => random.uniform(draws++);
+
+function vector(): Float32Array {
+  const noise = Float32Array.from({ length: DIMENSIONS }, () => uniform() - 0.5);
+  const length = Math.hypot(...noise);
+  return noise.map((value) => value / length);
+}
+
+function words(count: number): string {
+  return Array.from({ length: count }, () => `w${Math.floor(4000 * uniform() ** 2)}`).join(' ');
+}
+
+function tools(count: number, first = 0): PreparedTool[] {
+  return Array.from({ length: count }, (_, i) => ({
+    tool: { name: `tool_${first + i}`, description: words(20), inputSchema: { type: 'object' } },
+    embedding: vector(),
+  }));
+}
+
+interface Stretch {
+  readonly processor: number;
+  readonly clock: number;
+}
+
+function measure<T>(work: () => T): Stretch & { readonly result: T } {
+  const usage = process.cpuUsage();
+  const start = performance.now();
+  const result = work();
+  const clock = performance.now() - start;
+  const { user, system } = process.cpuUsage(usage);
+  return { processor: (user + system) / 1000, clock, result };
+}
+
+/** One row: quantiles over what was measured. */
+function row(what: string, stretches: readonly Stretch[]) {
+  const quantile = (of: 'processor' | 'clock', share: number): number => {
+    const sorted = stretches.map((stretch) => stretch[of]).sort((a, b) => a - b);
+    return Number(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))].toFixed(3));
+  };
+  return {
+    what,
+    times: stretches.length,
+    'processor p50': quantile('processor', 0.5),
+    p99: quantile('processor', 0.99),
+    longest: quantile('processor', 1),
+    'clock p50': quantile('clock', 0.5),
+    'clock p99': quantile('clock', 0.99),
+  };
+}
+
+const catalog = new SimulatedCatalog(await loadKernels(console.warn), DIMENSIONS, POLICY);
+const rows = [];
+rows.push(row(`put of ${TOOLS} tools`, [measure(() => catalog.put(tools(TOOLS)))]));
+rows.push(row('put of 100 tools', [measure(() => catalog.put(tools(100, TOOLS)))]));
+
+for (const k of [5, 50]) {
+  const whole: Stretch[] = [];
+  const steps: Stretch[] = [];
+  for (let round = -20; round < ROUNDS; round++) {
+    const text = words(8);
+    const asked = { text, tokens: tokenise(text), embedding: vector() };
+    const decision = catalog.decide(`bench.${k}x${round}`, asked, k, true);
+    const tool = decision.candidates[decision.slate[0]];
+    const report = { rewardId: decision.id, tool, outcome: 'success', value: 1, weight: 1, at: 0 } as const;
+    const position = catalog.state.position + 1;
+    const fold = foldInSteps(catalog.state, {
+      position,
+      entry: {
+        kind: 'observation',
+        key: decision.id,
+        at: 0,
+        decision: observedDecision(decision, [tool]),
+        reports: [report],
+        closes: true,
+      },
+    });
+    let [processor, clock] = [0, 0];
+    for (let done = false; !done; ) {
+      const step = measure(() => fold.next());
+      done = step.result.done === true;
+      processor += step.processor;
+      clock += step.clock;
+      if (round >= 0) steps.push(step);
+    }
+    if (round >= 0) whole.push({ processor, clock });
+  }
+  rows.push(row(`a decision of ${k} tools, at once`, whole), row(`  one step of it`, steps));
+}
+
+const [ridge] = catalog.state.learners.active.policy.ridges();
+const begin = measure(() => ridge.beginRefactorisation());
+rows.push(row('re-factorisation: beginning', [begin]));
+const inverse = Cholesky.of(begin.result.matrix, ridge.size).inverse();
+for (let i = 0; i < 500; i++) {
+  ridge.learn(
+    Float64Array.from({ length: ridge.size }, () => (uniform() - 0.5) / 10),
+    0,
+    1,
+  );
+}
+const slices: Stretch[] = [];
+const finishing = ridge.finishRefactorisation(inverse);
+for (let done = false; !done; ) {
+  const slice = measure(() => finishing.next());
+  done = slice.result.done === true;
+  slices.push(slice);
+}
+rows.push(row('  finishing, 500 updates came meanwhile', slices));
+const text = words(8);
+const asked = { text, tokens: tokenise(text), embedding: vector() };
+rows.push(row('  first decision after it', [measure(() => catalog.decide('bench.after', asked, 5, true))]));
+catalog.free();
+
+console.table(rows);
+mkdirSync('bench/results', { recursive: true });
+const results = { ...measuredOn('npx tsx bench/hold.ts'), tools: TOOLS, rows };
+writeFileSync('bench/results/hold.json', `${JSON.stringify(results, null, 2)}\n`);
