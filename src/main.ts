@@ -37,6 +37,9 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import('./cli/config.ts')).configCommand(),
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
   models: async () => (await import('./cli/models.ts')).modelsCommand(),
+  backup: async () => (await import('./cli/copy.ts')).backupCommand(),
+  restore: async () => (await import('./cli/copy.ts')).restoreCommand(),
+  migrate: async () => (await import('./cli/copy.ts')).migrateCommand(),
   repair: async () => (await import('./cli/repair.ts')).repairCommand(),
 };
 const asked = process.argv[2] ?? '';

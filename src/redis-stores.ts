@@ -19,6 +19,7 @@ export async function openRedisStores(
   { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
 ): Promise<Stores> {
   const connections = await RedisConnections.open(redisUrl);
+  for (const sentence of await connections.advice()) trouble(sentence, null);
   const leases = new RedisLeases(connections.commands);
   const decisionLogs = new RedisDecisionLogs(connections, {
     retainMs: settings.keepDecisionsDays * DAY_MS,

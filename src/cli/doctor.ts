@@ -5,6 +5,7 @@ import type { Settings } from '../../config/settings.ts';
 import { modelFolder, openEmbedder } from '../embedding-model.ts';
 import { loadKernels } from '../load-kernels.ts';
 import { openStores } from '../open-stores.ts';
+import { RedisConnections } from '../redis/redis-connection.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
 import { learnerSizes } from './learner-sizes.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
@@ -24,6 +25,7 @@ const CHECKS: readonly Check[] = [
   { name: 'Node', look: checkNode },
   { name: 'data folder', look: checkDataFolder },
   { name: 'disk space', look: checkDiskSpace },
+  { name: 'Redis', look: checkRedis },
   { name: 'embedding model', look: checkModel },
   { name: 'fast kernels', look: checkKernels },
   { name: 'learners', look: checkLearners },
@@ -79,6 +81,15 @@ async function checkDiskSpace({ dataDir }: Settings): Promise<Finding> {
   const mend =
     free >= ENOUGH_GB ? null : `Free at least ${ENOUGH_GB} GB, or set BANDOLIER_DATA_DIR to another disk.`;
   return { detail: `${free.toFixed(1)} GB free`, mend };
+}
+
+async function checkRedis({ redisUrl }: Settings): Promise<Finding> {
+  if (redisUrl === undefined) return fine('not set: everything is in the data folder');
+  const connections = await RedisConnections.open(redisUrl);
+  const advice = await connections.advice();
+  connections.close();
+  const detail = connections.isCluster ? 'a cluster that answers' : 'it answers';
+  return { detail, mend: advice.length === 0 ? null : advice.join(' ') };
 }
 
 async function checkModel({ model }: Settings): Promise<Finding> {

@@ -18,6 +18,7 @@ const FOR_PEOPLE = new Set([
   'LedgerCorruptError',
   'LedgerUnavailableError',
   'RedisUnusableError',
+  'CopyRefusedError',
   'StorageCorruptError',
   'StorageUnavailableError',
 ]);

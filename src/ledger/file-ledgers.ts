@@ -1,6 +1,7 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catalogFolder, listCatalogFolders, removeFolder } from '../storage/data-folder.ts';
+import type { Position } from './entry.ts';
 import { FileLedger, type FileLedgerOptions } from './file-ledger.ts';
 import type { Ledger, Ledgers } from './ledger.ts';
 
@@ -34,6 +35,13 @@ export class FileLedgers implements Ledgers {
       this.#open.delete(catalog);
       throw error;
     }
+  }
+
+  async begin(catalog: string, after: Position): Promise<void> {
+    const folder = ledgerFolder(this.#dataDir, catalog);
+    if (await exists(folder)) throw new Error(`Catalog "${catalog}" has a ledger already.`);
+    const ledger = await FileLedger.open(folder, { ...this.#options, startAfter: after });
+    await ledger.close();
   }
 
   async remove(catalog: string): Promise<void> {

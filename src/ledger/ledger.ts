@@ -39,6 +39,11 @@ export interface Ledgers {
   list(): Promise<string[]>;
   /** Opens the ledger of a catalog, creating an empty one if there is none. */
   open(catalog: string): Promise<Ledger>;
+  /**
+   * Creates an empty ledger whose first entry will take the position after this one: what comes before is in a
+   * snapshot. @throws Error when there is a ledger already.
+   */
+  begin(catalog: string, after: Position): Promise<void>;
   /** Deletes a ledger for good. It must not be open. */
   remove(catalog: string): Promise<void>;
 }

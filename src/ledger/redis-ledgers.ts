@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CATALOGS_KEY } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
+import type { Position } from './entry.ts';
 import { type Ledger, type Ledgers, LedgerUnavailableError } from './ledger.ts';
 import { ledgerKeys, RedisLedger } from './redis-ledger.ts';
 
@@ -27,6 +28,16 @@ export class RedisLedgers implements Ledgers {
       this.#open.delete(catalog);
       throw error;
     }
+  }
+
+  async begin(catalog: string, after: Position): Promise<void> {
+    const { commands } = this.#connections;
+    const [, head, identity] = ledgerKeys(catalog);
+    if ((await available(() => commands.set(identity, randomUUID(), 'NX'))) === null) {
+      throw new Error(`Catalog "${catalog}" has a ledger already.`);
+    }
+    await available(() => commands.set(head, after));
+    await available(() => commands.sadd(CATALOGS_KEY, catalog));
   }
 
   async remove(catalog: string): Promise<void> {

@@ -2,7 +2,8 @@ import { type JobsOptions, Queue } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
-import { bullmqId, type JobData, jobKey } from './bullmq-job.ts';
+import { bullmqId, type JobData, jobKey, ownId } from './bullmq-job.ts';
+import { idsOfJobs } from './bullmq-job-ids.ts';
 import { JobCounts } from './job-counts.ts';
 import { type DeadJob, type Job, type JobQueue, QueueUnavailableError } from './job-queue.ts';
 import { RedisDeadJobs } from './redis-dead-jobs.ts';
@@ -96,6 +97,17 @@ export class BullmqJobQueue implements JobQueue {
 
   async delayed(): Promise<number> {
     return (await inWordsOfTheQueue(() => this.#counts.read())).delayed;
+  }
+
+  async *jobs(): AsyncIterable<Job> {
+    for (const name of await inWordsOfTheQueue(() => this.#counts.names())) {
+      for await (const id of idsOfJobs(this.#commands, name)) {
+        const job = await inWordsOfTheQueue(() => this.#queue(name).getJob(id));
+        if (job === undefined) continue; // done meanwhile
+        const { timestamp, delay, data } = job;
+        yield { name, id: ownId(id), payload: data.payload, runAt: timestamp + delay };
+      }
+    }
   }
 
   deadJobs(limit: number): Promise<DeadJob[]> {

@@ -87,6 +87,12 @@ export class FileJobQueue implements JobQueue {
     return this.#book.delayed;
   }
 
+  async *jobs(): AsyncIterable<Job> {
+    for (const { name, id, payload, runAt } of this.#book.live()) {
+      yield { name, id, payload: JSON.parse(payload), runAt };
+    }
+  }
+
   async deadJobs(limit: number): Promise<DeadJob[]> {
     return this.#book.dead(limit);
   }

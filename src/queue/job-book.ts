@@ -73,6 +73,11 @@ export class JobBook {
     return this.#delayed.top?.runAt;
   }
 
+  /** Those of this moment. */
+  live(): readonly StoredJob[] {
+    return [...this.#live.values()];
+  }
+
   has(id: string): boolean {
     return this.#live.has(id);
   }

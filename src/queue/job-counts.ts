@@ -50,6 +50,11 @@ export class JobCounts {
     for (const name of fresh) this.#known.add(name);
   }
 
+  /** Of jobs that were ever added, by any process. */
+  names(): Promise<string[]> {
+    return this.#client.smembers(namesKey);
+  }
+
   async read(): Promise<{ readonly pending: number; readonly delayed: number }> {
     const [pending, delayed] = (await COUNT.run(this.#client, [namesKey], [JOBS_PREFIX])) as number[];
     return { pending, delayed };
@@ -87,6 +92,7 @@ export class JobCounts {
 
 const namesKey = `${JOBS_PREFIX}:names`;
 
-function failedBeforeKey(name: string): string {
+/** Jobs that failed and wait for their next try. */
+export function failedBeforeKey(name: string): string {
   return `${JOBS_PREFIX}:${name}:failed-before`;
 }

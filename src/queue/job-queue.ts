@@ -42,6 +42,11 @@ export interface JobQueue {
   pending(): Promise<number>;
   /** Jobs whose time has not come. */
   delayed(): Promise<number>;
+  /**
+   * Jobs that wait, run or are delayed, in no order; those that are done meanwhile may be among them, those that are
+   * added meanwhile need not be.
+   */
+  jobs(): AsyncIterable<Job>;
   /** Buried jobs, newest first. */
   deadJobs(limit: number): Promise<DeadJob[]>;
   /** Puts buried jobs back into the queue; all of them if no ids are given. Answers how many. */

@@ -9,7 +9,7 @@ export class RedisUnusableError extends Error {
 }
 
 /** Until then Redis has to answer, or we do not start. */
-const START_TIMEOUT_MS = 4_500;
+const START_TIMEOUT_MS = 3_500;
 /** A Redis that hangs is away like one that is gone. */
 const COMMAND_TIMEOUT_MS = 2_000;
 const MINIMUM_VERSION = [6, 2] as const;
@@ -51,6 +51,24 @@ export class RedisConnections {
 
   get isCluster(): boolean {
     return this.#isCluster;
+  }
+
+  /**
+   * What should be set otherwise in this Redis: one sentence each. Nothing where that cannot be asked, as in many
+   * hosted ones.
+   */
+  async advice(): Promise<string[]> {
+    const advice: string[] = [];
+    const config = async (name: string): Promise<string> =>
+      ((await this.commands.config('GET', name).catch(() => ['', ''])) as string[])[1] ?? '';
+    const policy = await config('maxmemory-policy');
+    if (policy !== '' && policy !== 'noeviction') {
+      advice.push(`Redis evicts keys when it is full (maxmemory-policy ${policy}): set it to noeviction.`);
+    }
+    if ((await config('appendonly')) === 'no') {
+      advice.push('Redis keeps nothing over a restart (appendonly no): set appendonly yes.');
+    }
+    return advice;
   }
 
   /** One more connection, for commands that block or for a library that wants its own. */

@@ -10,6 +10,8 @@ import { StorageTrimmedError, unavailable } from './storage-errors.ts';
 export interface SegmentLogOptions {
   /** A new segment starts when this one would grow beyond it; 64 MB unless said, at most 2 GB. */
   readonly segmentBytes?: number;
+  /** A new log numbers its records from the one after this; 0 unless said. */
+  readonly startAfter?: number;
 }
 
 /** What a crash had left unfinished when the log was opened, and was cut off. */
@@ -50,7 +52,7 @@ export class SegmentLog {
   /** Opens a log, or starts one. @throws StorageCorruptError, StorageUnavailableError */
   static async open(folder: string, options: SegmentLogOptions = {}): Promise<SegmentLog> {
     try {
-      return new SegmentLog(folder, await openFolder(folder), options);
+      return new SegmentLog(folder, await openFolder(folder, options.startAfter ?? 0), options);
     } catch (error) {
       throw unavailable(error, `The log in "${folder}" cannot be opened`);
     }
@@ -155,13 +157,14 @@ interface OpenedLog {
   readonly tornTail: TornTail | null;
 }
 
-async function openFolder(folder: string): Promise<OpenedLog> {
+async function openFolder(folder: string, startAfter: number): Promise<OpenedLog> {
   await createFolder(folder);
   const firsts = await listSegments(folder);
   const newest = firsts.pop();
   if (newest === undefined) {
-    const writer = await SegmentWriter.create(folder, 1);
-    return { writer, segments: [writer.segment], next: 1, sealedBytes: 0, tornTail: null };
+    const next = startAfter + 1;
+    const writer = await SegmentWriter.create(folder, next);
+    return { writer, segments: [writer.segment], next, sealedBytes: 0, tornTail: null };
   }
   const sealed = firsts.map((first) => new Segment(folder, first));
   const sizes = await Promise.all(sealed.map(async ({ file }) => (await stat(file)).size));

@@ -157,6 +157,28 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       expect(started[0][1]).toBeGreaterThanOrEqual(runAt);
     });
 
+    it('names every job that waits, runs or is delayed', async () => {
+      await start();
+      const runAt = place.now() + 3600 * place.secondMs;
+      await queue.add([job('a', { n: 1 }), { ...job('later', 2), runAt }, { ...job('b'), name: 'other' }]);
+      const gate = new Gate();
+      let runs = false;
+      const handler = async (): Promise<void> => {
+        runs = true;
+        await gate.opened;
+      };
+      queue.process('work', handler, { concurrency: 1 });
+      await place.until(() => runs);
+      const jobs: Job[] = [];
+      for await (const one of queue.jobs()) jobs.push(one);
+      expect(jobs.sort((x, y) => x.id.localeCompare(y.id))).toEqual([
+        { ...job('a', { n: 1 }), runAt: expect.any(Number) },
+        { ...job('b'), name: 'other', runAt: expect.any(Number) },
+        { ...job('later', 2), runAt },
+      ]);
+      gate.open();
+    });
+
     it('tries a failed job again, waiting longer each time', async () => {
       await start();
       const attempts: number[] = [];

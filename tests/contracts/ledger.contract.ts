@@ -187,6 +187,20 @@ export function ledgerContract(name: string, createStore: () => Promise<LedgerSt
       expect((await again.read(2, 5)).map(({ position }) => position)).toEqual([3]);
     });
 
+    it('begins where it is told to, once', async () => {
+      await start();
+      await ledgers.begin('moved', 41);
+      await expect(ledgers.begin('moved', 7)).rejects.toThrow('already');
+      expect(await ledgers.list()).toEqual(['moved']);
+      const ledger = await openLedger('moved');
+      expect(await ledger.head()).toBe(41);
+      expect(await ledger.read(41, 10)).toEqual([]);
+      await expect(ledger.read(7, 10)).rejects.toThrow(LedgerTrimmedError);
+      expect(await ledger.append([numbered(1)])).toBe(42);
+      await restart();
+      expect(await readAll(await openLedger('moved'), 41)).toEqual([{ position: 42, entry: numbered(1) }]);
+    });
+
     it('keeps catalogs apart, lists them, and removes one for good', async () => {
       await start();
       const b = await openLedger('b');

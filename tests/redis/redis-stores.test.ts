@@ -34,6 +34,20 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     await expect(RedisConnections.open(guarded.url)).rejects.toThrow(/refuses the password/);
     await guarded.dispose();
   });
+
+  it('says what should be set otherwise', async () => {
+    const careless = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
+    const connections = await RedisConnections.open(careless.url);
+    expect(await connections.advice()).toEqual([
+      expect.stringContaining('allkeys-lru'),
+      expect.stringContaining('appendonly'),
+    ]);
+    await connections.commands.config('SET', 'maxmemory-policy', 'noeviction');
+    await connections.commands.config('SET', 'appendonly', 'yes');
+    expect(await connections.advice()).toEqual([]);
+    connections.close();
+    await careless.dispose();
+  });
 });
 
 describe.skipIf(redisProgram.path === null)(`a cluster of three${redisProgram.missing ?? ''}`, () => {

@@ -1,0 +1,128 @@
+import { readdir } from 'node:fs/promises';
+import { Command } from 'commander';
+import type { Settings } from '../../config/settings.ts';
+import { type Copied, copyStores } from '../copy-stores.ts';
+import { openEmbeddedStores } from '../embedded-stores.ts';
+import { openStores } from '../open-stores.ts';
+import { openRedisStores } from '../redis-stores.ts';
+import type { Stores } from '../stores.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
+import { UserError } from './user-error.ts';
+
+const listeners = {
+  now: (): number => Date.now(),
+  trouble: (message: string): void => void process.stderr.write(`bandolier: ${message}\n`),
+};
+
+export function backupCommand(): Command {
+  return new Command('backup')
+    .description('copy everything that is kept into an empty folder')
+    .argument('<folder>', 'where to; it is made if it does not exist')
+    .addOption(dataDirOption)
+    .addHelpText(
+      'after',
+      `
+With REDIS_URL the service may go on meanwhile. Without, it has to be stopped: its data folder belongs to it.
+The folder is a data folder like any other: \`bandolier serve --data-dir <folder>\` runs on it.
+
+Example:
+  REDIS_URL=redis://127.0.0.1:6379 bandolier backup backups/monday`,
+    )
+    .action(async (folder: string, options: SettingFlags) => {
+      const { settings } = settingsWith(options);
+      await refuseContent(folder);
+      await copy(
+        () => openStores(settings, listeners),
+        () => inFolder(folder, settings),
+      );
+    });
+}
+
+export function restoreCommand(): Command {
+  return new Command('restore')
+    .description('bring a backup into an empty data folder, or into an empty Redis')
+    .argument('<folder>', 'what `bandolier backup` has made')
+    .addOption(dataDirOption)
+    .addHelpText(
+      'after',
+      `
+Goes to REDIS_URL if that is set, else to the data folder. Nothing is merged: neither may hold these catalogs.
+
+Example:
+  bandolier restore backups/monday --data-dir staging`,
+    )
+    .action(async (folder: string, options: SettingFlags) => {
+      const { settings } = settingsWith(options);
+      await refuseEmpty(folder);
+      await copy(
+        () => inFolder(folder, settings),
+        () => openStores(settings, listeners),
+      );
+    });
+}
+
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .description('move from the data folder to Redis, or back')
+    .requiredOption('--to <redis|embedded>', 'where to')
+    .addOption(dataDirOption)
+    .addHelpText(
+      'after',
+      `
+Stop the service first. Needs REDIS_URL and the data folder; what is moved stays where it was as well, until you
+delete it.
+
+Example:
+  REDIS_URL=redis://127.0.0.1:6379 bandolier migrate --to redis --data-dir .bandolier`,
+    )
+    .action(async ({ to, ...options }: SettingFlags & { readonly to: string }) => {
+      const { settings } = settingsWith(options);
+      const { redisUrl, dataDir } = settings;
+      if (redisUrl === undefined) throw new UserError('Set REDIS_URL to the Redis to move to, or from.');
+      const folder = (): Promise<Stores> => inFolder(dataDir, settings);
+      const redis = (): Promise<Stores> => openRedisStores(redisUrl, settings, listeners);
+      if (to === 'redis') {
+        await refuseEmpty(dataDir);
+        await copy(folder, redis);
+      } else if (to === 'embedded') await copy(redis, folder);
+      else throw new UserError(`--to is "${to}". It has to be redis or embedded.`);
+    });
+}
+
+function inFolder(dataDir: string, settings: Settings): Promise<Stores> {
+  return openEmbeddedStores({ ...settings, dataDir }, listeners);
+}
+
+async function copy(openSource: () => Promise<Stores>, openTarget: () => Promise<Stores>): Promise<void> {
+  const source = await openSource();
+  try {
+    const target = await openTarget();
+    try {
+      process.stdout.write(summary(await copyStores(source, target)));
+    } finally {
+      await end(target);
+    }
+  } finally {
+    await end(source);
+  }
+}
+
+async function end(stores: Stores): Promise<void> {
+  await stores.queue.close(0);
+  await stores.close();
+}
+
+function summary({ catalogs, entries, snapshots, decisions, jobs }: Copied): string {
+  return `Copied ${catalogs} catalogs: ${snapshots} snapshots, ${entries} entries, ${decisions} decisions, ${jobs} jobs.\n`;
+}
+
+async function refuseContent(folder: string): Promise<void> {
+  const content = await readdir(folder).catch(() => []);
+  if (content.length > 0) throw new UserError(`${folder} is not empty. A backup needs a folder of its own.`);
+}
+
+async function refuseEmpty(folder: string): Promise<void> {
+  const content = await readdir(folder).catch((): string[] => []);
+  if (!content.includes('catalogs'))
+    throw new UserError(`${folder} holds no catalogs: it is no data folder.`);
+}

@@ -1,0 +1,114 @@
+import { firstPosition } from './ledger/find-position.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import { snapshotLease } from './state/snapshot-store.ts';
+import type { Stores } from './stores.ts';
+
+/** How much was copied. */
+export interface Copied {
+  readonly catalogs: number;
+  entries: number;
+  snapshots: number;
+  decisions: number;
+  jobs: number;
+}
+
+/** There is something in the way; the message says what. */
+export class CopyRefusedError extends Error {
+  override readonly name = 'CopyRefusedError';
+}
+
+const ENTRIES_AT_ONCE = 500;
+const JOBS_AT_ONCE = 500;
+const KEEP_SNAPSHOTS = 3;
+
+/**
+ * Copies everything durable from one set of stores to another that has nothing of it: from the data folder to
+ * Redis, back, or to a folder that is a backup. The source may be in use if it is Redis: jobs are read before the
+ * ledger they end in, and the ledger before the decisions it speaks of, so that what is accepted by then is in the
+ * copy, if need be twice; the fold takes it once.
+ * @throws CopyRefusedError when the target has one of the catalogs already
+ */
+export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
+  const names = await from.ledgers.list();
+  const present = await to.ledgers.list();
+  const both = names.filter((name) => present.includes(name));
+  if (both.length > 0) {
+    throw new CopyRefusedError(
+      `The target has a catalog "${both[0]}" already. Use an empty folder or an empty Redis: nothing is merged.`,
+    );
+  }
+  const copied = { catalogs: names.length, entries: 0, snapshots: 0, decisions: 0, jobs: 0 };
+  await copyJobs(from, to, copied);
+  for (const name of names) {
+    await copyLedger(name, from, to, copied);
+    const decisions = await to.decisionLogs.open(name);
+    for await (const decision of (await from.decisionLogs.open(name)).read()) {
+      await decisions.append(decision);
+      copied.decisions++;
+    }
+  }
+  return copied;
+}
+
+/** Buried jobs as well: they are tried again where they arrive. */
+async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void> {
+  let some = (await from.queue.deadJobs(Number.MAX_SAFE_INTEGER)).map(({ job }) => job);
+  const write = async (): Promise<void> => {
+    await to.queue.add(some);
+    copied.jobs += some.length;
+    some = [];
+  };
+  for await (const job of from.queue.jobs()) {
+    some.push(job);
+    if (some.length >= JOBS_AT_ONCE) await write();
+  }
+  await write();
+}
+
+/** Snapshots first: the ledger may be trimmed behind the oldest of them, not the other way round. */
+async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const source = await from.ledgers.open(name);
+  try {
+    const start = await firstPosition(source, await source.head());
+    await to.ledgers.begin(name, start);
+    await copySnapshots(name, from, to, copied);
+    const target = await to.ledgers.open(name);
+    try {
+      copied.entries += await copyEntries(source, target, start);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function copySnapshots(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const source = await from.snapshots.open(name);
+  const target = await to.snapshots.open(name);
+  const lease = await to.leases.acquire(snapshotLease(name));
+  if (lease === null)
+    throw new CopyRefusedError(`Another process makes snapshots of "${name}" in the target.`);
+  try {
+    for (const position of (await source.list()).reverse()) {
+      const snapshot = await source.get(position);
+      if (snapshot === null) continue;
+      await target.put(snapshot, lease.fence, KEEP_SNAPSHOTS);
+      copied.snapshots++;
+    }
+  } finally {
+    await lease.release();
+    await source.close();
+    await target.close();
+  }
+}
+
+async function copyEntries(source: Ledger, target: Ledger, start: number): Promise<number> {
+  for (let position = start; ; ) {
+    const entries = await source.read(position, ENTRIES_AT_ONCE);
+    const last = entries.at(-1);
+    if (last === undefined) return position - start;
+    await target.append(entries.map(({ entry }) => entry));
+    position = last.position;
+  }
+}
