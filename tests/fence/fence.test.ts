@@ -42,6 +42,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
   },
   'src/access': { allowed: ['../problem.ts', 'node:crypto'], forbidden: ['../state/fold.ts'] },
   'src/telemetry': { allowed: ['prom-client'], forbidden: ['../state/fold.ts', '../http/app.ts'] },
+  'src/outgoing': {
+    allowed: ['node:http', './private-address.ts'],
+    forbidden: ['../ledger/entry.ts', '../problem.ts', 'undici'],
+  },
   'src/retrieval': {
     allowed: ['../ledger/entry.ts', 'onnxruntime-node', '../package-root.ts'],
     forbidden: ['../catalog/catalog.ts', '../routing/decision.ts', 'hono'],
