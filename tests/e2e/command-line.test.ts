@@ -83,7 +83,12 @@ describe('serve', () => {
       { BANDOLIER_MODEL: 'no-such-model' },
       /no-such-model/,
     ],
-    ['Redis', ['--data-dir', 'elsewhere'], { REDIS_URL: 'redis://127.0.0.1:6379' }, /REDIS_URL is set/],
+    [
+      'a Redis that is not there',
+      [],
+      { REDIS_URL: 'redis://127.0.0.1:1' },
+      /127\.0\.0\.1:1 cannot be reached/,
+    ],
   ])('refuses %s in one clear sentence', async (_, words, settings, sentence) => {
     const defaults = { BANDOLIER_PORT: '0', BANDOLIER_DATA_DIR: dataDir };
     const ended = await bandolier(['serve', ...words], { ...defaults, ...settings });
