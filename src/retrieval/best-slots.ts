@@ -1,6 +1,7 @@
 /** The few slots with the largest scores; of equal scores the lower slot is the better one. */
 export class BestSlots {
   readonly #limit: number;
+  /** A heap, with the worst on top, until `list` puts them in order. */
   readonly #slots: Int32Array;
   readonly #scores: Float64Array;
   #size = 0;
@@ -12,24 +13,53 @@ export class BestSlots {
   }
 
   offer(slot: number, score: number): void {
-    const full = this.#size === this.#limit;
-    if (full && !this.#isBetter(slot, score, this.#limit - 1)) return;
-    let place = full ? this.#limit - 1 : this.#size++;
-    for (; place > 0 && this.#isBetter(slot, score, place - 1); place--) {
-      this.#slots[place] = this.#slots[place - 1];
-      this.#scores[place] = this.#scores[place - 1];
-    }
-    this.#slots[place] = slot;
-    this.#scores[place] = score;
+    if (this.#size < this.#limit) this.#rise(this.#size++, slot, score);
+    else if (this.#limit > 0 && this.#isWorse(0, slot, score)) this.#sink(this.#limit, slot, score);
   }
 
-  /** Best first. */
+  /** Best first. To be called once, when everything has been offered. */
   list(): Int32Array {
+    for (let last = this.#size - 1; last > 0; last--) {
+      const slot = this.#slots[0];
+      const score = this.#scores[0];
+      this.#sink(last, this.#slots[last], this.#scores[last]);
+      this.#slots[last] = slot;
+      this.#scores[last] = score;
+    }
     return this.#slots.subarray(0, this.#size);
   }
 
-  #isBetter(slot: number, score: number, place: number): boolean {
-    if (place < 0) return false;
-    return score > this.#scores[place] || (score === this.#scores[place] && slot < this.#slots[place]);
+  /** What is at this place is worse than the given one. */
+  #isWorse(place: number, slot: number, score: number): boolean {
+    return this.#scores[place] < score || (this.#scores[place] === score && this.#slots[place] > slot);
+  }
+
+  /** Puts it into the heap from below. */
+  #rise(place: number, slot: number, score: number): void {
+    let at = place;
+    while (at > 0) {
+      const parent = (at - 1) >>> 1;
+      if (this.#isWorse(parent, slot, score)) break;
+      this.#slots[at] = this.#slots[parent];
+      this.#scores[at] = this.#scores[parent];
+      at = parent;
+    }
+    this.#slots[at] = slot;
+    this.#scores[at] = score;
+  }
+
+  /** Puts it into the heap of the first `size` in place of the top. */
+  #sink(size: number, slot: number, score: number): void {
+    let at = 0;
+    for (let child = 1; child < size; child = 2 * at + 1) {
+      const right = child + 1;
+      if (right < size && this.#isWorse(right, this.#slots[child], this.#scores[child])) child = right;
+      if (!this.#isWorse(child, slot, score)) break;
+      this.#slots[at] = this.#slots[child];
+      this.#scores[at] = this.#scores[child];
+      at = child;
+    }
+    this.#slots[at] = slot;
+    this.#scores[at] = score;
   }
 }
