@@ -76,7 +76,7 @@ export const settingsSchema = z.strictObject({
   }),
   allowPrivateHosts: z.boolean().default(false).meta({
     description:
-      'Embeddings and models may be fetched from addresses of this machine and its own network: true or false.',
+      'Embeddings, models and chat answers may come from addresses of this machine and its own network: true or false.',
   }),
   hubUrl: z
     .url({ protocol: /^https?$/ })

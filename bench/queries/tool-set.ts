@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { loadKernels } from '../../src/load-kernels.ts';
 import { packageRoot } from '../../src/package-root.ts';
 import { denseText } from '../../src/retrieval/document-text.ts';
 import type { Embedder } from '../../src/retrieval/embedder.ts';
@@ -46,7 +46,7 @@ export class ToolSet {
     const folder = set === SAMPLE ? join(packageRoot(), 'examples', SAMPLE) : join(data, set);
     if (!existsSync(folder)) return null;
     const tools = set === SAMPLE ? sampleTools(folder) : setTools(folder);
-    const kernels = createTypescriptKernels();
+    const kernels = await loadKernels(() => {});
     const vectors = new ToolVectors(kernels, embedder.dimensions);
     const index = new ToolIndex(kernels);
     index.reset(vectors);

@@ -1,3 +1,5 @@
+import { ask, OutgoingError, readText } from '../outgoing/request.ts';
+
 /** An OpenAI-compatible chat endpoint, as configured. */
 export interface ChatSettings {
   /** Base address, e.g. `https://api.openai.com/v1`; `/chat/completions` is appended. */
@@ -6,6 +8,8 @@ export interface ChatSettings {
   /** Sent as `Authorization: Bearer`; undefined: nothing is sent. */
   readonly key: string | undefined;
   readonly timeoutMs: number;
+  /** The endpoint may be on this machine or in its own network. */
+  readonly allowPrivate: boolean;
 }
 
 export interface ChatPrompt {
@@ -24,53 +28,46 @@ export class ChatFailedError extends Error {
 const MAX_BYTES = 65_536;
 
 /**
- * One question to a language model, temperature 0. Redirects are refused: the key is for this address only.
+ * One question to a language model, temperature 0.
  * @returns what the model said. @throws ChatFailedError
  */
 export async function askChat(settings: ChatSettings, prompt: ChatPrompt): Promise<string> {
-  const { url, model, key, timeoutMs } = settings;
+  const { url, key, timeoutMs, allowPrivate } = settings;
+  const deadline = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(`${url.replace(/\/+$/, '')}/chat/completions`, {
+    const response = await ask(`${url.replace(/\/+$/, '')}/chat/completions`, {
       method: 'POST',
-      redirect: 'error',
-      signal: AbortSignal.timeout(timeoutMs),
       headers: {
         'content-type': 'application/json',
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       },
-      body: JSON.stringify({
-        model,
-        temperature: 0,
-        max_tokens: prompt.maxTokens,
-        messages: [
-          { role: 'system', content: prompt.system },
-          { role: 'user', content: prompt.user },
-        ],
-      }),
+      body: requestBody(settings.model, prompt),
+      timeoutMs,
+      allowPrivate,
+      signal: deadline,
     });
-    if (!response.ok) {
-      await response.body?.cancel();
-      throw new ChatFailedError(`it answered ${response.status}`);
+    if (response.statusCode !== 200) {
+      response.destroy();
+      throw new ChatFailedError(`it answered ${response.statusCode}`);
     }
-    return answerIn(await limitedText(response));
+    return answerIn(await readText(response, MAX_BYTES));
   } catch (error) {
-    if (error instanceof ChatFailedError) throw error;
-    const isLate = error instanceof Error && error.name === 'TimeoutError';
-    throw new ChatFailedError(isLate ? `no answer within ${timeoutMs} ms` : 'it cannot be reached', {
-      cause: error,
-    });
+    if (deadline.aborted) throw new ChatFailedError(`no answer within ${timeoutMs} ms`, { cause: error });
+    if (error instanceof OutgoingError) throw new ChatFailedError(error.message, { cause: error });
+    throw error;
   }
 }
 
-async function limitedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new ChatFailedError(`its answer is longer than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+function requestBody(model: string, { system, user, maxTokens }: ChatPrompt): string {
+  return JSON.stringify({
+    model,
+    temperature: 0,
+    max_tokens: maxTokens,
+    messages: [
+      { role: 'system', content: system },
+      { role: 'user', content: user },
+    ],
+  });
 }
 
 function answerIn(body: string): string {

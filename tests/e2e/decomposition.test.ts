@@ -12,6 +12,7 @@ beforeAll(async () => {
     BANDOLIER_CHAT_URL: model.url,
     BANDOLIER_CHAT_MODEL: 'small',
     BANDOLIER_CHAT_KEY: 'sk-chat',
+    BANDOLIER_ALLOW_PRIVATE_HOSTS: 'true',
   });
 });
 afterAll(async () => {

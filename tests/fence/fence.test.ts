@@ -42,10 +42,6 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
   },
   'src/access': { allowed: ['../problem.ts', 'node:crypto'], forbidden: ['../state/fold.ts'] },
   'src/telemetry': { allowed: ['prom-client'], forbidden: ['../state/fold.ts', '../http/app.ts'] },
-  'src/outgoing': {
-    allowed: ['node:http', './private-address.ts'],
-    forbidden: ['../ledger/entry.ts', '../problem.ts', 'undici'],
-  },
   'src/retrieval': {
     allowed: ['../ledger/entry.ts', 'onnxruntime-node', '../package-root.ts'],
     forbidden: ['../catalog/catalog.ts', '../routing/decision.ts', 'hono'],
@@ -54,8 +50,12 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../retrieval/bm25.ts', '../state/fold.ts', '../problem.ts'],
     forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/outgoing': {
+    allowed: ['node:https', './private-address.ts'],
+    forbidden: ['../problem.ts', '../../config/settings.ts', 'undici'],
+  },
   'src/queries': {
-    allowed: ['../retrieval/tokenise.ts', './splitter.ts'],
+    allowed: ['../retrieval/tokenise.ts', '../outgoing/request.ts', './splitter.ts'],
     forbidden: ['../retrieval/tool-index.ts', '../routing/decision.ts', '../problem.ts', 'zod'],
   },
   'src/evaluation': {

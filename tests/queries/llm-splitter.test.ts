@@ -43,7 +43,7 @@ const splitter = (timeoutMs = 5_000, key: string | undefined = 'secret') => {
   now = 0;
   changes.splice(0);
   return new LlmSplitter({
-    chat: { url: `${url}/`, model: 'small', key, timeoutMs },
+    chat: { url: `${url}/`, model: 'small', key, timeoutMs, allowPrivate: true },
     steadyNow: () => now,
     onChange: (available, reason) => void changes.push([available, reason]),
   });
@@ -70,7 +70,7 @@ describe('LlmSplitter', () => {
   it('sends no authorisation without a key', async () => {
     reply = () => saysParts(...PARTS);
     const keyless = new LlmSplitter({
-      chat: { url, model: 'small', key: undefined, timeoutMs: 5_000 },
+      chat: { url, model: 'small', key: undefined, timeoutMs: 5_000, allowPrivate: true },
       steadyNow: () => 0,
     });
     await keyless.split(QUERY);
@@ -93,7 +93,11 @@ describe('LlmSplitter', () => {
 
   it.each<[string, Reply, RegExp]>([
     ['an error', () => ({ status: 500, body: 'down' }), /answered 500/],
-    ['a redirect', () => ({ status: 302, body: '', headers: { location: `${url}/x` } }), /cannot be reached/],
+    [
+      'a redirect',
+      () => ({ status: 302, body: '', headers: { location: `${url}/x` } }),
+      /sends us elsewhere/,
+    ],
     ['HTML', () => ({ body: '<html>' }), /not JSON/],
     ['JSON of another shape', () => ({ body: '{"choices":[]}' }), /no choices\[0\]/],
     ['prose', () => says('Sure! Here they are: list, lights'), /JSON array/],
@@ -119,7 +123,13 @@ describe('LlmSplitter', () => {
 
   it('does not wait for an address where nobody listens', async () => {
     const nobody = new LlmSplitter({
-      chat: { url: 'http://127.0.0.1:9', model: 'small', key: undefined, timeoutMs: 5_000 },
+      chat: {
+        url: 'http://127.0.0.1:9',
+        model: 'small',
+        key: undefined,
+        timeoutMs: 5_000,
+        allowPrivate: true,
+      },
       steadyNow: () => 0,
     });
     expect((await nobody.split(QUERY)).fallback).toMatch(/cannot be reached/);
