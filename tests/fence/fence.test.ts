@@ -51,8 +51,8 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     forbidden: ['../routing/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
   'src/outgoing': {
-    allowed: ['node:https', './private-address.ts'],
-    forbidden: ['../problem.ts', '../../config/settings.ts', 'undici'],
+    allowed: ['node:http', './private-address.ts'],
+    forbidden: ['../ledger/entry.ts', '../problem.ts', 'undici'],
   },
   'src/queries': {
     allowed: ['../retrieval/tokenise.ts', '../outgoing/request.ts', './splitter.ts'],
