@@ -6,11 +6,16 @@ export interface GraphLibrary {
   readonly HierarchicalNSW: new (space: 'ip', dimensions: number) => NativeGraph;
 }
 
+export interface NearestLabels {
+  readonly neighbors: number[];
+  readonly distances: number[];
+}
+
 interface NativeGraph {
   initIndex(options: { maxElements: number; m: number; efConstruction: number; randomSeed: number }): void;
   addPoint(point: number[], label: number): void;
   markDelete(label: number): void;
-  searchKnn(query: number[], count: number): { readonly distances: number[]; readonly neighbors: number[] };
+  searchKnn(query: number[], count: number): NearestLabels;
   setEf(ef: number): void;
   writeIndexSync(file: string): void;
   readIndex(file: string): Promise<boolean>;
@@ -87,10 +92,10 @@ export class HnswGraph {
     this.#native.markDelete(label);
   }
 
-  /** Labels of the nearest that are not buried: `count` of them if there are so many. */
-  nearest(query: Float32Array, count: number): readonly number[] {
+  /** The nearest that are not buried, with their distances (1 − cosine): `count` of them if there are so many. */
+  nearest(query: Float32Array, count: number): NearestLabels {
     this.#native.setEf(Math.max(EF, count));
-    return this.#native.searchKnn(Array.from(query), Math.min(count, this.size)).neighbors;
+    return this.#native.searchKnn(Array.from(query), Math.min(count, this.size));
   }
 
   /** The smallest cosine, nearly: that of what lies nearest to the opposite of the query. 1 if all are buried. */

@@ -26,7 +26,7 @@ const WORTH_A_GRAPH = 0.5;
 /** The graph is asked for so many, because words may lift a tool from far down the list. */
 const NEIGHBOURS = 200;
 /** Tools whose cosines have a say in the smallest one. */
-const SAMPLE = 128;
+const SAMPLE = 64;
 /** Asked for more (a long list of exclusions), an exact scan is the better way. */
 const MOST_NEIGHBOURS = 2_000;
 
@@ -116,8 +116,7 @@ export class HnswIndex implements VectorIndex {
 
   #hits(query: Float32Array, near: number[], served: ServedGraph, limit: number): VectorHits {
     const { values, stride } = this.#vectors;
-    const similarity = (slot: number): number =>
-      served.cosineOutside(slot) ?? dot(query, values, slot * stride);
+    const similarity = (slot: number): number => served.cosine(slot) ?? dot(query, values, slot * stride);
     let minimum = served.smallestCosine(query);
     let maximum = -1;
     // Where many vectors are the same the graph may not lead to the opposite of the query; a sample always does.
@@ -199,6 +198,8 @@ class ServedGraph {
   /** Label of each slot that is alive in the graph. */
   readonly #labels = new Map<number, number>();
   readonly #outside: PackedVectors;
+  /** Of the graph's part of what `near` found last. */
+  #cosines: ReadonlyMap<number, number> = new Map();
 
   constructor(graph: HnswGraph, slots: Int32Array, outside: PackedVectors) {
     this.graph = graph;
@@ -231,7 +232,9 @@ class ServedGraph {
   /** The nearest of the graph, then everything outside of it. */
   near(query: Float32Array, count: number): number[] {
     this.#outside.scan(query);
-    const slots = this.graph.nearest(query, count).map((label) => this.#slots[label]);
+    const { neighbors, distances } = this.graph.nearest(query, count);
+    const slots = neighbors.map((label) => this.#slots[label]);
+    this.#cosines = new Map(slots.map((slot, at) => [slot, 1 - distances[at]]));
     for (const slot of this.#outside.slots()) slots.push(slot);
     return slots;
   }
@@ -240,9 +243,9 @@ class ServedGraph {
     return this.graph.smallestCosine(query);
   }
 
-  /** Of a slot outside the graph, after `near`; undefined for all others. */
-  cosineOutside(slot: number): number | undefined {
-    return this.#outside.has(slot) ? this.#outside.cosine(slot) : undefined;
+  /** Of a slot that the last `near` found; undefined for all others. */
+  cosine(slot: number): number | undefined {
+    return this.#cosines.get(slot) ?? (this.#outside.has(slot) ? this.#outside.cosine(slot) : undefined);
   }
 
   free(): void {
