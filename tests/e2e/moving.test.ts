@@ -55,7 +55,7 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
     const moved = await run('migrate', '--to', 'redis', '--data-dir', embedded);
     expect(moved).toEqual({
       code: 0,
-      output: expect.stringMatching(/^Copied 2 catalogs: .* 2 decisions, 2 jobs/),
+      output: expect.stringMatching(/^Copied 2 catalogs: .* 2 decisions, 2 jobs/m),
     });
     const again = await run('migrate', '--to', 'redis', '--data-dir', embedded);
     expect(again).toEqual({ code: 1, output: expect.stringMatching(/has a catalog "default" already/) });
@@ -78,7 +78,7 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
     const router = await deployment.startRouter();
     const backup = join(folder.path, 'backup');
     const made = await run('backup', backup);
-    expect(made).toEqual({ code: 0, output: expect.stringMatching(/^Copied 2 catalogs/) });
+    expect(made).toEqual({ code: 0, output: expect.stringMatching(/^Copied 2 catalogs/m) });
     expect((await run('backup', backup)).output).toMatch(/is not empty/);
     expect(await digestOf(router)).toEqual(known.digest);
     await deployment.dispose();
@@ -99,7 +99,7 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
   it('a backup is restored into an empty Redis', async () => {
     const staging = await startRedis();
     const child = await runWith(staging.url, folder.path, 'restore', join(folder.path, 'backup'));
-    expect(child).toEqual({ code: 0, output: expect.stringMatching(/^Copied 2 catalogs/) });
+    expect(child).toEqual({ code: 0, output: expect.stringMatching(/^Copied 2 catalogs/m) });
     const deployment = new Deployment(staging.url);
     const router = await deployment.startRouter();
     await until(async () => (await router.request('GET', '/readyz')).status === 200);
