@@ -158,7 +158,7 @@ describe.skipIf(redisProgram.path === null)(
       const kernels = await loadKernels(() => {});
       const store = await new RedisSnapshotStores(admin).open(CATALOG);
       const stored = await Promise.all((await store.list()).map((position) => store.get(position)));
-      expect(stored.length).toBeGreaterThan(1);
+      expect(stored.length).toBeGreaterThan(0);
       for (const snapshot of stored) {
         const state = decodeSnapshot(snapshot!.bytes, CATALOG, { kernels, derived: false });
         digests.push(stateDigest(state));
