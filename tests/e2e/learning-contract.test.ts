@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { POLICY_KINDS } from '../../bandit/policies/registry.ts';
 import type { RewardHealth } from '../../src/rewards/health-report.ts';
 import { RunningService, temporaryFolder } from './running-service.ts';
 import { SHOP_TOOLS, Shop } from './shop.ts';
@@ -52,6 +53,47 @@ describe('propensities', () => {
     expect(slateProbability).toBe(1);
     expect(tools.length).toBeGreaterThan(0);
     for (const { propensity, rank } of candidates) expect(propensity).toBe(rank === null ? 0 : 1);
+  });
+});
+
+describe('every policy of the registry', () => {
+  it.each(POLICY_KINDS.map(({ name }) => name))('serves, learns and explains itself: %s', async (name) => {
+    const shop = await Shop.open(service, `policy-${name}`, { policy: { name } });
+    for (let i = 0; i < 3; i++) {
+      const { decisionId, policy, tools } = await shop.route(QUERY);
+      expect(policy.name).toBe(name);
+      expect(tools).toHaveLength(5);
+      await shop.report(decisionId, { tool: tools[i].name, outcome: i === 1 ? 'failure' : 'success' });
+    }
+    await shop.settled();
+    const { decisionId, policy } = await shop.route(QUERY);
+    const { candidates, nearestCases } = await shop.explain(decisionId);
+    for (const { name: _, rank, reason, features, sentence, ...numbers } of candidates) {
+      const values = [...Object.values(numbers), ...Object.values(features)];
+      expect(values.every(Number.isFinite)).toBe(true);
+    }
+    expect(nearestCases.length).toBe(name === 'sc-linucb-memory' ? 1 : 0);
+    const learns = ['sc-linucb-memory', 'sc-linucb', 'linucb-onehot', 'lin-ts'].includes(name);
+    const { version } = policy;
+    expect(await shop.metric('bandolier_learner_updates', { version })).toBe(learns ? 15 : 0);
+  });
+});
+
+describe('outcome memory', () => {
+  it('nominates a tool that retrieval does not find', async () => {
+    const shop = await Shop.open(service, 'nominated');
+    const crowd = Array.from({ length: 60 }, (_, i) => ({
+      ...SHOP_TOOLS[3],
+      name: `track_parcel_${i}`,
+      description: `Say where parcel ${i} is, why it never came, and make it right.`,
+    }));
+    await service.ask('PATCH', `/v1/catalogs/${shop.catalog}/tools`, { put: crowd });
+    const before = await shop.route(QUERY, { explore: false, k: 50 });
+    expect(before.tools.map(({ name }) => name)).not.toContain('export_report');
+    // It was called all the same, say by an agent that knows it from elsewhere.
+    await shop.teach(QUERY, 'export_report', 3);
+    const { tools } = await shop.route(`${QUERY}!`, { explore: false });
+    expect(tools[0]).toMatchObject({ name: 'export_report', reason: 'remembered' });
   });
 });
 
