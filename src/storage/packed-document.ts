@@ -27,21 +27,21 @@ export function packDocument(tag: number, json: unknown, arrays: readonly Number
   let total = at;
   for (const array of arrays) total += align(array.byteLength);
 
-  const document = Buffer.allocUnsafe(total);
-  document[0] = tag;
-  document[1] = FORMAT;
-  document.writeUInt16LE(arrays.length, 2);
-  document.writeUInt32LE(textBytes, 4);
+  // Of its own, so that numbers of every kind lie in it as they would by themselves.
+  const document = Buffer.allocUnsafeSlow(total);
+  const head = new Uint32Array(document.buffer, 0, textStart / 4);
+  head[0] = tag | (FORMAT << 8) | (arrays.length << 16);
+  head[1] = textBytes;
   document.write(text, textStart);
   document.fill(0, textStart + textBytes, at);
   for (let i = 0; i < arrays.length; i++) {
     const array = arrays[i];
-    const head = HEAD_BYTES + i * ARRAY_HEAD_BYTES;
-    document.writeUInt32LE(kindOf(array), head);
-    document.writeUInt32LE(array.length, head + 4);
-    document.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at);
+    head[2 + 2 * i] = kindOf(array);
+    head[3 + 2 * i] = array.length;
+    const kind = array.constructor as (typeof KINDS)[number];
+    new kind(document.buffer, at, array.length).set(array);
     const next = at + align(array.byteLength);
-    document.fill(0, at + array.byteLength, next);
+    for (let end = at + array.byteLength; end < next; end++) document[end] = 0;
     at = next;
   }
   return document;
