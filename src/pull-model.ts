@@ -166,14 +166,22 @@ async function download(file: HubFile, sha: string, target: string, options: Pul
       done(bytes > file.size ? new PullError(`${file.path} is longer than the hub said.`) : null, chunk);
     },
   });
+  // Not within the pipeline, which would throw away what arrived before the connection broke: it is kept to go on.
+  let broken: unknown = null;
+  response.once('error', (error) => {
+    broken = error;
+    count.end();
+  });
   try {
-    await pipeline(response, count, createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
-  } catch (error) {
-    if (error instanceof PullError) throw error;
+    await pipeline(response.pipe(count), createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
+  } finally {
+    response.destroy();
+  }
+  if (broken !== null) {
     throw new OutgoingError(
       `${file.path} broke off after ${bytes} bytes: the same command goes on there`,
       true,
-      error,
+      broken,
     );
   }
   if (!(await hasContent(part, file))) {
