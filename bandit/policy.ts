@@ -139,6 +139,8 @@ export interface Learner {
   /** Forgets every case in which this unit (a hash) took part; answers how many. */
   forgetUnit(unit: number): number;
 
+  /** It will learn no more: `rank` may prepare for that, and answers the same to about 1e-12. Learning may throw. */
+  freeze(): void;
   /** The canonical state, and only that, as named arrays; derived values are rebuilt by the reader. */
   save(): LearnerState;
   sizeInBytes(): LearnerSize;

@@ -1,3 +1,4 @@
+import { FrozenScorer } from './frozen-scorer.ts';
 import type { Kernels } from './kernels/kernels.ts';
 import type { Example } from './policy.ts';
 import { Ridge, type SavedRidge } from './ridge.ts';
@@ -31,7 +32,10 @@ export class SemanticRidge {
   readonly #vectors: ToolVectors;
   readonly #extras: number;
   readonly #x: Float64Array;
+  readonly #options: SemanticRidgeOptions;
+  readonly #prior: Float64Array;
   readonly #scorer: SemanticScorer | null;
+  #frozen: FrozenScorer | null = null;
 
   /** @throws RangeError on a bad λ, prior or number of extras, or when `saved` is not a ridge of this shape. */
   constructor(options: SemanticRidgeOptions, saved?: SavedRidge) {
@@ -48,6 +52,8 @@ export class SemanticRidge {
     prior.set(specialPrior, 2 * vectors.dimensions);
     const ridge = { kernels, size: this.size, lambda, prior, derived };
     this.ridge = saved === undefined ? new Ridge(ridge) : Ridge.load(ridge, saved);
+    this.#options = options;
+    this.#prior = specialPrior;
     this.#vectors = vectors;
     this.#extras = extras;
     this.#x = new Float64Array(this.size);
@@ -72,7 +78,13 @@ export class SemanticRidge {
     extras: Float32Array,
   ): SemanticScores {
     if (this.#scorer === null) throw new Error('this ridge only folds; make it with derived: true to score');
-    return this.#scorer.score(query, slots, similarity, extras);
+    return (this.#frozen ?? this.#scorer).score(query, slots, similarity, extras);
+  }
+
+  /** It will learn no more, and scores in less than half of the time. Learning throws from now on. */
+  freeze(): void {
+    const { kernels, vectors } = this.#options;
+    this.#frozen ??= new FrozenScorer(kernels, vectors, this.ridge.solution, this.#prior);
   }
 
   /** A += w·xxᵀ, b += w·r·x. @throws RangeError, with nothing changed, unless all are finite and w > 0. */
@@ -103,9 +115,11 @@ export class SemanticRidge {
   free(): void {
     this.ridge.free();
     this.#scorer?.free();
+    this.#frozen?.free();
   }
 
   #compose(example: Example): Float64Array {
+    if (this.#frozen !== null) throw new Error('this ridge is frozen and learns no more');
     const { dimensions } = this.#vectors;
     const { embedding, extras } = example;
     if (embedding !== null && embedding.length !== dimensions) {

@@ -11,7 +11,7 @@ export function fixedRanking(
   score: Score,
 ): PolicyKind {
   const create = () => new FixedRanking(kind.name, score);
-  return { ...kind, parameters: [], create, load: create };
+  return { ...kind, parameters: [], learns: false, create, load: create };
 }
 
 class FixedRanking extends WithoutMemory {

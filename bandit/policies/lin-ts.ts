@@ -8,6 +8,7 @@ export const LIN_TS: PolicyKind = {
   name: 'lin-ts',
   sentence: 'Thompson sampling over the paper’s features: every decision draws its own weights.',
   parameters: SEMANTIC_PARAMETERS,
+  learns: true,
   defaultExploration: 'plackett-luce',
   create: (context) => new LinTs(context),
   load: (context, state) => new LinTs(context, state),

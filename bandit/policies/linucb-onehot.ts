@@ -23,6 +23,7 @@ export const LINUCB_ONEHOT: PolicyKind = {
       sentence: 'λ: how strongly weights are held at 0.',
     },
   ],
+  learns: true,
   defaultExploration: 'ucb',
   maximumSlots: MAXIMUM_SLOTS,
   create: (context) => new LinUcbOneHot(context, 0),

@@ -29,6 +29,8 @@ export interface PolicyKind {
   readonly name: string;
   readonly sentence: string;
   readonly parameters: readonly PolicyParameter[];
+  /** False: outcomes change nothing about how it ranks. */
+  readonly learns: boolean;
   /** How slates are drawn unless the catalog says otherwise; `greedy` for those that promise a fixed order. */
   readonly defaultExploration: 'plackett-luce' | 'ucb' | 'greedy';
   /** Most slots it can work with, where there is such a limit; with more of them, `rank` throws. */

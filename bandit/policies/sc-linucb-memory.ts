@@ -51,6 +51,7 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
       sentence: 'Most cases that outcome memory keeps; near-duplicates share one.',
     },
   ],
+  learns: true,
   defaultExploration: 'plackett-luce',
   create: (context) => new ScLinUcbMemory(context),
   load: (context, state) => new ScLinUcbMemory(context, state),
@@ -155,6 +156,10 @@ class ScLinUcbMemory implements Policy {
 
   forgetUnit(unit: number): number {
     return this.memory.forgetUnit(unit);
+  }
+
+  freeze(): void {
+    this.ridge.freeze();
   }
 
   save(): LearnerState {

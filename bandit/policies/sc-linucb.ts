@@ -7,6 +7,7 @@ export const SC_LINUCB: PolicyKind = {
   sentence:
     'The paper’s SC-LinUCB: one linear model of query, description and their similarity for all tools.',
   parameters: SEMANTIC_PARAMETERS,
+  learns: true,
   defaultExploration: 'ucb',
   create: (context) => new ScLinUcb(context),
   load: (context, state) => new ScLinUcb(context, state),

@@ -76,6 +76,10 @@ export abstract class SemanticPolicy extends WithoutMemory {
     this.ridge.correct(example, from, to, weight);
   }
 
+  override freeze(): void {
+    this.ridge.freeze();
+  }
+
   save(): LearnerState {
     const { updates, matrix, target } = this.ridge.save();
     return { policy: this.name, numbers: { updates }, arrays: { matrix, target } };

@@ -61,4 +61,5 @@ export abstract class WithoutMemory implements Policy {
   addTool(_slot: number): void {}
   changeTool(_slot: number, _similarity: number): void {}
   forgetTool(_slot: number): void {}
+  freeze(): void {}
 }

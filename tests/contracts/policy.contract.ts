@@ -189,6 +189,22 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
       folding.free();
     });
 
+    it('ranks the same once it is frozen', () => {
+      for (const slot of [0, 1, 2]) addTool(slot);
+      for (let at = 0; at < 20; at++) learn(query(at), { 0: at % 2, 1: 0, 2: 1 }, at);
+      const before = [1, 50].map((seed) => rank(query(seed), [0, 1, 2]));
+      policy.freeze();
+      const after = [1, 50].map((seed) => rank(query(seed), [0, 1, 2]));
+      for (const [i, { score, mean }] of after.entries()) {
+        for (let at = 0; at < 3; at++) {
+          expect(score[at]).toBeCloseTo(before[i].score[at], 10);
+          expect(mean[at]).toBeCloseTo(before[i].mean[at], 10);
+        }
+      }
+      // The registry says which ones a replay has to teach.
+      expect(kind.learns).toBe(learns(policy.save()));
+    });
+
     it('takes a correction as if the other reward had been learned', () => {
       const other = createPolicy(kind.name, context());
       addTool(0, [policy, other]);
