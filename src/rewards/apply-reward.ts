@@ -17,8 +17,9 @@ export interface RewardPlace {
  */
 export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardPlace): Promise<void> {
   const entries: Entry[] = [];
-  for (const { decisionId, closes, reports } of job.decisions) {
-    const decision = await decisions.get(decisionId);
+  const found = await Promise.all(job.decisions.map(({ decisionId }) => decisions.get(decisionId)));
+  for (const [at, { closes, reports }] of job.decisions.entries()) {
+    const decision = found[at];
     // It was there when the reward was accepted; by now it has expired, and the window with it.
     if (decision === null) continue;
     const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);

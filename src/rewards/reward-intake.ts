@@ -1,8 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
-import type { Decision } from '../routing/decision.ts';
+import type { Job, JobQueue } from '../queue/job-queue.ts';
+import type { DecisionHead } from '../routing/decision-head.ts';
 import { rewardDeadline } from '../routing/reward-deadline.ts';
 import type { Routing } from '../routing/routing.ts';
 import { settlementJobOf } from '../routing/settlement-job.ts';
@@ -10,7 +10,12 @@ import { RewardBatches } from './reward-batches.ts';
 import { REWARDS_JOB, type RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
 
-type AcceptedDecision = RewardsJob['decisions'][number];
+/** Reports of one decision that are to be taken, and the job that closes it if they do not. */
+interface Taken {
+  readonly catalog: string;
+  readonly decision: RewardsJob['decisions'][number];
+  readonly settlement: Job | null;
+}
 
 /** Takes rewards in: checks them, makes them durable in the queue, and says for each what will become of it. */
 export class RewardIntake {
@@ -47,25 +52,28 @@ export class RewardIntake {
     for (const [index, { decisionId }] of reports.entries()) {
       byDecision.set(decisionId, [...(byDecision.get(decisionId) ?? []), index]);
     }
-    await Promise.all(
+    const taken = await Promise.all(
       [...byDecision].map(async ([decisionId, indices]) => {
         try {
-          await this.#reportDecision(decisionId, indices, reports, results);
+          return await this.#take(decisionId, indices, reports, results);
         } catch (error) {
           if (!(error instanceof Problem)) throw error;
           for (const index of indices) results[index] ??= { problem: error };
+          return null;
         }
       }),
     );
+    await this.#write(taken.filter((one) => one !== null));
     return results;
   }
 
-  async #reportDecision(
+  /** Null when nothing of it is new. */
+  async #take(
     decisionId: string,
     indices: readonly number[],
     reports: readonly RewardReport[],
     results: RewardResult[],
-  ): Promise<void> {
+  ): Promise<Taken | null> {
     const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
@@ -74,7 +82,7 @@ export class RewardIntake {
     if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
 
     const known = catalog.state.decisions.get(decisionId);
-    const accepted: AcceptedDecision['reports'] = [];
+    const accepted: Taken['decision']['reports'] = [];
     for (const index of indices) {
       const report = reports[index];
       const rewardId = rewardIdOf(report);
@@ -90,16 +98,23 @@ export class RewardIntake {
       const note = noteOn(report, decision);
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
     }
-    if (accepted.length === 0) return;
-
+    if (accepted.length === 0) return null;
     const closes = !indices.some((index) => reports[index].more === true);
-    // Nobody may ever close this decision: at its deadline it closes with what is known then.
-    if (!closes) await this.#queue.add([settlementJobOf(decision, contract.defaultReward)]);
-    await this.#batches.add(decision.catalog, { decisionId, closes, reports: accepted });
+    return {
+      catalog: decision.catalog,
+      decision: { decisionId, closes, reports: accepted },
+      // Nobody may ever close this decision: at its deadline it closes with what is known then.
+      settlement: closes ? null : settlementJobOf(decision, contract.defaultReward),
+    };
   }
 
-  async #findShown(decisionId: string): Promise<Decision> {
-    const decision = await this.#routing.find(decisionId);
+  async #write(taken: readonly Taken[]): Promise<void> {
+    await this.#queue.add(taken.map(({ settlement }) => settlement).filter((job) => job !== null));
+    await Promise.all(taken.map(({ catalog, decision }) => this.#batches.add(catalog, decision)));
+  }
+
+  async #findShown(decisionId: string): Promise<DecisionHead> {
+    const decision = await this.#routing.findHead(decisionId);
     if (decision.activatedAt !== null) return decision;
     throw new Problem(
       'decision-not-activated',
@@ -113,23 +128,25 @@ export class RewardIntake {
 function rewardIdOf({ decisionId, idempotencyKey }: RewardReport): string {
   const tail =
     idempotencyKey === undefined
-      ? randomBytes(8).toString('hex')
+      ? // The last 16 digits of a UUID are random but for two bits; Node draws them in stock.
+        randomUUID().replaceAll('-', '').slice(16)
       : createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 16);
   return `${decisionId}.${tail}`;
 }
 
-function noteOn({ tool, value, outcome }: RewardReport, decision: Decision): string | undefined {
+function noteOn({ tool, value, outcome }: RewardReport, { shown }: DecisionHead): string | undefined {
   if (tool === undefined) {
     const positive = completeOutcome({ value, outcome }).value > 0;
     return positive
       ? 'No tool was named: this is counted, but teaches nothing about tools. Name the tool that helped.'
       : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
   }
-  const shown = decision.slate.some((index) => decision.candidates[index] === tool);
-  return shown ? undefined : `"${tool}" was not in the slate; its outcome is learned as a call all the same.`;
+  return shown.includes(tool)
+    ? undefined
+    : `"${tool}" was not in the slate; its outcome is learned as a call all the same.`;
 }
 
-function lateProblem(decision: Decision): Problem {
+function lateProblem(decision: DecisionHead): Problem {
   return new Problem(
     'reward-late',
     `The window for rewards of this decision closed at ${new Date(rewardDeadline(decision)).toISOString()}.`,

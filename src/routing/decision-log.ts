@@ -1,4 +1,5 @@
 import type { Decision } from './decision.ts';
+import type { DecisionHead } from './decision-head.ts';
 
 /**
  * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
@@ -8,6 +9,8 @@ export interface DecisionLog {
   append(decision: Decision): Promise<void>;
   /** Null when unknown or expired. */
   get(id: string): Promise<Decision | null>;
+  /** The same decision as far as taking rewards needs it, which is much quicker. */
+  head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown; answers false when it is unknown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<boolean>;
   /** Unexpired decisions, oldest first. */

@@ -4,6 +4,7 @@ import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError, StorageUnavailableError } from '../storage/storage-errors.ts';
 import type { Decision } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
+import { type DecisionHead, headOf } from './decision-head.ts';
 import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
 import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
 
@@ -56,6 +57,11 @@ export class FileDecisionLog implements DecisionLog {
 
   get(id: string): Promise<Decision | null> {
     return inWordsOfTheDecisionLog(() => this.#find(id));
+  }
+
+  async head(id: string): Promise<DecisionHead | null> {
+    const decision = await this.get(id);
+    return decision === null ? null : headOf(decision);
   }
 
   activate(id: string, at: number): Promise<boolean> {

@@ -1,8 +1,10 @@
+import { HashReader } from '../redis/hash-reader.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { Decision } from './decision.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
+import { type DecisionHead, headOf } from './decision-head.ts';
 import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
@@ -12,9 +14,9 @@ export interface RedisDecisionLogOptions {
   readonly now: () => number;
 }
 
-/** KEYS decision, order. ARGV bytes, expires at, id, made at, forget what was made before. */
+/** KEYS decision, order. ARGV bytes, expires at, id, made at, forget what was made before, head. */
 const APPEND = new Script(`
-redis.call('HSET', KEYS[1], 'd', ARGV[1])
+redis.call('HSET', KEYS[1], 'd', ARGV[1], 'h', ARGV[6])
 redis.call('PEXPIREAT', KEYS[1], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
@@ -43,6 +45,8 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #catalog: string;
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
+  readonly #decisions: HashReader;
+  readonly #heads: HashReader;
   readonly #waiting = new Map<string, Decision>();
   #flushing: Promise<void> | null = null;
   #closed = false;
@@ -52,6 +56,8 @@ export class RedisDecisionLog implements DecisionLog {
     this.#catalog = catalog;
     this.#options = options;
     this.#order = catalogKey(catalog, 'decisions');
+    this.#decisions = new HashReader(client, ['d', 'a']);
+    this.#heads = new HashReader(client, ['h', 'a']);
   }
 
   async append(decision: Decision): Promise<void> {
@@ -68,12 +74,16 @@ export class RedisDecisionLog implements DecisionLog {
   async get(id: string): Promise<Decision | null> {
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) return waiting;
-    const [bytes, activated] = await this.#available(() => this.#client.hmgetBuffer(this.#key(id), 'd', 'a'));
-    if (bytes === null || bytes === undefined) return null;
-    const decision = decodeDecision(bytes);
-    return decision.activatedAt === null && activated
-      ? { ...decision, activatedAt: Number(activated.toString()) }
-      : decision;
+    const [bytes, activated] = await this.#available(() => this.#decisions.get(this.#key(id)));
+    if (bytes === null) return null;
+    return activatedAs(decodeDecision(bytes), activated);
+  }
+
+  async head(id: string): Promise<DecisionHead | null> {
+    const waiting = this.#waiting.get(id);
+    if (waiting !== undefined) return headOf(waiting);
+    const [bytes, activated] = await this.#available(() => this.#heads.get(this.#key(id)));
+    return bytes === null ? null : activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }
 
   async activate(id: string, at: number): Promise<boolean> {
@@ -91,10 +101,8 @@ export class RedisDecisionLog implements DecisionLog {
       const ids = await this.#available(() =>
         this.#client.zrange(this.#order, oldest, '+inf', 'BYSCORE', 'LIMIT', start, READ_BATCH),
       );
-      for (const id of ids) {
-        const decision = await this.get(id);
-        if (decision !== null) yield decision;
-      }
+      const decisions = await Promise.all(ids.map((id) => this.get(id)));
+      for (const decision of decisions) if (decision !== null) yield decision;
       if (ids.length < READ_BATCH) return;
     }
   }
@@ -109,7 +117,8 @@ export class RedisDecisionLog implements DecisionLog {
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
     const expiresAt = decision.at + retainMs;
-    const args = [bytes, expiresAt, decision.id, decision.at, now() - retainMs];
+    const head = JSON.stringify(headOf(decision));
+    const args = [bytes, expiresAt, decision.id, decision.at, now() - retainMs, head];
     await APPEND.run(this.#client, [this.#key(decision.id), this.#order], args);
   }
 
@@ -148,6 +157,12 @@ export class RedisDecisionLog implements DecisionLog {
       throw unavailable(error);
     }
   }
+}
+
+/** Later activations are kept beside what was written first. */
+function activatedAs<Known extends DecisionHead | Decision>(known: Known, activated: Buffer | null): Known {
+  if (known.activatedAt !== null || activated === null) return known;
+  return { ...known, activatedAt: Number(activated.toString()) };
 }
 
 /** Redis does not answer; as opposed to one that answers with a refusal (out of memory, say). */

@@ -2,7 +2,9 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { Decision } from './decision.ts';
+import type { DecisionHead } from './decision-head.ts';
 import { catalogOf } from './decision-id.ts';
+import type { DecisionLog } from './decision-log.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { DecisionExplanation } from './explanation.ts';
 import { expose } from './expose.ts';
@@ -66,12 +68,21 @@ export class Routing {
   }
 
   /** @throws Problem decision-not-found */
-  async find(decisionId: string): Promise<Decision> {
+  find(decisionId: string): Promise<Decision> {
+    return this.#find(decisionId, (log) => log.get(decisionId));
+  }
+
+  /** @throws Problem decision-not-found */
+  findHead(decisionId: string): Promise<DecisionHead> {
+    return this.#find(decisionId, (log) => log.head(decisionId));
+  }
+
+  async #find<Found>(decisionId: string, read: (log: DecisionLog) => Promise<Found | null>): Promise<Found> {
     const name = catalogOf(decisionId);
     if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
     const isServed = name !== null && this.#catalogs.find(name) !== undefined;
-    const decision = isServed ? await (await this.#parts.decisionLogs.open(name)).get(decisionId) : null;
-    if (decision !== null) return decision;
+    const found = isServed ? await read(await this.#parts.decisionLogs.open(name)) : null;
+    if (found !== null) return found;
     throw new Problem(
       'decision-not-found',
       `There is no decision "${decisionId}".`,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Job } from '../queue/job-queue.ts';
-import type { Decision } from './decision.ts';
+import type { DecisionHead } from './decision-head.ts';
 import { rewardDeadline } from './reward-deadline.ts';
 
 export const SETTLEMENT_JOB = 'settlement';
@@ -16,7 +16,7 @@ export const settlementJob = z.object({
 export type SettlementJob = z.infer<typeof settlementJob>;
 
 /** The job that closes a decision at its deadline. */
-export function settlementJobOf(decision: Decision, defaultReward: number | null): Job {
+export function settlementJobOf(decision: Omit<DecisionHead, 'shown'>, defaultReward: number | null): Job {
   const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id, defaultReward };
   return {
     name: SETTLEMENT_JOB,

@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/routing/decision.ts';
+import { headOf } from '../../src/routing/decision-head.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/routing/decision-log.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../routing/arbitrary-decision.ts';
 
@@ -48,6 +49,18 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(await log.get('default.a')).toBeNull();
       expect(await log.activate('default.a', 1)).toBe(false);
       expect(await idsOf(log)).toEqual([]);
+    });
+
+    it('tells the head of a decision, with its activation', async () => {
+      const log = await start();
+      const decision = { ...made('a'), activation: 'later' as const, activatedAt: null };
+      await log.append(decision);
+      expect(await log.head('default.a')).toEqual(headOf(decision));
+      expect(headOf(decision).shown.length).toBeGreaterThan(0);
+      await log.activate('default.a', 1000);
+      const ids = ['default.a', 'default.unknown', 'default.a'];
+      const activated = { ...headOf(decision), activatedAt: 1000 };
+      expect(await Promise.all(ids.map((id) => log.head(id)))).toEqual([activated, null, activated]);
     });
 
     it('gives back any decision bit for bit, also after a restart', async () => {
