@@ -30,7 +30,7 @@ export function inclusionPropensities(
   const n = score.length;
   const propensity = new Float64Array(n).fill(1);
   if (n <= k) return propensity;
-  const order = Int32Array.from(score.keys()).sort((i, j) => score[j] - score[i] || i - j);
+  const order = inDescendingOrder(score);
   const kth = score[order[k - 1]];
   // Logarithms of the rates, relative to the K-th.
   const logRate = (place: number) => (score[order[place]] - kth) / temperature;
@@ -48,6 +48,17 @@ export function inclusionPropensities(
   }
   for (let i = 0; i < n; i++) propensity[i] = Math.min(1, Math.max(FLOOR, propensity[i]));
   return propensity;
+}
+
+/** Indices by score, equal ones in their order. By insertion: candidates are few, and mostly in order already. */
+function inDescendingOrder(score: Float64Array): Int32Array {
+  const order = new Int32Array(score.length);
+  for (let i = 0; i < score.length; i++) {
+    let place = i;
+    for (; place > 0 && score[order[place - 1]] < score[i]; place--) order[place] = order[place - 1];
+    order[place] = i;
+  }
+  return order;
 }
 
 /** Propensities for any mode: without a draw they are 1 for the slate and 0 for the rest. */
@@ -75,16 +86,19 @@ export function slatePropensities(
 export function slateLogProbability(score: Float64Array, slate: Int32Array, temperature: number): number {
   checkScores(score, Math.max(1, slate.length));
   checkTemperature(temperature);
-  const left = new Set(score.keys());
+  const drawn = new Uint8Array(score.length);
   let sum = 0;
   for (const index of slate) {
-    if (!left.has(index)) throw new RangeError(`candidate ${index} is in the slate twice, or does not exist`);
+    if (drawn[index] !== 0)
+      throw new RangeError(`candidate ${index} is in the slate twice, or does not exist`);
     let most = Number.NEGATIVE_INFINITY;
-    for (const i of left) most = Math.max(most, score[i]);
+    for (let i = 0; i < score.length; i++) if (drawn[i] === 0 && score[i] > most) most = score[i];
     let total = 0;
-    for (const i of left) total += Math.exp((score[i] - most) / temperature);
+    for (let i = 0; i < score.length; i++) {
+      if (drawn[i] === 0) total += Math.exp((score[i] - most) / temperature);
+    }
     sum += (score[index] - most) / temperature - Math.log(total);
-    left.delete(index);
+    drawn[index] = 1;
   }
   return sum;
 }

@@ -1,5 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CaseCount, CaseOutcome, LearnerState, QueryFeatures, Recall } from '../policy.ts';
+import type { CaseCount, CaseOutcome, LearnerState, QueryFeatures, Recall, RecalledCase } from '../policy.ts';
 import { CaseEntries } from './case-entries.ts';
 import { type CaseIndex, isComparable } from './case-index.ts';
 import { CaseLinks } from './case-links.ts';
@@ -63,13 +63,13 @@ export class OutcomeMemory {
 
   recall(query: QueryFeatures): Recall {
     const nearest = this.index.nearest(query, NEIGHBOURS);
+    const cases: RecalledCase[] = [];
     this.sums.begin();
     for (const { caseId: place, similarity } of nearest) {
       this.sums.add(this.entries, place, similarity, nearest[0].similarity);
+      cases.push({ caseId: this.idOf(place), similarity });
     }
-    return this.sums.finish(
-      nearest.map(({ caseId: place, similarity }) => ({ caseId: this.idOf(place), similarity })),
-    );
+    return this.sums.finish(cases);
   }
 
   /** What a case knows, tool by tool in the order in which they came; empty when it is gone. */

@@ -50,10 +50,10 @@ export class RecallSums {
     const votes = new Float64Array(this.slots.length);
     for (let row = 0; row < votes.length; row++) votes[row] = this.positives[row] / (this.trials[row] + 1);
     return {
-      slots: Int32Array.from(this.slots),
-      positives: Float64Array.from(this.positives),
-      trials: Float64Array.from(this.trials),
-      nearest: Float64Array.from(this.nearest),
+      slots: new Int32Array(this.slots),
+      positives: new Float64Array(this.positives),
+      trials: new Float64Array(this.trials),
+      nearest: new Float64Array(this.nearest),
       votes,
       cases,
     };

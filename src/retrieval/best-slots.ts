@@ -6,6 +6,11 @@ export class BestSlots {
   readonly #scores: Float64Array;
   #size = 0;
 
+  /** What has a lower score than this is not among the best any more. */
+  get bar(): number {
+    return this.#size < this.#limit || this.#limit === 0 ? Number.NEGATIVE_INFINITY : this.#scores[0];
+  }
+
   constructor(limit: number) {
     this.#limit = limit;
     this.#slots = new Int32Array(limit);

@@ -16,6 +16,9 @@ export class Bm25Index {
   readonly #documents: (Uint32Array | undefined)[] = [];
   #lengths = new Float64Array(64);
   #scores = new Float64Array(64);
+  /** k1·(1 − b + b·length/average) by slot; taken anew after a change. */
+  #norms = new Float64Array(64);
+  #changed = false;
   #documentCount = 0;
   #totalLength = 0;
 
@@ -41,6 +44,7 @@ export class Bm25Index {
     this.#lengths[slot] = tokens.length;
     this.#totalLength += tokens.length;
     this.#documentCount++;
+    this.#changed = true;
   }
 
   remove(slot: number): void {
@@ -54,6 +58,7 @@ export class Bm25Index {
     this.#documents[slot] = undefined;
     this.#totalLength -= this.#lengths[slot];
     this.#documentCount--;
+    this.#changed = true;
   }
 
   /**
@@ -62,7 +67,7 @@ export class Bm25Index {
    */
   search(query: Uint32Array): Bm25Hits {
     const scores = this.#scores.fill(0);
-    const average = this.#totalLength / this.#documentCount;
+    const norms = this.#currentNorms();
     let maximum = 0;
     for (const [term, repeats] of countTerms(query)) {
       const postings = this.#postings.get(term);
@@ -71,8 +76,7 @@ export class Bm25Index {
       const weight = repeats * inverseDocumentFrequency(this.#documentCount, size) * (K1 + 1);
       for (let at = 0; at < size; at++) {
         const slot = slots[at];
-        const norm = K1 * (1 - B + (B * this.#lengths[slot]) / average);
-        const score = scores[slot] + (weight * counts[at]) / (counts[at] + norm);
+        const score = scores[slot] + (weight * counts[at]) / (counts[at] + norms[slot]);
         scores[slot] = score;
         if (score > maximum) maximum = score;
       }
@@ -98,12 +102,24 @@ export class Bm25Index {
     return { terms, weights: new Float32Array(weights) };
   }
 
+  #currentNorms(): Float64Array {
+    if (this.#changed) {
+      const average = this.#totalLength / this.#documentCount;
+      for (let slot = 0; slot < this.#documents.length; slot++) {
+        this.#norms[slot] = K1 * (1 - B + (B * this.#lengths[slot]) / average);
+      }
+      this.#changed = false;
+    }
+    return this.#norms;
+  }
+
   #growTo(length: number): void {
     if (length <= this.#lengths.length) return;
     const lengths = new Float64Array(Math.max(length, Math.ceil(this.#lengths.length * 1.5)));
     lengths.set(this.#lengths);
     this.#lengths = lengths;
     this.#scores = new Float64Array(lengths.length);
+    this.#norms = new Float64Array(lengths.length);
   }
 }
 

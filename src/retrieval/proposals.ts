@@ -7,16 +7,23 @@ export interface ProposalRequest {
   readonly exclude?: ReadonlySet<number>;
 }
 
-/** The slots with the largest scores, best first. */
+/** The slots with the largest scores, best first. @param scores one for each slot of `found`. */
 export function proposals(
-  found: Iterable<number>,
-  score: (slot: number) => number,
-  { limit, exclude }: ProposalRequest,
+  found: Int32Array,
+  scores: Float64Array,
+  { limit, exclude = NOTHING }: ProposalRequest,
 ): Int32Array {
   const best = new BestSlots(limit);
-  for (const slot of found) if (exclude?.has(slot) !== true) best.offer(slot, score(slot));
+  let { bar } = best;
+  for (let i = 0; i < found.length; i++) {
+    if (scores[i] < bar || exclude.has(found[i])) continue;
+    best.offer(found[i], scores[i]);
+    bar = best.bar;
+  }
   return best.list();
 }
+
+const NOTHING: ReadonlySet<number> = new Set();
 
 /**
  * The best slots of several scores in turns: the best of each, then the second of each, and so on, so that none

@@ -120,7 +120,7 @@ async function run(model: LoadedModel, text: string): Promise<Float32Array> {
   const ids = truncated(tokenIds.of(text), maxTokens);
   const shape = [1, ids.length];
   const feeds: Record<string, Tensor> = {
-    input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
+    input_ids: new Tensor('int64', bigIntegers(ids), shape),
     attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
   };
   if (session.inputNames.includes('token_type_ids')) {
@@ -128,10 +128,23 @@ async function run(model: LoadedModel, text: string): Promise<Float32Array> {
   }
   const values = (await session.run(feeds, [output]))[output].data as Float32Array;
   const vector = pooling === null ? values : pooled(values, ids.length, pooling);
-  // A sum is not finite if one of its terms is not.
-  const length = Math.hypot(...vector);
+  const length = lengthOf(vector);
   if (!Number.isFinite(length)) throw new Error('it gave a vector that is not finite');
   return normalise && length > 0 ? vector.map((value) => value / length) : vector;
+}
+
+/** `BigInt64Array.from` with a function takes fifteen times as long. */
+function bigIntegers(ids: readonly number[]): BigInt64Array<ArrayBuffer> {
+  const integers = new BigInt64Array(ids.length);
+  for (let at = 0; at < ids.length; at++) integers[at] = BigInt(ids[at]);
+  return integers;
+}
+
+/** Not finite if one of the values is not. */
+function lengthOf(vector: Float32Array): number {
+  let squares = 0;
+  for (let at = 0; at < vector.length; at++) squares += vector[at] * vector[at];
+  return Math.sqrt(squares);
 }
 
 /** One vector of the vectors of all tokens: their mean, or the first one's. */

@@ -51,21 +51,27 @@ export function shortlist(
   const order = new BestSlots(origins.size);
   for (const slot of origins.keys()) order.offer(slot, scores.base(slot));
   const slots = order.list();
-  return {
-    candidates: {
-      slots,
-      lexical: column(slots, (slot) => scores.lexical(slot)),
-      dense: column(slots, (slot) => scores.dense(slot)),
-      base: column(slots, (slot) => scores.base(slot)),
-      similarity: column(slots, (slot) => scores.similarity(slot)),
-    },
-    origins: Array.from(slots, (slot) => origins.get(slot)!),
-  };
+  return { candidates: candidatesOf(slots, scores), origins: originsOf(slots, origins) };
 }
 
-/** `Float64Array.from` with a function says the same and takes ten times as long. */
-function column(slots: Int32Array, scoreOf: (slot: number) => number): Float64Array {
-  const values = new Float64Array(slots.length);
-  for (let i = 0; i < slots.length; i++) values[i] = scoreOf(slots[i]);
-  return values;
+function candidatesOf(slots: Int32Array, scores: RetrievalScores): Candidates {
+  const count = slots.length;
+  const lexical = new Float64Array(count);
+  const dense = new Float64Array(count);
+  const base = new Float64Array(count);
+  const similarity = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    const slot = slots[i];
+    lexical[i] = scores.lexical(slot);
+    dense[i] = scores.dense(slot);
+    base[i] = scores.base(slot);
+    similarity[i] = scores.similarity(slot);
+  }
+  return { slots, lexical, dense, base, similarity };
+}
+
+function originsOf(slots: Int32Array, origins: ReadonlyMap<number, Origin>): Origin[] {
+  const list: Origin[] = [];
+  for (const slot of slots) list.push(origins.get(slot)!);
+  return list;
 }

@@ -139,7 +139,7 @@ export class ToolIndex {
   }
 
   #choose({ slots, scores }: FoundTools, request: ToolSearch): Shortlist {
-    const retrieved = proposals(slots, (slot) => scores.base(slot), request);
+    const retrieved = proposals(slots, scores.basesOf(slots), request);
     return shortlist(this.#live, retrieved, scores, request);
   }
 

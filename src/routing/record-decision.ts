@@ -28,7 +28,8 @@ export function recordDecision(parts: DecisionParts): Decision {
   const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
   const { state } = catalog;
   const { candidates } = found;
-  const records = Array.from(candidates.slots, (slot) => state.tools.atSlot(slot)!);
+  const names: string[] = [];
+  for (const slot of candidates.slots) names.push(state.tools.atSlot(slot)!.tool.name);
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
   return {
     id,
@@ -60,10 +61,10 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(request.unitId === undefined ? {} : { unitId: request.unitId }),
     ...(request.sessionId === undefined ? {} : { sessionId: request.sessionId }),
     ...(request.userId === undefined ? {} : { userId: request.userId }),
-    candidates: records.map(({ tool }) => tool.name),
+    candidates: names,
     slate: slate.order,
     reasons,
-    hashes: slate.order.map((index) => records[index].hash),
+    hashes: slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash),
     columns: {
       score: new Float32Array(slate.score),
       mean: new Float32Array(ranking.mean),
