@@ -7,6 +7,7 @@ import type { Evaluations } from './evaluation/evaluations.ts';
 import type { Experiments } from './experiments/experiments.ts';
 import type { PolicyVersions } from './experiments/policy-versions.ts';
 import type { Readiness, Services } from './http/services.ts';
+import { measureService } from './measure-service.ts';
 import { deadRewards, redriveRewards } from './rewards/dead-rewards.ts';
 import { forgetTool, forgetUnit } from './rewards/forget.ts';
 import { rewardHealth } from './rewards/reward-health.ts';
@@ -110,7 +111,7 @@ export function servicesOf(parts: ServiceParts): Services {
     positions: parts.positions,
     ready: () => readiness(parts),
     metrics: async () => {
-      await measure(parts);
+      await measureService(parts);
       return metrics.text();
     },
   };
@@ -140,28 +141,4 @@ async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness>
         : `not available: retrieval by words alone in ${without.map(({ name }) => name).join(', ')}`,
   };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
-}
-
-/** Gauges are read when somebody looks. */
-async function measure({ catalogs, stores, metrics }: ServiceParts): Promise<void> {
-  metrics.queueJobs.set({ state: 'pending' }, await stores.queue.pending());
-  metrics.queueJobs.set({ state: 'delayed' }, await stores.queue.delayed());
-  for (const { name, replica, state, index } of catalogs.all()) {
-    metrics.ledgerLag.set({ catalog: name }, await replica.lag());
-    metrics.catalogTools.set({ catalog: name }, state.tools.size);
-    const vectors = index.report();
-    if (vectors !== null) {
-      metrics.indexOutside.set({ catalog: name }, vectors.outside);
-      metrics.indexAlarm.set({ catalog: name }, vectors.alarmed ? 1 : 0);
-      if (vectors.recall !== null) metrics.indexRecall.set({ catalog: name }, vectors.recall);
-    }
-    for (const { version, policy } of state.learners.all()) {
-      const { cases, updates, ...bytes } = policy.sizeInBytes();
-      for (const [part, size] of Object.entries(bytes)) {
-        metrics.learnerBytes.set({ catalog: name, version, part }, size);
-      }
-      metrics.learnerCases.set({ catalog: name, version }, cases);
-      metrics.learnerUpdates.set({ catalog: name, version }, updates);
-    }
-  }
 }

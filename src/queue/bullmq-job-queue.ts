@@ -110,6 +110,10 @@ export class BullmqJobQueue implements JobQueue {
     }
   }
 
+  buried(): Promise<number> {
+    return inWordsOfTheQueue(() => this.#dead.count());
+  }
+
   deadJobs(limit: number): Promise<DeadJob[]> {
     return inWordsOfTheQueue(() => this.#dead.newest(limit));
   }

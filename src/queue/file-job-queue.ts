@@ -93,6 +93,10 @@ export class FileJobQueue implements JobQueue {
     }
   }
 
+  async buried(): Promise<number> {
+    return this.#book.buried;
+  }
+
   async deadJobs(limit: number): Promise<DeadJob[]> {
     return this.#book.dead(limit);
   }

@@ -86,6 +86,10 @@ export class JobBook {
     return this.#dead.has(id);
   }
 
+  get buried(): number {
+    return this.#dead.size;
+  }
+
   /** Newest first. */
   dead(limit: number): DeadJob[] {
     return [...this.#dead.values()]

@@ -47,6 +47,8 @@ export interface JobQueue {
    * added meanwhile need not be.
    */
   jobs(): AsyncIterable<Job>;
+  /** How many are buried. */
+  buried(): Promise<number>;
   /** Buried jobs, newest first. */
   deadJobs(limit: number): Promise<DeadJob[]>;
   /** Puts buried jobs back into the queue; all of them if no ids are given. Answers how many. */

@@ -42,6 +42,10 @@ export class RedisDeadJobs {
     await BURY.run(this.#client, [ORDER, JOBS, SEQUENCE], args);
   }
 
+  count(): Promise<number> {
+    return this.#client.zcard(ORDER);
+  }
+
   async newest(limit: number): Promise<DeadJob[]> {
     if (limit < 1) return [];
     const ids = await this.#client.zrevrange(ORDER, 0, `${limit - 1}`);

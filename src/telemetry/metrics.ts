@@ -8,7 +8,9 @@ export class Metrics {
   private readonly folded: Counter;
   readonly textsEmbedded: Counter;
   readonly queueJobs: Gauge;
+  readonly storeUp: Gauge;
   readonly ledgerLag: Gauge;
+  readonly ledgerUnsaved: Gauge;
   readonly catalogTools: Gauge;
   readonly indexOutside: Gauge;
   readonly indexRecall: Gauge;
@@ -47,8 +49,10 @@ export class Metrics {
     });
     const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
       new Gauge({ name: `bandolier_${name}`, help, labelNames, registers });
-    this.queueJobs = gauge('queue_jobs', 'Background jobs by state.', ['state']);
+    this.storeUp = gauge('store_up', '0 while queue and ledgers (Redis, or the disk) cannot be used.', []);
+    this.queueJobs = gauge('queue_jobs', 'Background jobs by state: pending, delayed, dead.', ['state']);
     this.ledgerLag = gauge('ledger_lag_entries', 'Durable entries not folded here yet.', ['catalog']);
+    this.ledgerUnsaved = gauge('ledger_unsaved_entries', 'Entries since the newest snapshot.', ['catalog']);
     this.catalogTools = gauge('catalog_tools', 'Live tools.', ['catalog']);
     this.indexOutside = gauge('index_outside', 'Vectors that the graph of a catalog does not have yet.', [
       'catalog',

@@ -267,6 +267,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
         await queue.add([job(id)]);
         await place.until(isIdle);
       }
+      expect(await queue.buried()).toBe(3);
       const dead = await queue.deadJobs(2);
       expect(dead.map(({ job: { id }, attempts }) => [id, attempts])).toEqual([
         ['c', 1],

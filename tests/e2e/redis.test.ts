@@ -118,11 +118,23 @@ describe.skipIf(redisProgram.path === null)(
         first.ask<{ decisionId: string }>('POST', '/v1/route', { catalog: 'shop', query: 'refund' });
       const { decisionId } = await route();
       expect((await first.request('GET', '/readyz')).status).toBe(503);
+      const away = await metricsOf(first);
+      expect(away).toMatch(/^bandolier_store_up 0$/m);
+      expect(away).not.toMatch(/^bandolier_(queue_jobs|ledger_lag_entries)\{/m);
       const refused = await first.request('POST', `/v1/decisions/${decisionId}/rewards`, { value: 1 });
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
       await redis.start();
       await until(async () => (await first.request('GET', '/readyz')).status === 200);
       await until(async () => (await second.request('GET', `/v1/decisions/${decisionId}`)).status === 200);
+      const back = await metricsOf(first);
+      for (const line of [
+        'bandolier_store_up 1',
+        'bandolier_queue_jobs{state="dead"} 0',
+        'bandolier_ledger_lag_entries{catalog="shop"} 0',
+      ]) {
+        expect(back.split('\n')).toContain(line);
+      }
+      expect(back).toMatch(/^bandolier_ledger_unsaved_entries\{catalog="shop"\} [1-9]/m);
       const { rewardId } = await second.ask('POST', `/v1/decisions/${decisionId}/rewards`, { value: 1 });
       await until(async () => (await first.ask('GET', `/v1/rewards/${rewardId}`)).status === 'applied');
     });
@@ -136,3 +148,7 @@ describe.skipIf(redisProgram.path === null)(
     });
   },
 );
+
+async function metricsOf({ url }: RunningService): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text();
+}
