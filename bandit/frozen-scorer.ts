@@ -28,14 +28,20 @@ export class FrozenScorer {
   readonly #vectors: ToolVectors;
   readonly #solution: RidgeSolution;
   readonly #prior: Float64Array;
-  readonly #tools = new Map<number, FrozenTool>();
+  /** By slot. */
+  readonly #tools: FrozenTool[] = [];
   /** M_qq, as `symmetric-layout.ts` says. */
   readonly #queryMatrix: Float64Array;
   /** M_zq, row by row; M_zz. */
   readonly #specialRows: readonly Float64Array[];
-  readonly #specialMatrix: readonly Float64Array[];
+  readonly #specialMatrix: Float64Array;
+  /** Scratch: z of a candidate, and M_zq·q. */
+  readonly #special: Float64Array;
+  readonly #specialProjection: Float64Array;
   readonly #query: Float64Array;
-  readonly #product: Float64Array;
+  readonly #form: Float64Array;
+  /** qᵀM_qq·q of the queries that were prepared. */
+  #forms = new Map<Float32Array, number>();
   readonly #x: Float64Array;
   readonly #y: Float64Array;
 
@@ -50,18 +56,36 @@ export class FrozenScorer {
     const specials = [...prior.keys()].map((k) => 2 * dimensions + k);
     this.#queryMatrix = kernels.allocateFloat64(symmetricLength(dimensions));
     unpackSymmetric(leadingBlock(inverse.packed(), size, dimensions), dimensions, this.#queryMatrix);
-    this.#specialMatrix = specials.map((k) =>
-      Float64Array.from(specials, (l) => inverse.element(Math.min(k, l), Math.max(k, l))),
+    this.#specialMatrix = Float64Array.from(
+      specials.flatMap((k) => specials.map((l) => inverse.element(Math.min(k, l), Math.max(k, l)))),
     );
+    this.#special = new Float64Array(prior.length);
+    this.#specialProjection = new Float64Array(prior.length);
     this.#specialRows = specials.map((k) => {
       const row = kernels.allocateFloat64(dimensions);
       for (let i = 0; i < dimensions; i++) row[i] = inverse.element(i, k);
       return row;
     });
     this.#query = kernels.allocateFloat64(padded(dimensions));
-    this.#product = kernels.allocateFloat64(padded(dimensions));
+    this.#form = kernels.allocateFloat64(1);
     this.#x = kernels.allocateFloat64(padded(size));
     this.#y = kernels.allocateFloat64(padded(size));
+  }
+
+  /** Reads M once for all of these queries, which are scored next. The same arrays, unchanged, have to come to `score`. */
+  prepare(queries: readonly Float32Array[]): void {
+    const kernels = this.#kernels;
+    const { dimensions } = this.#vectors;
+    const width = padded(dimensions);
+    const rows = kernels.allocateFloat64(queries.length * width);
+    const forms = kernels.allocateFloat64(queries.length);
+    for (const [i, query] of queries.entries()) {
+      if (query.length === dimensions) rows.set(query, i * width);
+    }
+    kernels.symmetricForms(this.#queryMatrix, dimensions, rows, queries.length, forms);
+    this.#forms = new Map(queries.map((query, i) => [query, forms[i]]));
+    kernels.free(rows);
+    kernels.free(forms);
   }
 
   /** See `SemanticRidge.score`. */
@@ -80,59 +104,66 @@ export class FrozenScorer {
     }
     if (query === null) q.fill(0);
     else q.set(query);
-    kernels.symmetricTimes(this.#queryMatrix, dimensions, q, dimensions, this.#product);
-    const queryForm = kernels.dot(this.#product, q, dimensions);
+    const queryForm = (query === null ? 0 : this.#forms.get(query)) ?? this.#formOfQuery();
     const queryGain = kernels.dot(weights, q, dimensions);
     const specials = this.#prior.length;
-    const projection = this.#specialRows.map((row) => kernels.dot(row, q, dimensions));
+    const projection = this.#specialProjection;
+    for (let k = 0; k < specials; k++) projection[k] = kernels.dot(this.#specialRows[k], q, dimensions);
 
+    // One block for all columns: many small ones would cost more than the sums.
     const count = slots.length;
-    const scores = {
-      mean: new Float64Array(count),
-      base: new Float64Array(count),
-      gain: new Float64Array(count),
-      uncertainty: new Float64Array(count),
-    };
-    const z = new Float64Array(specials);
+    const block = new Float64Array(4 * count);
+    const means = block.subarray(0, count);
+    const bases = block.subarray(count, 2 * count);
+    const gains = block.subarray(2 * count, 3 * count);
+    const uncertainties = block.subarray(3 * count);
+    const prior = this.#prior;
+    const matrix = this.#specialMatrix;
+    const z = this.#special;
     z[1] = 1;
     for (let i = 0, extra = 0; i < count; i++) {
       z[0] = similarity[i];
       for (let k = 2; k < specials; k++) z[k] = extras[extra++];
       const tool = this.#tool(slots[i]);
+      const { cross } = tool;
       let base = 0;
       let gain = queryGain + tool.gain;
       let form = queryForm + tool.form;
       let double = kernels.dot(tool.row, q, dimensions);
       for (let k = 0; k < specials; k++) {
         const value = z[k];
-        base += this.#prior[k] * value;
+        base += prior[k] * value;
         gain += weights[2 * dimensions + k] * value;
-        double += value * (projection[k] + tool.cross[k]);
-        const matrix = this.#specialMatrix[k];
+        double += value * (projection[k] + cross[k]);
         let above = 0;
-        for (let l = k + 1; l < specials; l++) above += matrix[l] * z[l];
-        form += value * (matrix[k] * value + 2 * above);
+        for (let l = k + 1; l < specials; l++) above += matrix[k * specials + l] * z[l];
+        form += value * (matrix[k * specials + k] * value + 2 * above);
       }
-      scores.base[i] = base;
-      scores.gain[i] = gain;
-      scores.mean[i] = base + gain;
-      scores.uncertainty[i] = Math.sqrt(Math.max(0, form + 2 * double));
+      bases[i] = base;
+      gains[i] = gain;
+      means[i] = base + gain;
+      uncertainties[i] = Math.sqrt(Math.max(0, form + 2 * double));
     }
-    return scores;
+    return { mean: means, base: bases, gain: gains, uncertainty: uncertainties };
   }
 
   free(): void {
-    const rows = [...this.#tools.values()].map(({ row }) => row);
-    const own = [this.#queryMatrix, this.#query, this.#product, this.#x, this.#y];
+    const rows = this.#tools.flatMap(({ row }) => [row]); // without the holes
+    const own = [this.#queryMatrix, this.#query, this.#form, this.#x, this.#y];
     for (const array of [...own, ...rows, ...this.#specialRows]) this.#kernels.free(array);
+  }
+
+  #formOfQuery(): number {
+    this.#kernels.symmetricForms(this.#queryMatrix, this.#vectors.dimensions, this.#query, 1, this.#form);
+    return this.#form[0];
   }
 
   #tool(slot: number): FrozenTool {
     const version = this.#vectors.version(slot);
-    const known = this.#tools.get(slot);
+    const known = this.#tools[slot] as FrozenTool | undefined;
     if (known !== undefined && known.version === version) return known;
     const tool = this.#make(slot, version, known?.row);
-    this.#tools.set(slot, tool);
+    this.#tools[slot] = tool;
     return tool;
   }
 

@@ -96,6 +96,8 @@ export interface Ranker {
   /** The extra features of candidates, row-major n × extras.length; what `rank` scores and logs. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array;
   rank(request: RankingRequest): Ranking;
+  /** A hint to a frozen policy: these queries are ranked next, and what concerns them alone can be computed together. */
+  prepare(queries: readonly QueryFeatures[]): void;
 }
 
 /** One tool of one decision as the learner sees it: x = [embedding; φ(slot); similarity; 1; extras]. */

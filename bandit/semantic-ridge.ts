@@ -87,6 +87,11 @@ export class SemanticRidge {
     this.#frozen ??= new FrozenScorer(kernels, vectors, this.ridge.solution, this.#prior);
   }
 
+  /** Of a frozen ridge: see `FrozenScorer.prepare`. */
+  prepare(queries: readonly Float32Array[]): void {
+    this.#frozen?.prepare(queries);
+  }
+
   /** A += w·xxᵀ, b += w·r·x. @throws RangeError, with nothing changed, unless all are finite and w > 0. */
   learn(example: Example, reward: number, weight: number): void {
     this.ridge.learn(this.#compose(example), reward, weight);

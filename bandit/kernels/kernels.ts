@@ -39,6 +39,9 @@ export interface Kernels {
    */
   symmetricTimes(matrix: Float64Array, size: number, x: Float64Array, columns: number, y: Float64Array): void;
 
+  /** out[i] = xᵀMx for each of `count` rows x of padded(size) elements, zero from `size` on; float64. */
+  symmetricForms(matrix: Float64Array, size: number, x: Float64Array, count: number, out: Float64Array): void;
+
   /**
    * M += Σ s·u·uᵀ over the rows u of `updates`, `first` … `first + count`, in this order for every element:
    * the bits are those of one call per row. `updates` has rows of padded(size), `scales` one s per row.

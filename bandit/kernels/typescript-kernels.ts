@@ -1,7 +1,7 @@
 import type { CandidateForms, FormCache, InclusionSum, Kernels, SlotTable } from './kernels.ts';
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
-import { lowRankTimes, symmetricAdd, symmetricTimes } from './typescript-symmetric.ts';
+import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
 import { dot, scan } from './typescript-vectors.ts';
 
 /** Kernels that run wherever JavaScript runs. Slower than the WebAssembly ones, and the same bit for bit. */
@@ -53,6 +53,16 @@ class TypescriptKernels implements Kernels {
     y: Float64Array,
   ): void {
     symmetricTimes(matrix, size, x, columns, y);
+  }
+
+  symmetricForms(
+    matrix: Float64Array,
+    size: number,
+    x: Float64Array,
+    count: number,
+    out: Float64Array,
+  ): void {
+    symmetricForms(matrix, size, x, count, out);
   }
 
   symmetricAdd(

@@ -77,6 +77,38 @@ export function symmetricTimes(
   }
 }
 
+/** See `Kernels.symmetricForms`: the square on the diagonal once, what lies right of it twice. */
+export function symmetricForms(
+  matrix: Float64Array,
+  size: number,
+  x: Float64Array,
+  count: number,
+  out: Float64Array,
+): void {
+  const width = padded(size);
+  out.fill(0, 0, count);
+  const forms = [0, 0, 0, 0];
+  for (let row = 0; row < width; row += 4) {
+    for (let i = 0, v = 0; i < count; i++, v += width) {
+      for (let r = 0; r < 4; r++) {
+        const m = rowStart(size, row + r);
+        // Even and odd columns are summed apart, as the two lanes of a SIMD register are.
+        let even = 0;
+        let odd = 0;
+        for (let column = row + 4; column < width; column += 2) {
+          even += matrix[m + column] * x[v + column];
+          odd += matrix[m + column + 1] * x[v + column + 1];
+        }
+        const d = m + row;
+        const left = matrix[d] * x[v + row] + matrix[d + 2] * x[v + row + 2];
+        const right = matrix[d + 1] * x[v + row + 1] + matrix[d + 3] * x[v + row + 3];
+        forms[r] = x[v + row + r] * (left + right + 2 * (even + odd));
+      }
+      out[i] += forms[0] + forms[1] + (forms[2] + forms[3]);
+    }
+  }
+}
+
 /** See `Kernels.symmetricAdd`. Two rows and four updates a pass: M is read and written a quarter as often. */
 export function symmetricAdd(
   matrix: Float64Array,

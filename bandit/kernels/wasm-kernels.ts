@@ -31,6 +31,7 @@ interface Exports {
   scan(...values: number[]): void;
   dot(...values: number[]): number;
   symmetricTimes(...values: number[]): void;
+  symmetricForms(...values: number[]): void;
   symmetricAdd(...values: number[]): void;
   lowRankTimes(...values: number[]): void;
   refreshForms(...values: number[]): void;
@@ -96,6 +97,18 @@ class WasmKernels implements Kernels {
     const width = padded(size);
     const m = this.#at(matrix, symmetricLength(size));
     this.#run.symmetricTimes(m, width, this.#at(x, width), columns, this.#at(y, width));
+  }
+
+  symmetricForms(
+    matrix: Float64Array,
+    size: number,
+    x: Float64Array,
+    count: number,
+    out: Float64Array,
+  ): void {
+    const width = padded(size);
+    const m = this.#at(matrix, symmetricLength(size));
+    this.#run.symmetricForms(m, width, this.#at(x, count * width), count, this.#at(out, count));
   }
 
   symmetricAdd(

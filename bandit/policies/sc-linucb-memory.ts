@@ -18,7 +18,7 @@ import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
 import { MEMORY_FEATURES, memoryFeatures } from './memory-features.ts';
 import type { PolicyContext, PolicyKind } from './policy-kind.ts';
-import { savedRidge } from './semantic-policy.ts';
+import { embeddingsOf, savedRidge } from './semantic-policy.ts';
 
 const NAME = 'sc-linucb-memory';
 /** λ: how strongly the weights are held at θ₀, in observations. */
@@ -160,6 +160,10 @@ class ScLinUcbMemory implements Policy {
 
   freeze(): void {
     this.ridge.freeze();
+  }
+
+  prepare(queries: readonly QueryFeatures[]): void {
+    this.ridge.prepare(embeddingsOf(queries));
   }
 
   save(): LearnerState {

@@ -23,6 +23,8 @@ class ScLinUcb extends SemanticPolicy {
 
   protected bonus(_request: RankingRequest, uncertainty: Float64Array): Float64Array {
     const { alpha } = this.context.parameters;
-    return uncertainty.map((value) => alpha * value);
+    const bonus = new Float64Array(uncertainty.length);
+    for (let i = 0; i < bonus.length; i++) bonus[i] = alpha * uncertainty[i];
+    return bonus;
   }
 }

@@ -1,5 +1,12 @@
 import { savedArray } from '../memory/saved-array.ts';
-import type { Example, LearnerSize, LearnerState, Ranking, RankingRequest } from '../policy.ts';
+import type {
+  Example,
+  LearnerSize,
+  LearnerState,
+  QueryFeatures,
+  Ranking,
+  RankingRequest,
+} from '../policy.ts';
 import type { Ridge } from '../ridge.ts';
 import { SemanticRidge } from '../semantic-ridge.ts';
 import { checkExample } from './checks.ts';
@@ -56,9 +63,11 @@ export abstract class SemanticPolicy extends WithoutMemory {
     const { slots, similarity } = request.candidates;
     const scores = this.ridge.score(request.query.embedding, slots, similarity, new Float32Array(0));
     const bonus = this.bonus(request, scores.uncertainty);
+    const score = new Float64Array(slots.length);
+    for (let i = 0; i < score.length; i++) score[i] = scores.mean[i] + bonus[i];
     return {
       ...scores,
-      score: scores.mean.map((mean, i) => mean + bonus[i]),
+      score,
       bonus,
       trials: new Float64Array(slots.length),
       features: new Float32Array(0),
@@ -78,6 +87,10 @@ export abstract class SemanticPolicy extends WithoutMemory {
 
   override freeze(): void {
     this.ridge.freeze();
+  }
+
+  override prepare(queries: readonly QueryFeatures[]): void {
+    this.ridge.prepare(embeddingsOf(queries));
   }
 
   save(): LearnerState {
@@ -111,4 +124,9 @@ export function savedRidge(state: LearnerState): {
     matrix: savedArray(state.arrays, 'matrix', Float64Array),
     target: savedArray(state.arrays, 'target', Float64Array),
   };
+}
+
+/** Those that there are. */
+export function embeddingsOf(queries: readonly QueryFeatures[]): Float32Array[] {
+  return queries.map(({ embedding }) => embedding).filter((embedding) => embedding !== null);
 }

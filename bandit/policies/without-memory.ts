@@ -4,6 +4,7 @@ import type {
   LearnerSize,
   LearnerState,
   Policy,
+  QueryFeatures,
   Ranking,
   RankingRequest,
   Recall,
@@ -62,4 +63,5 @@ export abstract class WithoutMemory implements Policy {
   changeTool(_slot: number, _similarity: number): void {}
   forgetTool(_slot: number): void {}
   freeze(): void {}
+  prepare(_queries: readonly QueryFeatures[]): void {}
 }

@@ -6,9 +6,10 @@ import type { SkippedDecisions } from './evaluation.ts';
 /** A logged decision as policies are evaluated on it. */
 export interface EvaluatedSlate {
   readonly decision: Decision;
-  readonly candidates: Candidates;
-  /** Indices of the candidates that were not pinned; every policy has the pins. */
-  readonly free: readonly number[];
+  /** Of its candidates. */
+  readonly slots: Int32Array;
+  /** Indices of the candidates that were not pinned (every policy has the pins); null: all of them. */
+  readonly free: readonly number[] | null;
   /** Places that were left for them, ≥ 1. */
   readonly k: number;
 }
@@ -20,23 +21,48 @@ export function evaluatedSlate(
 ): EvaluatedSlate | keyof SkippedDecisions {
   if (decision.fallback !== null) return 'fallback';
   if (decision.fingerprint !== state.fingerprint) return 'otherEmbedder';
+  const count = decision.candidates.length;
   const pinned = decision.slate.filter((_, at) => decision.reasons[at] === 'pinned');
   const k = decision.k - pinned.length;
-  const free = [...decision.candidates.keys()].filter((index) => !pinned.includes(index));
-  if (decision.exploration !== 'plackett-luce' || k < 1 || free.length === 0) return 'unexplored';
-  const slots = new Int32Array(decision.candidates.length);
-  for (const [index, name] of decision.candidates.entries()) {
-    const slot = state.tools.find(name)?.slot;
+  if (decision.exploration !== 'plackett-luce' || k < 1 || pinned.length >= count) return 'unexplored';
+  const slots = new Int32Array(count);
+  for (let index = 0; index < count; index++) {
+    const slot = state.tools.find(decision.candidates[index])?.slot;
     if (slot === undefined) return 'toolGone';
     slots[index] = slot;
   }
-  const { lexical, dense, retrieval, similarity } = decision.columns;
-  const candidates = {
-    slots,
-    lexical: new Float64Array(lexical),
-    dense: new Float64Array(dense),
-    base: new Float64Array(retrieval),
-    similarity: new Float64Array(similarity),
-  };
-  return { decision, candidates, free, k };
+  const free = pinned.length === 0 ? null : [...slots.keys()].filter((index) => !pinned.includes(index));
+  return { decision, slots, free, k };
+}
+
+/** What is known of the candidates of a slate, as policies read it. The same arrays serve one slate after the other. */
+export class SlateCandidates {
+  readonly #byCount = new Map<number, Candidates>();
+
+  /** Valid until the next call. */
+  of({ decision, slots }: EvaluatedSlate): Candidates {
+    const candidates = this.#ofCount(slots.length);
+    const { lexical, dense, retrieval, similarity } = decision.columns;
+    candidates.slots.set(slots);
+    candidates.lexical.set(lexical);
+    candidates.dense.set(dense);
+    candidates.base.set(retrieval);
+    candidates.similarity.set(similarity);
+    return candidates;
+  }
+
+  #ofCount(count: number): Candidates {
+    const known = this.#byCount.get(count);
+    if (known !== undefined) return known;
+    const column = () => new Float64Array(count);
+    const candidates = {
+      slots: new Int32Array(count),
+      lexical: column(),
+      dense: column(),
+      base: column(),
+      similarity: column(),
+    };
+    this.#byCount.set(count, candidates);
+    return candidates;
+  }
 }

@@ -23,6 +23,11 @@ export interface EvaluationDraft {
     | undefined;
   /** Probability that an interval misses the true value. */
   readonly alpha?: number | undefined;
+  /**
+   * Share of the log from which the candidates learn, 0…1; they are judged by the rest. Absent or 1: they learn along
+   * and are judged by everything, each decision before they have learned from it.
+   */
+  readonly learnShare?: number | undefined;
 }
 
 /** Each has a learner of its own: megabytes, and time. */

@@ -11,6 +11,8 @@ export interface Evaluation {
   /** 0…1. */
   readonly progress: number;
   readonly candidates: readonly Candidate[];
+  /** Share of the log from which the candidates learn, 0…1; below 1 they are judged by the rest alone. */
+  readonly learnShare: number;
   /** Decisions that were evaluated on, and why others were not. */
   readonly decisions: number;
   readonly skipped: SkippedDecisions;
@@ -39,6 +41,8 @@ export interface SkippedDecisions {
   toolGone: number;
   /** The decision has expired. */
   decisionGone: number;
+  /** Made before the candidates stopped to learn (`learnShare`). */
+  forLearning: number;
 }
 
 export interface EvaluationResult extends OffPolicyReport {

@@ -1,34 +1,47 @@
 import { reportOffPolicy } from '../../bandit/off-policy/off-policy-estimate.ts';
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
-import type { ObservationEntry, SettlementEntry } from '../ledger/entry.ts';
+import { policyKind } from '../../bandit/policies/registry.ts';
+import type { Policy } from '../../bandit/policy.ts';
+import type { ObservationEntry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import type { Decision } from '../routing/decision.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/decision-credit.ts';
 import { fold } from '../state/fold.ts';
 import type { LearnerContext } from '../state/learners.ts';
-import { evaluatedSlate } from './evaluated-slate.ts';
+import { type EvaluatedSlate, evaluatedSlate, SlateCandidates } from './evaluated-slate.ts';
 import type { Candidate, EvaluationResult, SkippedDecisions } from './evaluation.ts';
 import { BASELINES, candidateTarget, type Target } from './target.ts';
 
 interface Evaluated {
   readonly name: string;
   readonly policy: Candidate['policy'] | null;
+  /** Null for baselines. */
+  readonly learner: Policy | null;
   readonly target: Target;
   readonly tally: OffPolicyTally;
 }
 
 /** A decision that is still open for more rewards. */
 interface OpenDecision {
-  readonly decision: Decision;
-  readonly targets: readonly Float64Array[];
-  readonly expected: Float64Array;
+  readonly slate: EvaluatedSlate;
+  /** As the candidates were when the first report came; null if they do not change any more. */
+  readonly targets: readonly Float64Array[] | null;
   credit: Credit;
 }
 
 const MAX_OPEN = 10_000;
+/** So many decisions are put to policies that learn no more at a time: enough to read a matrix once for all of them. */
+const BATCH = 32;
 /** Clipped here, so that a slate of ten good tools cannot count more than rewards can be. */
 const REWARDS = { lower: 0, upper: 1 };
+
+export interface ReplaySettings {
+  /** Probability that an interval misses the true value. */
+  readonly alpha: number;
+  /** Candidates learn up to here and are judged by decisions made later; absent: both all the time. */
+  readonly learnUntil?: Position;
+}
 
 /**
  * Policies that never ran, judged by decisions that were made. Each candidate starts from nothing and learns along from
@@ -42,11 +55,20 @@ export class Replay {
     otherEmbedder: 0,
     toolGone: 0,
     decisionGone: 0,
+    forLearning: 0,
   };
   decisions = 0;
   readonly #state: CatalogState;
+  readonly #learnUntil: Position;
+  /** Whether anything is there that learns, and still does. */
+  #learning: boolean;
+  /** Time of the last entry that is for learning alone; ms since the epoch. */
+  #learnedAt = Number.NEGATIVE_INFINITY;
   readonly #evaluated: Evaluated[] = [];
   readonly #open = new Map<string, OpenDecision>();
+  readonly #candidates = new SlateCandidates();
+  /** Closed decisions that wait for others, to be tallied together. */
+  #closed: OpenDecision[] = [];
   readonly #alpha: number;
 
   /** @param live state of the catalog, of which tools and settings are taken; it is not changed. */
@@ -54,39 +76,50 @@ export class Replay {
     live: CatalogState,
     candidates: readonly Candidate[],
     context: LearnerContext,
-    { alpha }: { readonly alpha: number },
+    { alpha, learnUntil = Number.POSITIVE_INFINITY }: ReplaySettings,
   ) {
     this.#alpha = alpha;
+    this.#learnUntil = learnUntil;
+    this.#learning = candidates.some(({ policy }) => policyKind(policy.name).learns);
     const state = toolsOf(live, context);
     this.#state = state;
     const versions: string[] = [];
     for (const { name, policy } of candidates) {
       const learner = state.learners.own(policy, 'all', null, state.tools.vectors, state.slots());
       versions.push(learner.version);
-      const target = candidateTarget(learner, policy);
-      this.#evaluated.push({ name, policy, target, tally: new OffPolicyTally() });
+      const target = candidateTarget(learner, policy, context.kernels);
+      this.#evaluated.push({ name, policy, learner: learner.policy, target, tally: new OffPolicyTally() });
     }
     state.learners.keepOnly(versions);
     for (const [name, target] of Object.entries(BASELINES)) {
-      this.#evaluated.push({ name, policy: null, target, tally: new OffPolicyTally() });
+      this.#evaluated.push({ name, policy: null, learner: null, target, tally: new OffPolicyTally() });
     }
   }
 
   /** Whether an entry needs its decision to be read before it is put to `add`. */
-  wants({ entry }: PositionedEntry): string | null {
-    return entry.kind === 'observation' && !this.#open.has(entry.decision.id) ? entry.decision.id : null;
+  wants({ position, entry }: PositionedEntry): string | null {
+    if (entry.kind !== 'observation' || this.#isForLearning(position, entry)) return null;
+    return this.#open.has(entry.decision.id) ? null : entry.decision.id;
   }
 
   /** @param decision of the entry as it was logged; null if it has expired (or was asked for before). */
   add(positioned: PositionedEntry, decision: Decision | null): void {
-    const { entry } = positioned;
-    if (entry.kind === 'observation') this.#observe(entry, decision);
-    if (entry.kind === 'observation' || entry.kind === 'settlement') this.#learn(positioned, entry);
+    const { position, entry } = positioned;
+    if (this.#learning && position > this.#learnUntil) this.#freeze();
+    if (this.#hasEnd && position <= this.#learnUntil) this.#learnedAt = Math.max(this.#learnedAt, entry.at);
+    if (entry.kind !== 'observation' && entry.kind !== 'settlement') return;
+    if (entry.kind === 'observation') {
+      if (!this.#isForLearning(position, entry)) this.#observe(entry, decision);
+      else if (entry.closes) this.skipped.forLearning++;
+    }
+    // Assignments would count in experiments of this state, of which there are none.
+    if (this.#learning) fold(this.#state, positioned);
   }
 
   /** Closes what is open, and says what can be said. */
   results(): EvaluationResult[] {
     for (const id of [...this.#open.keys()]) this.#close(id);
+    this.#tallyClosed();
     return this.#evaluated.map(({ name, policy, tally }) => ({
       name,
       kind: policy === null ? 'baseline' : 'candidate',
@@ -99,16 +132,25 @@ export class Replay {
     this.#state.free();
   }
 
-  #learn(positioned: PositionedEntry, entry: ObservationEntry | SettlementEntry): void {
-    // Assignments would count in experiments of this state, of which there are none.
-    fold(this.#state, { ...positioned, entry });
+  get #hasEnd(): boolean {
+    return this.#learnUntil !== Number.POSITIVE_INFINITY;
+  }
+
+  #freeze(): void {
+    this.#learning = false;
+    for (const { policy } of this.#state.learners.all()) policy.freeze();
+  }
+
+  /** A decision that was made earlier may have been learned from in part. */
+  #isForLearning(position: Position, { decision }: ObservationEntry): boolean {
+    return this.#hasEnd && (position <= this.#learnUntil || decision.at <= this.#learnedAt);
   }
 
   #observe(entry: ObservationEntry, decision: Decision | null): void {
     const { id } = entry.decision;
     const known = this.#open.get(id) ?? this.#begin(id, decision);
     if (known === null) return;
-    known.credit = entry.reports.reduce(addReport, known.credit);
+    for (const report of entry.reports) known.credit = addReport(known.credit, report);
     if (entry.closes || this.#open.size > MAX_OPEN) {
       this.#close(entry.closes ? id : this.#open.keys().next().value!);
     }
@@ -124,32 +166,53 @@ export class Replay {
       this.skipped[slate]++;
       return null;
     }
-    const open: OpenDecision = {
-      decision,
-      targets: this.#evaluated.map(({ target }) => target(slate)),
-      // What the logging policy expected; it may be wrong, but it did not know the rewards.
-      expected: Float64Array.from(decision.columns.mean, clipped),
-      credit: EMPTY_CREDIT,
-    };
+    const targets = this.#learning ? this.#targetsOf(slate) : null;
+    const open: OpenDecision = { slate, targets, credit: EMPTY_CREDIT };
     this.#open.set(id, open);
     return open;
   }
 
   #close(id: string): void {
-    const { decision, targets, expected, credit } = this.#open.get(id)!;
+    const open = this.#open.get(id)!;
     this.#open.delete(id);
-    if (credit.tools.length === 0) return; // nothing but time-outs and refusals
+    if (open.credit.tools.length === 0) return; // nothing but time-outs and refusals
+    this.decisions++;
+    this.#closed.push(open);
+    if (open.targets !== null || this.#closed.length === BATCH) this.#tallyClosed();
+  }
+
+  #tallyClosed(): void {
+    const closed = this.#closed;
+    this.#closed = [];
+    const queries = closed.filter(({ targets }) => targets === null).map(({ slate }) => slate.decision.query);
+    if (queries.length > 0) for (const { learner } of this.#evaluated) learner?.prepare(queries);
+    for (const open of closed) this.#tally(open);
+  }
+
+  #tally({ slate, targets, credit }: OpenDecision): void {
+    const { decision } = slate;
     const { aggregation } = this.#state.settings.rewards;
     const rewards = decision.slate.map((index) => {
-      const ofTool = credit.tools.filter(({ tool }) => tool === decision.candidates[index]);
-      return clipped(creditTotals({ ...credit, tools: ofTool }, aggregation).reward);
+      const ofTool = credit.tools.find(({ tool }) => tool === decision.candidates[index]);
+      return ofTool === undefined
+        ? 0
+        : clipped(creditTotals({ ...credit, tools: [ofTool] }, aggregation).reward);
     });
     const unit = decision.userId ?? decision.unitId ?? decision.sessionId ?? null;
-    for (const [i, { tally }] of this.#evaluated.entries()) {
-      const { columns, slate } = decision;
-      tally.add({ propensities: columns.propensity, target: targets[i], expected, slate, rewards }, unit);
-    }
-    this.decisions++;
+    const logged = {
+      propensities: decision.columns.propensity,
+      // What the logging policy expected; it may be wrong, but it did not know the rewards.
+      expected: clippedAll(decision.columns.mean),
+      slate: decision.slate,
+      rewards,
+    };
+    const now = targets ?? this.#targetsOf(slate);
+    for (let i = 0; i < now.length; i++) this.#evaluated[i].tally.add({ ...logged, target: now[i] }, unit);
+  }
+
+  #targetsOf(slate: EvaluatedSlate): Float64Array[] {
+    const candidates = this.#candidates.of(slate);
+    return this.#evaluated.map(({ target }) => target(slate, candidates));
   }
 }
 
@@ -169,4 +232,10 @@ function toolsOf(live: CatalogState, context: LearnerContext): CatalogState {
 
 function clipped(reward: number): number {
   return Math.min(REWARDS.upper, Math.max(REWARDS.lower, reward));
+}
+
+function clippedAll(rewards: Float32Array): Float64Array {
+  const all = new Float64Array(rewards);
+  for (let i = 0; i < all.length; i++) all[i] = clipped(all[i]);
+  return all;
 }

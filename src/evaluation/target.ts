@@ -1,60 +1,80 @@
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
-import { randomFor } from '../../bandit/random.ts';
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { Candidates } from '../../bandit/policy.ts';
+import { type Random, randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import type { Decision } from '../routing/decision.ts';
 import type { LearnerVersion } from '../state/learners.ts';
 import type { EvaluatedSlate } from './evaluated-slate.ts';
 
 /** π of each candidate of a decision: the probability that a policy would have it in the slate. */
-export type Target = (slate: EvaluatedSlate) => Float64Array;
+export type Target = (slate: EvaluatedSlate, candidates: Candidates) => Float64Array;
 
 /** A candidate policy with the learner that it would have had then. */
-export function candidateTarget({ policy }: LearnerVersion, settings: PolicySettings): Target {
-  return ({ decision, candidates, free, k }) => {
-    const query = decision.query;
+export function candidateTarget(
+  { policy }: LearnerVersion,
+  { exploration, temperature }: PolicySettings,
+  kernels: Kernels,
+): Target {
+  return (slate, candidates) => {
+    const { id, query } = slate.decision;
     const ranking = policy.rank({
       query,
       candidates,
       recall: policy.recall(query),
-      random: randomFor(`${decision.id}/rank`),
+      random: drawsOf(`${id}/rank`),
     });
-    const { exploration, temperature } = settings;
-    const score = exploration === 'greedy' ? ranking.mean : ranking.score;
-    const freeScore = Float64Array.from(free, (index) => score[index]);
-    if (exploration === 'plackett-luce') {
-      return spread(decision, free, inclusionPropensities(freeScore, k, temperature));
-    }
-    return spread(decision, free, best(freeScore, k));
+    const score = ofFree(exploration === 'greedy' ? ranking.mean : ranking.score, slate);
+    return exploration === 'plackett-luce'
+      ? spread(slate, inclusionPropensities(score, slate.k, temperature, kernels))
+      : spread(slate, best(score, slate.k));
   };
 }
 
 /** What every evaluation shows beside its candidates. */
 export const BASELINES: Readonly<Record<string, Target>> = {
-  logging: ({ decision }) => Float64Array.from(decision.columns.propensity),
-  retrieval: ({ decision, free, k }) =>
-    spread(
-      decision,
-      free,
-      best(
-        Float64Array.from(free, (index) => decision.columns.retrieval[index]),
-        k,
-      ),
-    ),
-  uniform: ({ decision, free, k }) =>
-    spread(decision, free, new Float64Array(free.length).fill(Math.min(1, k / free.length))),
+  logging: ({ decision }) => new Float64Array(decision.columns.propensity),
+  retrieval: (slate, { base }) => spread(slate, best(ofFree(base, slate), slate.k)),
+  uniform: (slate, { base }) => {
+    const count = slate.free?.length ?? base.length;
+    return spread(slate, new Float64Array(count).fill(Math.min(1, slate.k / count)));
+  },
+};
+
+/** Few policies draw when they rank: the key is hashed for those that do. */
+function drawsOf(key: string): Random {
+  let random: Random | null = null;
+  return {
+    uniform: (counter) => {
+      random ??= randomFor(key);
+      return random.uniform(counter);
+    },
+  };
+}
+
+/** A greedy slate draws nothing. */
+const NO_DRAW: Random = {
+  uniform: () => {
+    throw new Error('a greedy slate asked for a draw');
+  },
 };
 
 function best(score: Float64Array, k: number): Float64Array {
   const chosen = new Float64Array(score.length);
-  const slate = drawSlate({ score, k, temperature: 1, mode: 'greedy', random: randomFor('unused') });
-  for (const index of slate) chosen[index] = 1;
+  for (const index of drawSlate({ score, k, temperature: 1, mode: 'greedy', random: NO_DRAW })) {
+    chosen[index] = 1;
+  }
   return chosen;
 }
 
+function ofFree(score: Float64Array, { free }: EvaluatedSlate): Float64Array {
+  return free === null ? score : Float64Array.from(free, (index) => score[index]);
+}
+
 /** Pins are in every slate. */
-function spread({ candidates }: Decision, free: readonly number[], ofFree: Float64Array): Float64Array {
-  const all = new Float64Array(candidates.length).fill(1);
-  for (const [at, index] of free.entries()) all[index] = ofFree[at];
+function spread({ free, slots }: EvaluatedSlate, values: Float64Array): Float64Array {
+  if (free === null) return values;
+  const all = new Float64Array(slots.length).fill(1);
+  for (const [at, index] of free.entries()) all[index] = values[at];
   return all;
 }

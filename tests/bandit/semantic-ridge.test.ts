@@ -213,6 +213,7 @@ describe.each(BOTH)('a semantic ridge on %s kernels', (_name, create) => {
         world.change(round);
         const examples = candidates(world, 20);
         const none = examples.map((example) => ({ ...example, embedding: null }));
+        if (round % 2 === 0) frozen.prepare([world.unit(), examples[0].embedding!]);
         for (const some of [examples, none]) {
           const [expected, got] = [score(ridge, some), score(frozen, some)];
           for (const column of ['mean', 'base', 'gain', 'uncertainty'] as const) {

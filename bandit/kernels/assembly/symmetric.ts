@@ -80,6 +80,49 @@ function addMirrored(
   v128.store(y, f64x2.add(v128.load(y), f64x2.add(left, right)));
 }
 
+/** Four rows of M serve all the x before the next four are read. */
+export function symmetricForms(matrix: usize, width: i32, x: usize, count: i32, out: usize): void {
+  const end = <usize>width << 3;
+  memory.fill(out, 0, <usize>count << 3);
+  for (let row: i32 = 0, at: usize = 0; at < end; row += 4, at += 32) {
+    const r0 = matrix + rowStart(width, row);
+    const step = end - at;
+    const r1 = r0 + step;
+    const r2 = r1 + step;
+    const r3 = r2 + step;
+    const beyond = at + 32;
+    let v = x;
+    for (let sum = out; sum < out + (<usize>count << 3); sum += 8) {
+      let s0 = f64x2.splat(0);
+      let s1 = s0;
+      let s2 = s0;
+      let s3 = s0;
+      for (let c = beyond; c < end; c += 16) {
+        const value = v128.load(v + c);
+        s0 = f64x2.add(s0, f64x2.mul(v128.load(r0 + c), value));
+        s1 = f64x2.add(s1, f64x2.mul(v128.load(r1 + c), value));
+        s2 = f64x2.add(s2, f64x2.mul(v128.load(r2 + c), value));
+        s3 = f64x2.add(s3, f64x2.mul(v128.load(r3 + c), value));
+      }
+      const left = v128.load(v + at);
+      const right = v128.load(v + at, 16);
+      const f0 = load<f64>(v + at) * (square(r0 + at, left, right) + 2 * lanes(s0));
+      const f1 = load<f64>(v + at, 8) * (square(r1 + at, left, right) + 2 * lanes(s1));
+      const f2 = load<f64>(v + at, 16) * (square(r2 + at, left, right) + 2 * lanes(s2));
+      const f3 = load<f64>(v + at, 24) * (square(r3 + at, left, right) + 2 * lanes(s3));
+      store<f64>(sum, load<f64>(sum) + (f0 + f1 + (f2 + f3)));
+      v += end;
+    }
+  }
+}
+
+/** A row of the square on the diagonal times x. */
+// @ts-ignore: decorator
+@inline
+function square(row: usize, left: v128, right: v128): f64 {
+  return lanes(f64x2.add(f64x2.mul(v128.load(row), left), f64x2.mul(v128.load(row, 16), right)));
+}
+
 /** Two rows of M and four of the updates at a time: eight factors stay in registers. */
 export function symmetricAdd(
   matrix: usize,

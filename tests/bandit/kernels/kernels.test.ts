@@ -91,6 +91,18 @@ describe.each(BOTH)('%s kernels against plain loops', (_name, create) => {
             expect(after[i]).toBeCloseTo(naive, 10);
             expect(before[i]).toBeCloseTo(naive, 10);
           }
+          x.fill(0, columns);
+          const twice = kernels.allocateFloat64(2 * width);
+          twice.set(x);
+          twice.set(numbers(next, size), width);
+          const forms = kernels.allocateFloat64(2);
+          kernels.symmetricForms(matrix, size, twice, 2, forms);
+          expect(forms[0]).toBeCloseTo(kernels.dot(x, after, size), 9);
+          let naive = 0;
+          for (let i = 0; i < size; i++) {
+            for (let j = 0; j < size; j++) naive += twice[width + i] * whole[i][j] * twice[width + j];
+          }
+          expect(forms[1]).toBeCloseTo(naive, 9);
           expect([...after.subarray(size)]).toEqual(new Array(width - size).fill(0));
           const packed = packSymmetric(matrix, size);
           for (let i = 0, at = 0; i < size; i++) {
@@ -187,7 +199,9 @@ describe('both kernels give the same bits', () => {
             kernels.symmetricAdd(matrix, size, updates, scales, first, count - first);
             kernels.symmetricTimes(matrix, size, x, columns, y);
             kernels.lowRankTimes(updates, padded(size), scales, first, count - first, x, columns, y);
-            return [matrix, y];
+            const forms = kernels.allocateFloat64(1);
+            kernels.symmetricForms(matrix, size, x, 1, forms);
+            return [matrix, y, forms];
           });
         },
       ),

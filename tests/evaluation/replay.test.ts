@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
+import { reportOffPolicy } from '../../bandit/off-policy/off-policy-estimate.ts';
+import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
+import type { Policy } from '../../bandit/policy.ts';
+import { randomFor } from '../../bandit/random.ts';
+import type { EvaluationResult } from '../../src/evaluation/evaluation.ts';
+import { Replay } from '../../src/evaluation/replay.ts';
+import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
+import type { ObservationEntry } from '../../src/ledger/entry.ts';
+import { observedDecision } from '../../src/rewards/observed-decision.ts';
+import type { Decision } from '../../src/routing/decision.ts';
+import { CatalogState } from '../../src/state/catalog-state.ts';
+import { fold } from '../../src/state/fold.ts';
+import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
+import { report } from '../state/entries.ts';
+import { LoggedTraffic } from './logged-traffic.ts';
+
+const COUNT = 300;
+const kernels = wasmKernels();
+const traffic = new LoggedTraffic(kernels, COUNT);
+
+const settings = (
+  name: string,
+  exploration: PolicySettings['exploration'],
+  parameters: PolicySettings['parameters'] = {},
+): PolicySettings => ({ name, parameters, exploration, temperature: 0.1 });
+
+const CANDIDATES = [
+  settings('cosine', 'greedy'),
+  settings('cosine', 'plackett-luce'),
+  settings('sc-linucb', 'ucb'),
+  settings('sc-linucb', 'plackett-luce', { alpha: 1 }),
+  settings('sc-linucb-memory', 'plackett-luce'),
+  settings('lin-ts', 'plackett-luce'),
+  settings('linucb-onehot', 'ucb'),
+].map((policy) => ({ name: JSON.stringify(policy), policy }));
+
+/** As Replay is meant: a fold of its own for each candidate, every decision by itself, no learner frozen. */
+function plainly(policy: PolicySettings, learnUntil: number, judged: (at: number) => boolean) {
+  const state = new CatalogState('default', { kernels, derived: true });
+  for (const [i, entry] of traffic.setUp.entries()) fold(state, { position: i + 1, entry });
+  const learner = state.learners.own(policy, 'all', null, state.tools.vectors, state.slots());
+  state.learners.keepOnly([learner.version]);
+  const tally = new OffPolicyTally();
+  for (const [i, entry] of traffic.entries.entries()) {
+    const position = traffic.setUp.length + 1 + i;
+    if (judged(i)) tally.add(judge(policy, learner.policy, traffic.decisions[i], entry), null);
+    if (position <= learnUntil) fold(state, { position, entry });
+  }
+  state.free();
+  return reportOffPolicy(tally, { alpha: 0.05, rewards: { lower: 0, upper: 1 } });
+}
+
+function judge(settings: PolicySettings, policy: Policy, decision: Decision, { reports }: ObservationEntry) {
+  const { query, columns, k, slate } = decision;
+  const candidates = {
+    slots: Int32Array.from(decision.candidates, (name) => Number(name.slice(1))),
+    lexical: Float64Array.from(columns.lexical),
+    dense: Float64Array.from(columns.dense),
+    base: Float64Array.from(columns.retrieval),
+    similarity: Float64Array.from(columns.similarity),
+  };
+  const recall = policy.recall(query);
+  const random = randomFor(`${decision.id}/rank`);
+  const { score, mean } = policy.rank({ query, candidates, recall, random });
+  const target = { 'plackett-luce': score, ucb: score, greedy: mean }[settings.exploration];
+  const pinned = decision.reasons.indexOf('pinned');
+  const free = [...target.keys()].filter((index) => index !== slate[pinned]);
+  const places = k - (pinned < 0 ? 0 : 1);
+  const ofFree = Float64Array.from(free, (index) => target[index]);
+  const drawn = inclusionPropensities(ofFree, places, settings.temperature);
+  const best = [...ofFree.keys()].sort((i, j) => ofFree[j] - ofFree[i] || i - j).slice(0, places);
+  const pi = new Float64Array(target.length).fill(1);
+  for (const [at, index] of free.entries()) {
+    pi[index] = settings.exploration === 'plackett-luce' ? drawn[at] : Number(best.includes(at));
+  }
+  return {
+    propensities: columns.propensity,
+    target: pi,
+    expected: Float64Array.from(columns.mean, (value) => Math.min(1, Math.max(0, value))),
+    slate,
+    rewards: slate.map((i) => (reports[0].tool === decision.candidates[i] ? reports[0].value : 0)),
+  };
+}
+
+function replayed(learnUntil?: number): { results: readonly EvaluationResult[]; replay: Replay } {
+  const before = kernels.allocatedBytes;
+  const context = { kernels, derived: true };
+  const replay = new Replay(traffic.state, CANDIDATES, context, { alpha: 0.05, learnUntil });
+  for (const [i, entry] of traffic.entries.entries()) {
+    const positioned = { position: traffic.setUp.length + 1 + i, entry };
+    replay.add(positioned, replay.wants(positioned) === null ? null : traffic.decisions[i]);
+  }
+  const results = replay.results();
+  replay.free();
+  expect(kernels.allocatedBytes).toBe(before);
+  return { results, replay };
+}
+
+function expectSame({ name, kind: _, policy: __, ...got }: EvaluationResult, plain: object): void {
+  const flat = (value: unknown): number[] =>
+    typeof value === 'number'
+      ? [value]
+      : typeof value === 'object' && value !== null
+        ? Object.values(value).flatMap(flat)
+        : [];
+  const [a, b] = [flat(got), flat(plain)];
+  expect(a).toHaveLength(b.length);
+  for (const [i, value] of a.entries()) {
+    expect(Math.abs(value - b[i]), name).toBeLessThanOrEqual(1e-9 * Math.max(1, Math.abs(b[i])));
+  }
+}
+
+describe('a replay', () => {
+  it('learning along, says what the plain way says, within 1e-9', () => {
+    const { results, replay } = replayed();
+    expect(replay.decisions).toBe(COUNT);
+    for (const [i, { policy }] of CANDIDATES.entries()) {
+      expectSame(
+        results[i],
+        plainly(policy, Number.POSITIVE_INFINITY, () => true),
+      );
+    }
+  });
+
+  it('of candidates that stop to learn, says what the plain way says, within 1e-9', () => {
+    const half = traffic.setUp.length + COUNT / 2;
+    const { results, replay } = replayed(half);
+    expect(replay.decisions).toBe(COUNT / 2);
+    expect(replay.skipped.forLearning).toBe(COUNT / 2);
+    for (const [i, { policy }] of CANDIDATES.entries()) {
+      expectSame(
+        results[i],
+        plainly(policy, half, (at) => at >= COUNT / 2),
+      );
+    }
+  });
+
+  it('of candidates that never learn, judges by everything', () => {
+    const { results, replay } = replayed(0);
+    expect(replay.decisions).toBe(COUNT);
+    expectSame(
+      results[4],
+      plainly(CANDIDATES[4].policy, 0, () => true),
+    );
+  });
+
+  it('leaves out decisions of which a part came while it learned', () => {
+    const context = { kernels, derived: true };
+    const replay = new Replay(traffic.state, CANDIDATES.slice(2, 3), context, {
+      alpha: 0.05,
+      learnUntil: 10,
+    });
+    const early = { ...traffic.decisions[0], at: 1000 };
+    const late = { ...traffic.decisions[1], at: 5000 };
+    const entryOf = (decision: Decision, at: number, closes: boolean): ObservationEntry => ({
+      kind: 'observation',
+      key: `${decision.id}/${at}`,
+      at,
+      decision: observedDecision(decision, []),
+      reports: [report(`r${at}`, decision.candidates[decision.slate[0]], { at })],
+      closes,
+    });
+    replay.add({ position: 10, entry: entryOf(early, 2000, false) }, early);
+    replay.add({ position: 11, entry: entryOf(early, 3000, true) }, early);
+    replay.add({ position: 12, entry: entryOf(late, 6000, true) }, late);
+    expect(replay.results()[0].decisions).toBe(1);
+    expect(replay.skipped.forLearning).toBe(1);
+    replay.free();
+  });
+});
