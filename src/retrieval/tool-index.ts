@@ -78,9 +78,15 @@ export class ToolIndex {
   /** Starts anew, empty, over these vectors. */
   reset(vectors: ToolVectors): void {
     for (const slot of this.#live.list().slice()) this.remove({ slot });
+    this.replaceVectors(vectors);
+  }
+
+  /** Other vectors for the same tools; what is known about their words stays. */
+  replaceVectors(vectors: ToolVectors): void {
     this.#vectors?.free();
     this.#dimensions = vectors.dimensions;
     this.#vectors = vectors.dimensions > 0 ? this.#createVectorIndex(this.#kernels, vectors) : null;
+    for (const slot of this.#live.list()) this.#vectors?.put(slot);
   }
 
   /** How the index of vectors is doing; null where there are no vectors. */

@@ -1,13 +1,21 @@
 import { cosine } from '../../bandit/cosine.ts';
-import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
+import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { ToolsOutcome } from './outcome.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Puts and removes tools, or refuses the whole entry; nothing in between. */
-export function foldTools(state: CatalogState, entry: ToolsEntry): ToolsOutcome {
+/**
+ * Puts and removes tools, or refuses the whole entry; nothing in between. Pauses after every tool that is put: ten
+ * thousand take a second. What is new is found at once, what goes is found until the last pause, and `revision` and
+ * `position` say that the change is done.
+ */
+export function* foldTools(
+  state: CatalogState,
+  entry: ToolsEntry,
+  position: Position,
+): Generator<void, ToolsOutcome> {
   const { revision } = state;
   if (entry.ifMatch !== undefined && entry.ifMatch !== revision) {
     return { kind: 'tools-refused', reason: 'revision', revision };
@@ -23,6 +31,7 @@ export function foldTools(state: CatalogState, entry: ToolsEntry): ToolsOutcome 
     const effect = putTool(state, put, putNames, entry.at);
     if (effect === 'added') added++;
     else if (effect === 'changed') changed++;
+    yield;
   }
   let removed = 0;
   for (const record of removals(state, entry)) {
@@ -30,7 +39,7 @@ export function foldTools(state: CatalogState, entry: ToolsEntry): ToolsOutcome 
     removed++;
   }
   forgetExpired(state);
-  if (added + changed + removed > 0) state.revision = `r${state.position}`;
+  if (added + changed + removed > 0) state.revision = `r${position}`;
   const kept = entry.sync === undefined ? entry.put.length : Object.keys(entry.sync).length;
   const unchanged = entry.sync === undefined ? kept - added - changed : Math.max(0, live - changed - removed);
   return { kind: 'tools', added, changed, removed, unchanged, revision: state.revision };

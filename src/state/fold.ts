@@ -22,41 +22,48 @@ export function fold(state: CatalogState, positioned: PositionedEntry): FoldOutc
   }
 }
 
+/** A fold that pauses now and then. */
+export type FoldSteps = Generator<void, FoldOutcome>;
+
 /**
- * The same with a pause after every example that is learned, for processes that have requests to answer meanwhile:
- * a decision of fifty tools teaches fifty. Nothing else may be folded before it has ended.
+ * The same with a pause after every example that is learned and every tool that is put, for processes that have
+ * requests to answer meanwhile: a decision of fifty tools teaches fifty. Who looks during a pause finds some of it
+ * done, at the position and revision of before. Nothing else may be folded before it has ended.
  */
-export function* foldInSteps(
-  state: CatalogState,
-  { position, entry }: PositionedEntry,
-): Generator<void, FoldOutcome> {
+export function* foldInSteps(state: CatalogState, { position, entry }: PositionedEntry): FoldSteps {
   if (position <= state.position) return { kind: 'ignored' };
   state.clock = Math.max(state.clock, entry.at);
   state.expire();
   if (TEACHES.has(entry.kind)) state.taught = position;
-  if (entry.kind === 'observation' || entry.kind === 'settlement') {
-    // Made exactly-once by the record of its decision.
-    const outcome = yield* entry.kind === 'observation'
-      ? foldObservation(state, entry)
-      : foldSettlement(state, entry);
-    // Only now: whoever waits for this position is to find all that was learned.
-    state.position = position;
-    return outcome;
+  switch (entry.kind) {
+    case 'observation':
+    case 'settlement': {
+      // Made exactly-once by the record of its decision.
+      const steps =
+        entry.kind === 'observation' ? foldObservation(state, entry) : foldSettlement(state, entry);
+      const outcome = yield* steps;
+      // Only now: whoever waits for this position is to find all that was learned.
+      state.position = position;
+      return outcome;
+    }
+    case 'tools': {
+      const outcome = yield* once(state, entry, () => foldTools(state, entry, position));
+      state.position = position;
+      return outcome;
+    }
   }
   state.position = position;
   switch (entry.kind) {
-    case 'tools':
-      return once(state, entry, () => foldTools(state, entry));
     case 'embedder':
-      return once(state, entry, () => foldEmbedder(state, entry));
+      return yield* once(state, entry, () => foldEmbedder(state, entry));
     case 'forget':
-      return once(state, entry, () => foldForget(state, entry));
+      return yield* once(state, entry, () => foldForget(state, entry));
     case 'settings':
-      return once(state, entry, () => foldSettings(state, entry));
+      return yield* once(state, entry, () => foldSettings(state, entry));
     case 'version':
-      return once(state, entry, () => foldVersion(state, entry));
+      return yield* once(state, entry, () => foldVersion(state, entry));
     case 'experiment':
-      return once(state, entry, () => foldExperiment(state, entry));
+      return yield* once(state, entry, () => foldExperiment(state, entry));
     case 'exposures':
       return foldExposures(state, entry);
   }
@@ -78,14 +85,15 @@ const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
   'version-stale',
 ]);
 
-function once(
+function* once(
   state: CatalogState,
   entry: { key: string; at: number },
-  apply: () => FoldOutcome,
-): FoldOutcome {
+  apply: () => FoldOutcome | FoldSteps,
+): FoldSteps {
   const known = state.answers.get(entry.key);
   if (known !== undefined) return known.outcome;
-  const outcome = apply();
+  const applied = apply();
+  const outcome = 'next' in applied ? yield* applied : applied;
   // A refusal is no answer to keep: the same command may be sent again once its condition holds.
   if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, entry.at, outcome);
   return outcome;

@@ -31,8 +31,10 @@ export interface ToolFollower {
   /** The tool at this slot is new, back, or changed. */
   put(record: ToolRecord): void;
   remove(record: ToolRecord): void;
-  /** Every vector changed, dimensions perhaps too: rebuild from what follows. */
+  /** Another table: whatever was followed before is forgotten, and what is live now follows. */
   reset(vectors: ToolVectors): void;
+  /** Every vector changed, dimensions perhaps too; the tools are the same. */
+  replaceVectors(vectors: ToolVectors): void;
 }
 
 /** The tools of one catalog, live ones and tombstones, and the slots they hold. */
@@ -144,10 +146,7 @@ export class ToolTable {
     this.#vectors.free();
     this.#vectors = new ToolVectors(this.#kernels, dimensions);
     for (const record of this.#byName.values()) this.#vectors.put(record.slot, vectorOf(record));
-    for (const follower of this.#followers) {
-      follower.reset(this.#vectors);
-      for (const record of this.live()) follower.put(record);
-    }
+    for (const follower of this.#followers) follower.replaceVectors(this.#vectors);
   }
 
   /** Free slots in the order in which they will be given out last to first; part of the canonical state. */

@@ -37,6 +37,21 @@ const search = (request: Partial<ToolSearch> & { query?: string }) =>
   index.search({ embedding: null, tokens: tokenise(request.query ?? ''), limit: 50, ...request });
 
 describe('ToolIndex.search', () => {
+  it('takes other vectors, of other dimensions, for the same tools', () => {
+    put(0, 'send a mail', unit(1, 0, 0));
+    put(3, 'read a file', unit(0, 1, 0));
+    const wider = new ToolVectors(kernels, 4);
+    wider.put(0, unit(0, 0, 0, 1));
+    wider.put(3, unit(1, 0, 0, 0));
+    index.replaceVectors(wider);
+    const found = index.search({ embedding: unit(1, 0, 0, 0.1), tokens: tokenise('file'), limit: 2 });
+    expect([...found.candidates.slots]).toEqual([3, 0]);
+    expect([...found.candidates.lexical]).toEqual([1, 0]);
+    expect([...found.candidates.dense]).toEqual([1, 0]);
+    index.replaceVectors(vectors);
+    wider.free();
+  });
+
   it('ranks by g = ½·BM25/max + ½·minmax(cosine), as a naive version does', () => {
     const words = fc.array(fc.constantFrom('mail', 'send', 'file', 'read', 'weather', 'bank'), {
       maxLength: 6,

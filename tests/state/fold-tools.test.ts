@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { foldInSteps } from '../../src/state/fold.ts';
 import { putTools, START, Story, tool } from './entries.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -41,6 +42,27 @@ describe('folding tools', () => {
     expect(story.tell(putTools([], { sync }))).toMatchObject({ kind: 'tools-refused', reason: 'stale' });
     expect(story.tell(putTools([tool('t7')], { fingerprint: 'e0' }))).toMatchObject({ reason: 'stale' });
     expect(namesOf(story)).toEqual(before);
+  });
+
+  it('pauses after every tool; position and revision move when all of it is done, and nothing is missing meanwhile', () => {
+    const story = Story.withTools(3);
+    const { position, revision } = story.state;
+    const put = [tool('t0', { description: 'new words' }), tool('t7'), tool('t8')];
+    const sync = Object.fromEntries(put.map((one) => [one.name, JSON.stringify(one)]));
+    const steps = foldInSteps(story.state, { position: position + 1, entry: putTools(put, { sync }) });
+    const seen: string[][] = [];
+    for (let step = steps.next(); !step.done; step = steps.next()) {
+      expect(story.state).toMatchObject({ position, revision });
+      seen.push(namesOf(story));
+    }
+    expect(seen).toEqual([
+      ['t0', 't1', 't2'],
+      ['t0', 't1', 't2', 't7'],
+      ['t0', 't1', 't2', 't7', 't8'],
+    ]);
+    expect(namesOf(story)).toEqual(['t0', 't7', 't8']);
+    expect(story.state.position).toBe(position + 1);
+    expect(story.state.revision).not.toBe(revision);
   });
 
   it('judges If-Match against the revision at its place in the ledger', () => {
