@@ -46,6 +46,9 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
       await decisions.append(decision);
       copied.decisions++;
     }
+    for (const evaluation of [...(await from.evaluations.list(name))].reverse()) {
+      await to.evaluations.save(evaluation);
+    }
   }
   return copied;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../config/settings.ts';
+import { FileEvaluationStore } from './evaluation/file-evaluation-store.ts';
 import { FileLedgers } from './ledger/file-ledgers.ts';
 import { FileJobQueue } from './queue/file-job-queue.ts';
 import { FileDecisionLogs } from './routing/file-decision-logs.ts';
@@ -49,6 +50,7 @@ export async function openEmbeddedStores(
     snapshots: new FileSnapshotStores(dataDir),
     leases,
     decisionLogs,
+    evaluations: new FileEvaluationStore(dataDir),
     queue,
     close: async () => {
       clearInterval(expiry);

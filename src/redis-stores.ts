@@ -1,4 +1,5 @@
 import type { Settings } from '../config/settings.ts';
+import { RedisEvaluationStore } from './evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from './ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from './queue/bullmq-job-queue.ts';
 import { RedisConnections } from './redis/redis-connection.ts';
@@ -31,6 +32,7 @@ export async function openRedisStores(
     snapshots: new RedisSnapshotStores(connections),
     leases,
     decisionLogs,
+    evaluations: new RedisEvaluationStore(connections),
     queue: new BullmqJobQueue(connections, { maxJobs: settings.maxPendingRewards, onTrouble: trouble }),
     close: async () => {
       await decisionLogs.close();

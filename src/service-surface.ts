@@ -86,7 +86,8 @@ export function servicesOf(parts: ServiceParts): Services {
       list: async (catalog) => experiments.list(catalog),
       get: async (catalog, name) => experiments.get(catalog, name),
       create: async (catalog, { applyFromEvaluation: id, ...draft }, actor) => {
-        const complete = id === undefined ? draft : applyEvaluation(draft, evaluations.winnerOf(catalog, id));
+        const complete =
+          id === undefined ? draft : applyEvaluation(draft, await evaluations.winnerOf(catalog, id));
         return experiments.create(catalog, complete, actor);
       },
       change: (catalog, name, change, actor) => experiments.change(catalog, name, change, actor),
@@ -95,10 +96,10 @@ export function servicesOf(parts: ServiceParts): Services {
       report: (catalog, name) => experiments.report(catalog, name),
     },
     evaluations: {
-      create: async (catalog, draft) => evaluations.create(catalog, draft),
-      list: async (catalog) => evaluations.list(catalog),
-      get: async (catalog, id) => evaluations.get(catalog, id),
-      cancel: async (catalog, id) => evaluations.cancel(catalog, id),
+      create: (catalog, draft) => evaluations.create(catalog, draft),
+      list: (catalog) => evaluations.list(catalog),
+      get: (catalog, id) => evaluations.get(catalog, id),
+      cancel: (catalog, id) => evaluations.cancel(catalog, id),
     },
     versions: {
       list: async (catalog) => versions.list(catalog),

@@ -90,6 +90,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
         await stores.ledgers.remove(name);
         await stores.snapshots.remove(name);
         await stores.decisionLogs.remove(name);
+        await stores.evaluations.remove(name);
       },
       await stores.ledgers.list(),
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
@@ -139,7 +140,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
     closers.push(() => driver.close());
     const evaluations = new Evaluations({
-      ...{ catalogs, decisionLogs, kernels, now, trouble },
+      ...{ catalogs, decisionLogs, store: stores.evaluations, kernels, now, trouble },
       steadyNow: () => performance.now(),
     });
     closers.push(() => evaluations.close());

@@ -1,3 +1,4 @@
+import type { EvaluationStore } from './evaluation/evaluation-store.ts';
 import type { Ledgers } from './ledger/ledger.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { DecisionLogs } from './routing/decision-log.ts';
@@ -10,6 +11,7 @@ export interface Stores {
   readonly snapshots: SnapshotStores;
   readonly leases: Leases;
   readonly decisionLogs: DecisionLogs;
+  readonly evaluations: EvaluationStore;
   readonly queue: JobQueue;
   /** Closes what is open and lets the data folder go. The queue is closed by whoever processes its jobs. */
   close(): Promise<void>;

@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { firstPosition } from '../ledger/find-position.ts';
-import { LedgerTrimmedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { DecisionLogs } from '../routing/decision-log.ts';
 import type { Candidate, Evaluation } from './evaluation.ts';
 import { candidatesOf, type EvaluationDraft } from './evaluation-draft.ts';
+import { countsOf, outcomeOf } from './evaluation-outcome.ts';
+import { type EvaluationStore, newestFirst, type StoredEvaluation } from './evaluation-store.ts';
 import { Replay } from './replay.ts';
+import { replayLedger, spanOf } from './replay-ledger.ts';
 
 export interface EvaluationParts {
   readonly catalogs: Pick<Catalogs, 'get'>;
   readonly decisionLogs: DecisionLogs;
+  readonly store: EvaluationStore;
   readonly kernels: Kernels;
   now(): number;
   /** ms of a clock that never jumps. */
@@ -21,28 +22,37 @@ export interface EvaluationParts {
   trouble(message: string, error: unknown): void;
 }
 
+/** One that this process works on. */
 interface Job {
   view: Evaluation;
+  readonly alpha: number;
   readonly stop: AbortController;
 }
 
 /** Works so long at a time, then leaves the event loop to requests for as long. */
 const SLICE_MS = 4;
 const PAUSE_MS = 4;
-const READ_BATCH = 128;
-const KEPT_JOBS = 100;
+const SAVE_EVERY_MS = 2_000;
+/** Not heard of for so long, a process is taken for gone. Clocks of routers may differ by less. */
+const ALIVE_MS = 30_000;
+const INTERRUPTED = 'The process that worked on it ended before it was done. Start it again.';
 
-/** Evaluations as jobs in the background of this process, one after the other. They end with it. */
+/**
+ * Evaluations as jobs in the background, one after the other in each process. What they found and how far they are is
+ * stored: it is there after a restart, and for other processes. A job ends with its process, and says so.
+ */
 export class Evaluations {
   readonly #parts: EvaluationParts;
+  /** Those that have not ended. */
   readonly #jobs = new Map<string, Job>();
   #running: Promise<void> = Promise.resolve();
+  #savedAt = 0;
 
   constructor(parts: EvaluationParts) {
     this.#parts = parts;
   }
 
-  create(catalog: string, draft: EvaluationDraft): Evaluation {
+  async create(catalog: string, draft: EvaluationDraft): Promise<Evaluation> {
     const candidates = candidatesOf(draft, this.#parts.catalogs.get(catalog));
     const view: Evaluation = {
       id: randomUUID(),
@@ -59,45 +69,60 @@ export class Evaluations {
       winner: null,
       reason: null,
     };
-    const job = { view, stop: new AbortController() };
+    const job = { view, alpha: draft.alpha ?? 0.05, stop: new AbortController() };
     this.#jobs.set(view.id, job);
-    for (const [id, old] of this.#jobs) {
-      if (this.#jobs.size <= KEPT_JOBS) break;
-      if (old.view.endedAt !== null) this.#jobs.delete(id);
+    try {
+      await this.#save(job);
+    } catch (error) {
+      this.#jobs.delete(view.id);
+      throw error;
     }
-    this.#running = this.#running.then(() => this.#run(job, candidates, draft.alpha ?? 0.05));
+    this.#running = this.#running.then(() => this.#run(job));
     return view;
   }
 
   /** Newest first. */
-  list(catalog: string): Evaluation[] {
+  async list(catalog: string): Promise<Evaluation[]> {
     this.#parts.catalogs.get(catalog);
-    const views = [...this.#jobs.values()].map(({ view }) => view);
-    return views.filter((view) => view.catalog === catalog).reverse();
+    const stored = await this.#parts.store.list(catalog);
+    return Promise.all(newestFirst(stored).map((one) => this.#now(one)));
   }
 
-  get(catalog: string, id: string): Evaluation {
-    return this.#find(catalog, id).view;
+  /** @throws Problem evaluation-not-found */
+  async get(catalog: string, id: string): Promise<Evaluation> {
+    this.#parts.catalogs.get(catalog);
+    const stored = await this.#parts.store.get(catalog, id);
+    if (stored !== null) return this.#now(stored);
+    throw new Problem(
+      'evaluation-not-found',
+      `Catalog "${catalog}" has no evaluation "${id}".`,
+      'The newest hundred evaluations of a catalog are kept.',
+    );
   }
 
-  /** Stops it where it is. @throws Problem evaluation-conflict when it has ended. */
-  cancel(catalog: string, id: string): Evaluation {
-    const job = this.#find(catalog, id);
-    if (job.view.endedAt !== null) {
-      throw new Problem(
-        'evaluation-conflict',
-        `Evaluation "${id}" has ended (${job.view.status}).`,
-        'Only evaluations that are queued or running can be cancelled.',
-      );
+  /** Stops it where it is, in whichever process. @throws Problem evaluation-conflict when it has ended. */
+  async cancel(catalog: string, id: string): Promise<Evaluation> {
+    const view = await this.get(catalog, id);
+    const job = this.#jobs.get(id);
+    job?.stop.abort();
+    const cancelled = this.#ended(job?.view ?? view, { status: 'cancelled' });
+    const wasOpen =
+      view.endedAt === null && (await this.#parts.store.save({ evaluation: cancelled, aliveUntil: 0 }));
+    if (wasOpen) {
+      this.#jobs.delete(id);
+      return cancelled;
     }
-    job.stop.abort();
-    this.#end(job, { status: 'cancelled' });
-    return job.view;
+    const { status } = await this.get(catalog, id);
+    throw new Problem(
+      'evaluation-conflict',
+      `Evaluation "${id}" has ended (${status}).`,
+      'Only evaluations that are queued or running can be cancelled.',
+    );
   }
 
   /** The policy to start an experiment with. @throws Problem evaluation-conflict when there is none. */
-  winnerOf(catalog: string, id: string): Candidate {
-    const { view } = this.#find(catalog, id);
+  async winnerOf(catalog: string, id: string): Promise<Candidate> {
+    const view = await this.get(catalog, id);
     const winner = view.candidates.find(({ name }) => name === view.winner);
     if (winner !== undefined) return winner;
     throw new Problem(
@@ -107,105 +132,100 @@ export class Evaluations {
     );
   }
 
+  /** What is under way ends as interrupted. */
   async close(): Promise<void> {
     for (const job of this.#jobs.values()) job.stop.abort();
     await this.#running;
+    for (const job of [...this.#jobs.values()]) {
+      await this.#end(job, { status: 'failed', reason: INTERRUPTED });
+    }
   }
 
-  #find(catalog: string, id: string): Job {
-    this.#parts.catalogs.get(catalog);
-    const job = this.#jobs.get(id);
-    if (job?.view.catalog === catalog) return job;
-    throw new Problem(
-      'evaluation-not-found',
-      `Catalog "${catalog}" has no evaluation "${id}".`,
-      'Evaluations are kept until the process ends, the newest hundred of them.',
-    );
+  /** As it is now: newer here than in the store, or interrupted if nobody works on it. */
+  async #now({ evaluation, aliveUntil }: StoredEvaluation): Promise<Evaluation> {
+    const { store, now } = this.#parts;
+    const job = this.#jobs.get(evaluation.id);
+    if (job !== undefined) return job.view;
+    if (evaluation.endedAt !== null || (store.shared && now() <= aliveUntil)) return evaluation;
+    const interrupted = this.#ended(evaluation, { status: 'failed', reason: INTERRUPTED });
+    if (await store.save({ evaluation: interrupted, aliveUntil: 0 })) return interrupted;
+    return (await store.get(evaluation.catalog, evaluation.id))?.evaluation ?? interrupted;
   }
 
-  #end(job: Job, how: Partial<Evaluation>): void {
-    if (job.view.endedAt !== null) return;
-    job.view = { ...job.view, ...how, endedAt: new Date(this.#parts.now()).toISOString() };
+  #ended(view: Evaluation, how: Partial<Evaluation>): Evaluation {
+    return { ...view, ...how, endedAt: new Date(this.#parts.now()).toISOString() };
   }
 
-  async #run(job: Job, candidates: readonly Candidate[], alpha: number): Promise<void> {
+  async #end(job: Job, how: Partial<Evaluation>): Promise<void> {
+    if (!this.#jobs.has(job.view.id)) return;
+    const { store, trouble } = this.#parts;
+    job.view = this.#ended(job.view, how);
+    try {
+      await store.save({ evaluation: job.view, aliveUntil: 0 });
+    } catch (error) {
+      trouble(`evaluation ${job.view.id} could not be stored`, error);
+    }
+    this.#jobs.delete(job.view.id);
+  }
+
+  /** Somebody else ended it: then it is stopped here. */
+  async #save(job: Job): Promise<void> {
+    const { store, now } = this.#parts;
+    if (await store.save({ evaluation: job.view, aliveUntil: now() + ALIVE_MS })) return;
+    job.stop.abort();
+    this.#jobs.delete(job.view.id);
+  }
+
+  /** Says of all jobs of this process that it still works on them. */
+  async #saveAll(): Promise<void> {
+    const { steadyNow, trouble } = this.#parts;
+    this.#savedAt = steadyNow();
+    for (const job of [...this.#jobs.values()]) {
+      await this.#save(job).catch((error) => trouble(`evaluation ${job.view.id} could not be stored`, error));
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
     if (job.stop.signal.aborted) return;
     job.view = { ...job.view, status: 'running' };
+    await this.#saveAll();
     try {
-      const catalog = this.#parts.catalogs.get(job.view.catalog);
-      const context = { kernels: this.#parts.kernels, derived: true };
-      const replay = new Replay(catalog.state, candidates, context, { alpha });
-      try {
-        await this.#replay(job, replay, catalog);
-        if (!job.stop.signal.aborted) this.#end(job, outcomeOf(replay));
-      } finally {
-        replay.free();
-      }
+      await this.#replay(job);
     } catch (error) {
       if (!(error instanceof Problem)) this.#parts.trouble(`evaluation ${job.view.id} failed`, error);
-      this.#end(job, { status: 'failed', reason: (error as Error).message });
+      await this.#end(job, { status: 'failed', reason: (error as Error).message });
     }
   }
 
-  async #replay(job: Job, replay: Replay, { ledger, name }: Catalog): Promise<void> {
-    const { decisionLogs, steadyNow } = this.#parts;
+  async #replay(job: Job): Promise<void> {
+    const { catalogs, decisionLogs, kernels, steadyNow } = this.#parts;
+    const { candidates, learnShare } = job.view;
+    const { state, ledger, name } = catalogs.get(job.view.catalog);
     const log = await decisionLogs.open(name);
-    const head = await ledger.head();
-    let after = await firstPosition(ledger, head);
-    const length = Math.max(1, head - after);
-    const start = after;
+    const span = await spanOf(ledger);
+    const learnUntil =
+      learnShare === 1 ? undefined : span.start + Math.floor(learnShare * (span.end - span.start));
+    const replay = new Replay(
+      state,
+      candidates,
+      { kernels, derived: true },
+      { alpha: job.alpha, learnUntil },
+    );
     let sliceStart = steadyNow();
-    while (after < head && !job.stop.signal.aborted) {
-      const entries = await ledger.read(after, READ_BATCH).catch((error) => {
-        if (error instanceof LedgerTrimmedError) return [];
-        throw error;
-      });
-      if (entries.length === 0) {
-        after = await firstPosition(ledger, head);
-        continue;
-      }
-      for (const positioned of entries) {
-        after = positioned.position;
-        if (after > head || job.stop.signal.aborted) break;
-        const id = replay.wants(positioned);
-        replay.add(positioned, id === null ? null : await log.get(id));
-        if (steadyNow() - sliceStart < SLICE_MS) continue;
-        job.view = { ...job.view, progress: (after - start) / length, ...countsOf(replay) };
-        await wait(PAUSE_MS);
-        sliceStart = steadyNow();
-      }
+    const rest = async (progress: number): Promise<boolean> => {
+      job.view = { ...job.view, progress, ...countsOf(replay) };
+      if (steadyNow() - this.#savedAt > SAVE_EVERY_MS) await this.#saveAll();
+      await wait(PAUSE_MS);
+      sliceStart = steadyNow();
+      return !job.stop.signal.aborted;
+    };
+    try {
+      await replayLedger(replay, { ledger, log }, span, (done) =>
+        steadyNow() - sliceStart < SLICE_MS ? true : rest(done),
+      );
+      if (!job.stop.signal.aborted) await this.#end(job, outcomeOf(replay));
+    } finally {
+      replay.free();
     }
   }
-}
-
-function countsOf(replay: Replay): Pick<Evaluation, 'decisions' | 'skipped'> {
-  return { decisions: replay.decisions, skipped: { ...replay.skipped } };
-}
-
-function outcomeOf(replay: Replay): Partial<Evaluation> {
-  const results = replay.results();
-  const counts = { ...countsOf(replay), progress: 1 };
-  if (replay.decisions === 0) return { status: 'refused', reason: whyNothing(replay), ...counts };
-  const value = (name: string) =>
-    results.find((result) => result.name === name)?.estimates.find(({ estimator }) => estimator === 'dr')
-      ?.value;
-  const judged = results.filter(({ kind, refusal }) => kind === 'candidate' && refusal === null);
-  const [winner] = judged.sort((a, b) => (value(b.name) ?? 0) - (value(a.name) ?? 0));
-  if (winner !== undefined) return { status: 'done', results, winner: winner.name, ...counts };
-  const reason = results.find(({ kind }) => kind === 'candidate')?.refusal ?? null;
-  return { status: 'refused', results, reason, ...counts };
-}
-
-const REASONS: readonly [keyof Replay['skipped'], string][] = [
-  ['otherEmbedder', 'were logged with another embedding model, and what it learned cannot be compared'],
-  ['unexplored', 'were served without drawing, so they have no propensities: log with exploration'],
-  ['fallback', 'were fallbacks'],
-  ['toolGone', 'had candidates that are forgotten by now'],
-  ['decisionGone', 'have expired'],
-];
-
-function whyNothing({ skipped }: Replay): string {
-  const parts = REASONS.filter(([kind]) => skipped[kind] > 0).map(([kind, why]) => `${skipped[kind]} ${why}`);
-  if (parts.length === 0) return 'No decision with a reward has been logged.';
-  return `Of the decisions with rewards, ${parts.join('; ')}.`;
 }

@@ -79,8 +79,11 @@ describe('an evaluation', () => {
     expect(view).toMatchObject({ status: 'done', progress: 1, decisions: 400 });
     expect(view.results).toHaveLength(2 + 2 + 3);
     // Two of ten tools by chance: a fifth. By meaning it is always there.
-    expect(dr(view, 'logging').value).toBeCloseTo(0.2, 1);
-    expect(dr(view, 'uniform').value).toBeCloseTo(0.2, 1);
+    for (const name of ['logging', 'uniform']) {
+      // Decisions draw anew in every run: five standard errors.
+      expect(dr(view, name).value).toBeGreaterThan(0.1);
+      expect(dr(view, name).value).toBeLessThan(0.3);
+    }
     expect(dr(view, 'meaning').lower).toBeGreaterThan(0.6);
     expect(dr(view, 'meaning').upper).toBeGreaterThan(0.9);
     expect(dr(view, 'soft').value).toBeGreaterThan(0.3);

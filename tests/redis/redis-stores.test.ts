@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
@@ -10,6 +11,7 @@ import { RedisLeases } from '../../src/state/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/state/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/state/snapshot-store.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
+import { evaluationStoreContract } from '../contracts/evaluation-store.contract.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
@@ -141,6 +143,11 @@ function contracts(name: string, url: () => string): void {
       },
       dispose,
     };
+  });
+
+  evaluationStoreContract(`${name}`, async () => {
+    const { connections, dispose } = await emptyPlace();
+    return { connect: async () => new RedisEvaluationStore(await connections()), dispose };
   });
 
   jobQueueContract(`BullMQ on ${name}`, async () => {

@@ -1,0 +1,96 @@
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
+import { createFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
+import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import {
+  type EvaluationStore,
+  KEPT_EVALUATIONS,
+  newestFirst,
+  type StoredEvaluation,
+} from './evaluation-store.ts';
+
+/** Evaluations in a data folder, which belongs to one process: `catalogs/<catalog>/evaluations/<id>.json`. */
+export class FileEvaluationStore implements EvaluationStore {
+  readonly shared = false;
+  readonly #dataDir: string;
+  /** One after the other, so that nothing is written over what has ended meanwhile. */
+  #saving: Promise<unknown> = Promise.resolve();
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  /** @throws StorageUnavailableError when the disk is full or away. */
+  save(stored: StoredEvaluation): Promise<boolean> {
+    const saved = this.#saving.then(() => this.#save(stored));
+    this.#saving = saved.catch(() => {});
+    return saved;
+  }
+
+  async get(catalog: string, id: string): Promise<StoredEvaluation | null> {
+    if (!ID.test(id)) return null;
+    try {
+      return JSON.parse(await readFile(this.#file(catalog, id), 'utf8'));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return null;
+      throw error;
+    }
+  }
+
+  async list(catalog: string): Promise<readonly StoredEvaluation[]> {
+    const names = await this.#names(catalog);
+    const found = await Promise.all(names.map((name) => this.get(catalog, name.replace(/\.json$/, ''))));
+    return newestFirst(found.filter((stored) => stored !== null));
+  }
+
+  async remove(catalog: string): Promise<void> {
+    await this.#saving;
+    await removeFolder(this.#folder(catalog));
+  }
+
+  async #save(stored: StoredEvaluation): Promise<boolean> {
+    const { catalog, id, endedAt } = stored.evaluation;
+    if (!ID.test(id)) throw new RangeError(`"${id}" cannot be the id of an evaluation.`);
+    const before = await this.get(catalog, id);
+    if (before !== null && before.evaluation.endedAt !== null) return false;
+    try {
+      await createFolder(this.#folder(catalog));
+      await writeFileDurably(this.#file(catalog, id), Buffer.from(JSON.stringify(stored)));
+      if (before === null || endedAt !== null) await this.#tidy(catalog);
+    } catch (error) {
+      throw unavailable(error, `Evaluation ${id} cannot be stored in "${this.#folder(catalog)}"`);
+    }
+    return true;
+  }
+
+  async #tidy(catalog: string): Promise<void> {
+    const ended = (await this.list(catalog)).filter(({ evaluation }) => evaluation.endedAt !== null);
+    for (const { evaluation } of ended.slice(KEPT_EVALUATIONS)) {
+      await rm(this.#file(catalog, evaluation.id), { force: true });
+    }
+    for (const name of await readdir(this.#folder(catalog))) {
+      if (name.endsWith(UNFINISHED)) await rm(join(this.#folder(catalog), name), { force: true });
+    }
+  }
+
+  async #names(catalog: string): Promise<string[]> {
+    try {
+      return (await readdir(this.#folder(catalog))).filter((name) => name.endsWith('.json'));
+    } catch (error) {
+      if (errorCode(error) === 'ENOENT') return [];
+      throw error;
+    }
+  }
+
+  #folder(catalog: string): string {
+    return join(catalogFolder(this.#dataDir, catalog), 'evaluations');
+  }
+
+  #file(catalog: string, id: string): string {
+    return join(this.#folder(catalog), `${id}.json`);
+  }
+}
+
+/** As `randomUUID` makes them; a path is made of it. */
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

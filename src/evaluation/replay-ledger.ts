@@ -1,0 +1,69 @@
+import type { Position } from '../ledger/entry.ts';
+import { firstPosition } from '../ledger/find-position.ts';
+import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
+import type { Decision } from '../routing/decision.ts';
+import type { DecisionLog } from '../routing/decision-log.ts';
+import type { Replay } from './replay.ts';
+
+/** What there is to replay: the entries after `start`, up to `end`. */
+export interface Span {
+  readonly start: Position;
+  readonly end: Position;
+}
+
+const READ_BATCH = 128;
+
+export async function spanOf(ledger: Ledger): Promise<Span> {
+  const end = await ledger.head();
+  return { start: await firstPosition(ledger, end), end };
+}
+
+/**
+ * Puts every entry of the span to the replay, with its decision where that is wanted.
+ * @param pause asked after every entry with the share that is done, 0…1; answers false to stop.
+ */
+export async function replayLedger(
+  replay: Replay,
+  { ledger, log }: { readonly ledger: Ledger; readonly log: DecisionLog },
+  { start, end }: Span,
+  pause: (done: number) => Promise<boolean> | true,
+): Promise<void> {
+  let after = start;
+  while (after < end) {
+    const entries = (await readSome(ledger, after)).filter(({ position }) => position <= end);
+    if (entries.length === 0) {
+      // It was trimmed meanwhile: on with what is left.
+      after = Math.max(after + 1, await firstPosition(ledger, end));
+      continue;
+    }
+    const decisions = await decisionsFor(replay, entries, log);
+    for (const entry of entries) {
+      after = entry.position;
+      const id = replay.wants(entry);
+      replay.add(entry, id === null ? null : (decisions.get(id) ?? null));
+      const answer = pause((after - start) / (end - start));
+      if (answer !== true && !(await answer)) return;
+    }
+  }
+}
+
+/** Together: one at a time, a file or Redis would keep the replay waiting. */
+async function decisionsFor(
+  replay: Replay,
+  entries: readonly PositionedEntry[],
+  log: DecisionLog,
+): Promise<Map<string, Decision | null>> {
+  const ids = new Set(entries.map((entry) => replay.wants(entry)));
+  const wanted = [...ids].filter((id) => id !== null);
+  const found = await Promise.all(wanted.map((id) => log.get(id)));
+  return new Map(wanted.map((id, i) => [id, found[i]]));
+}
+
+async function readSome(ledger: Ledger, after: Position): Promise<readonly PositionedEntry[]> {
+  try {
+    return await ledger.read(after, READ_BATCH);
+  } catch (error) {
+    if (error instanceof LedgerTrimmedError) return [];
+    throw error;
+  }
+}
