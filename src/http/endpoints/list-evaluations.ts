@@ -11,7 +11,7 @@ export function listEvaluations(evaluations: Pick<EvaluationsService, 'list'>): 
     path: '/v1/catalogs/{catalog}/evaluations',
     name: 'listEvaluations',
     tag: 'Evaluations',
-    summary: 'The evaluations of a catalog since the process started.',
+    summary: 'The newest hundred evaluations of a catalog.',
     request: { params: catalogParams },
     answers: {
       200: { description: 'Newest first.', schema: z.object({ evaluations: z.array(evaluationSchema) }) },

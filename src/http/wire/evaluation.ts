@@ -25,6 +25,10 @@ export const evaluationDraftSchema = z
       .optional()
       .meta({ description: 'Every combination of these values is a candidate.' }),
     alpha: z.number().gt(0).max(0.2).optional(),
+    learnShare: z.number().min(0).max(1).optional().meta({
+      description:
+        'Share of the log from which the candidates learn; they are judged by the rest. 1 (default): they learn along, and each decision is put to them before they have learned from it.',
+    }),
   })
   .openapi('EvaluationDraft');
 
@@ -64,6 +68,7 @@ export const evaluationSchema = z
     endedAt: z.iso.datetime().nullable(),
     progress: z.number().min(0).max(1),
     candidates: z.array(z.object({ name: z.string(), policy: policySettings })),
+    learnShare: z.number().min(0).max(1),
     decisions: z.int().meta({ description: 'Logged decisions that were evaluated on.' }),
     skipped: z.record(z.string(), z.int()),
     results: z.array(result),
