@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
@@ -95,7 +96,7 @@ export class RewardIntake {
       const { tool = null, weight = 1, latencyMs, cost } = report;
       accepted.push({ rewardId, tool, outcome, value, weight, at, latencyMs, cost });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
-      const note = noteOn(report, decision);
+      const note = noteOn(report, decision, catalog);
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
     }
     if (accepted.length === 0) return null;
@@ -134,15 +135,20 @@ function rewardIdOf({ decisionId, idempotencyKey }: RewardReport): string {
   return `${decisionId}.${tail}`;
 }
 
-function noteOn({ tool, value, outcome }: RewardReport, { shown }: DecisionHead): string | undefined {
+function noteOn(
+  { tool, value, outcome }: RewardReport,
+  { shown }: DecisionHead,
+  { name, state }: Catalog,
+): string | undefined {
   if (tool === undefined) {
     const positive = completeOutcome({ value, outcome }).value > 0;
     return positive
       ? 'No tool was named: this is counted, but teaches nothing about tools. Name the tool that helped.'
       : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
   }
-  return shown.includes(tool)
-    ? undefined
+  if (shown.includes(tool)) return undefined;
+  return state.tools.find(tool) === undefined
+    ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
     : `"${tool}" was not in the slate; its outcome is learned as a call all the same.`;
 }
 

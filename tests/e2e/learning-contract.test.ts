@@ -205,6 +205,15 @@ describe('rewards that are not as they should be', () => {
     expect(await shop.greedy(QUERY)).toContain('export_report');
   });
 
+  it('about a tool that nobody knows are rejected, and it is said so at once', async () => {
+    const shop = await Shop.open(service, 'misspelt');
+    const { decisionId } = await shop.route(QUERY);
+    const receipt = await shop.report(decisionId, { tool: 'exprt_report', outcome: 'success' });
+    expect(receipt).toMatchObject({ note: expect.stringContaining('no tool of catalog "misspelt"') });
+    await shop.settled();
+    expect(await status(receipt)).toMatchObject({ status: 'rejected', reason: 'tool-unknown' });
+  });
+
   it('about a tool that is removed meanwhile are kept for when it is back', async () => {
     const shop = await Shop.open(service, 'removed');
     const path = `/v1/catalogs/${shop.catalog}/tools`;
