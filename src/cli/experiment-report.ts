@@ -6,7 +6,17 @@ export function reportText(report: ExperimentReportView): string {
   const { experiment, status, decision, reason, metric, srm, variants, differences, shadows } = report;
   const answer = { true: 'YES', false: 'NO', null: 'NOT KNOWN YET' }[String(decision)];
   const numbers = table([
-    ['VARIANT', 'UNITS', 'DECISIONS', 'REWARDS', 'MEAN REWARD', 'SUCCESS RATE', 'LATENCY MS', 'COST'],
+    [
+      'VARIANT',
+      'UNITS',
+      'DECISIONS',
+      'REWARDS',
+      'MEAN REWARD',
+      'SUCCESS RATE',
+      'TOKENS',
+      'LATENCY MS',
+      'COST',
+    ],
     ...variants.map((variant) => [
       variant.name,
       String(variant.units),
@@ -14,6 +24,7 @@ export function reportText(report: ExperimentReportView): string {
       String(variant.rewards),
       number(variant.meanReward),
       number(variant.successRate),
+      number(variant.tokens),
       number(variant.latencyMs),
       number(variant.cost),
     ]),

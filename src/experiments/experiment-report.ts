@@ -46,8 +46,8 @@ export interface VariantNumbers {
   readonly rewardPerDecision: number | null;
   readonly latencyMs: number | null;
   readonly cost: number | null;
-  /** Not counted by this version. */
-  readonly tokens: null;
+  /** Of the definitions in the slate, estimated; per decision that was shown. */
+  readonly tokens: number | null;
   readonly version: string | null;
   readonly outBecause: string | null;
 }
@@ -143,7 +143,7 @@ function numbersOf(
     rewardPerDecision: means.rewardPerDecision ?? null,
     latencyMs: means.latencyMs ?? null,
     cost: means.cost ?? null,
-    tokens: null,
+    tokens: means.tokens ?? null,
     version,
     outBecause,
   };

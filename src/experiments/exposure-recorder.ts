@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Assignment, Exposure, ExposuresEntry, ShadowComparison } from '../ledger/entry.ts';
+import { DefinitionTokens } from './definition-tokens.ts';
 
 const MAX_BATCH = 500;
 const MAX_WAIT_MS = 1000;
@@ -26,6 +27,7 @@ interface Desk {
  * the ledger. A crash loses that second, for all variants alike.
  */
 export class ExposureRecorder {
+  readonly tokens = new DefinitionTokens();
   readonly #desks = new Map<Catalog, Desk>();
   readonly #trouble: (message: string, error: unknown) => void;
 

@@ -174,6 +174,8 @@ export interface Exposure extends Assignment {
   readonly decisionId: string;
   /** Something known about the query before anybody was assigned: its best retrieval scores, 0…1. */
   readonly covariate: number;
+  /** About how many tokens the definitions of the slate take; absent in entries of earlier versions. */
+  readonly tokens?: number;
 }
 
 /** What a variant that ranks without serving would have shown, beside what was served. */

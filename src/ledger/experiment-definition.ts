@@ -54,9 +54,10 @@ export type VariantMode = 'live' | 'shadow' | 'apprentice' | 'freeze';
 /**
  * reward: sum of a decision's rewards, over the decisions for which anything was reported. success: whether any of
  * them was above 0. latencyMs, cost: their sums, over the decisions that have them. rewardPerDecision: like reward,
- * over all decisions that were shown; silence counts as 0.
+ * over all decisions that were shown; silence counts as 0. tokens: of the definitions in the slate, estimated, over the
+ * decisions that were shown.
  */
-export const METRICS = ['reward', 'success', 'latencyMs', 'cost', 'rewardPerDecision'] as const;
+export const METRICS = ['reward', 'success', 'latencyMs', 'cost', 'rewardPerDecision', 'tokens'] as const;
 export type Metric = (typeof METRICS)[number];
 
 export interface ExperimentGuardrail {
@@ -85,5 +86,5 @@ export type ExperimentChange =
 
 /** Smaller is better for these. */
 export function isHarmful(metric: Metric): boolean {
-  return metric === 'latencyMs' || metric === 'cost';
+  return metric === 'latencyMs' || metric === 'cost' || metric === 'tokens';
 }

@@ -7,9 +7,19 @@ const BEST = 5;
 
 /** A slate was shown: that counts in the experiment it belongs to. */
 export function expose(decision: Decision, catalog: Catalog, recorder: ExposureRecorder): void {
-  for (const assignment of decision.assignments ?? []) {
-    recorder.expose(catalog, { ...assignment, decisionId: decision.id, covariate: covariateOf(decision) });
+  const { assignments = [], id: decisionId } = decision;
+  for (const assignment of assignments) {
+    const tokens = tokensOf(decision, catalog, recorder);
+    recorder.expose(catalog, { ...assignment, decisionId, covariate: covariateOf(decision), tokens });
   }
+}
+
+/** Of the definitions in the slate. */
+function tokensOf({ slate, candidates }: Decision, { state }: Catalog, { tokens }: ExposureRecorder): number {
+  return slate.reduce((sum, index) => {
+    const record = state.tools.find(candidates[index]);
+    return sum + (record === undefined ? 0 : tokens.of(record.tool));
+  }, 0);
 }
 
 /** Known before anybody was assigned: no variant has a say in what retrieval finds best. */

@@ -1,6 +1,6 @@
 import type { MetricValue } from '../../bandit/statistics/experiment-tally.ts';
 import type { ObservedDecision, OutcomeReport } from '../ledger/entry.ts';
-import { METRICS, type Metric } from '../ledger/experiment-definition.ts';
+import type { Metric } from '../ledger/experiment-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { countUnit } from './count-unit.ts';
 import { creditShadows } from './credit-shadows.ts';
@@ -41,14 +41,15 @@ function credit(
   const { aggregation } = state.settings.rewards;
   const was = creditTotals(before, aggregation);
   const is = creditTotals(after, aggregation);
-  const values = METRICS.map((metric): MetricValue => {
-    const now = metricOf(is, metric);
-    const then = metricOf(was, metric);
+  const record = state.experiments.get(assignment.experiment);
+  if (record?.tally == null) return;
+  const values = record.tally.metrics.map((metric): MetricValue => {
+    const now = metricOf(is, metric as Metric);
+    const then = metricOf(was, metric as Metric);
     return { sum: now.sum - then.sum, of: now.of - then.of };
   });
   if (!countUnit(state, assignment, { decisions: 0, covariate: 0, values })) return;
-  const record = state.experiments.get(assignment.experiment);
-  record?.series.add(assignment.variant, decision.at, {
+  record.series.add(assignment.variant, decision.at, {
     decisions: 0,
     rewards: is.rewarded - was.rewarded,
     rewardSum: is.reward - was.reward,
@@ -69,5 +70,8 @@ function metricOf(totals: ReturnType<typeof creditTotals>, metric: Metric): Metr
       return totals.cost;
     case 'rewardPerDecision':
       return { sum: totals.reward, of: 0 };
+    // Known when it was shown; rewards say nothing about it.
+    case 'tokens':
+      return { sum: 0, of: 0 };
   }
 }

@@ -1,13 +1,11 @@
+import type { MetricValue } from '../../bandit/statistics/experiment-tally.ts';
 import type { Exposure, ExposuresEntry } from '../ledger/entry.ts';
-import { METRICS } from '../ledger/experiment-definition.ts';
+import type { Metric } from '../ledger/experiment-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { countUnit } from './count-unit.ts';
 import { countShadow } from './credit-shadows.ts';
 import type { FoldOutcome } from './outcome.ts';
 import { watchGuardrails } from './watch-guardrails.ts';
-
-/** Of a decision's values, what is known when it is shown: that there is one, for the metrics over all of them. */
-const SHOWN = METRICS.map((metric) => ({ sum: 0, of: metric === 'rewardPerDecision' ? 1 : 0 }));
 
 /** Decisions that were shown to units of experiments. A batch that was folded before changes nothing. */
 export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldOutcome {
@@ -30,9 +28,16 @@ export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldO
 
 function countExposure(state: CatalogState, exposure: Exposure, at: number): void {
   const record = state.experiments.get(exposure.experiment);
-  const event = { decisions: 1, covariate: exposure.covariate, values: SHOWN };
-  if (record === undefined || !countUnit(state, exposure, event)) return;
+  if (record?.tally == null) return;
+  const values = record.tally.metrics.map((metric) => shownValue(exposure, metric as Metric));
+  if (!countUnit(state, exposure, { decisions: 1, covariate: exposure.covariate, values })) return;
   const { variant } = exposure;
   record.exposures.set(variant, (record.exposures.get(variant) ?? 0) + 1);
   record.series.add(variant, at, { decisions: 1, rewards: 0, rewardSum: 0, successes: 0 });
+}
+
+/** Of a decision's values, what is known when it is shown. */
+function shownValue({ tokens }: Exposure, metric: Metric): MetricValue {
+  if (metric === 'tokens' && tokens !== undefined) return { sum: tokens, of: 1 };
+  return { sum: 0, of: metric === 'rewardPerDecision' ? 1 : 0 };
 }

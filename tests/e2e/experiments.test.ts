@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunningService, temporaryFolder } from './running-service.ts';
-import { Shop } from './shop.ts';
+import { SHOP_TOOLS, Shop } from './shop.ts';
 
 const folder = temporaryFolder();
 let service: RunningService;
@@ -107,6 +107,10 @@ describe('an experiment', () => {
     expect(meaning).toMatchObject({ successRate: 1, meanReward: 1, latencyMs: 5 });
     expect(Number(chance.successRate)).toBeLessThan(0.4);
     expect(report).toMatchObject({ srm: { ok: true }, decision: true, winner: 'meaning', withoutUnit: 1 });
+    // The same tool every time: a quarter of the bytes of its definition.
+    const shown = SHOP_TOOLS.find(({ name }) => name === 'refund_payment');
+    expect(meaning.tokens).toBe(Math.ceil(Buffer.byteLength(JSON.stringify(shown)) / 4));
+    expect(Number(chance.tokens)).toBeGreaterThan(10);
     const difference = report.differences.find(({ metric }) => metric === 'reward');
     expect(difference).toMatchObject({ variant: 'meaning', against: 'chance' });
     expect(Number(difference?.lower)).toBeGreaterThan(0.3);

@@ -98,6 +98,6 @@ export function exposures(list: readonly Exposure[], more: Partial<ExposuresEntr
   };
 }
 
-export function exposure(decisionId: string, to: Assignment, covariate = 0.5): Exposure {
-  return { ...to, decisionId, covariate };
+export function exposure(decisionId: string, to: Assignment, more: Partial<Exposure> = {}): Exposure {
+  return { ...to, decisionId, covariate: 0.5, ...more };
 }

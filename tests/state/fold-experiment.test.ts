@@ -70,7 +70,8 @@ describe('an experiment', () => {
   it('counts a decision for its unit, a batch once, and a correction as one', () => {
     const story = running();
     const to = assignment(1, 'new');
-    const batch = exposures([exposure('default.a', to), exposure('default.b', to)]);
+    // The second one as an earlier version wrote it, which counted no tokens.
+    const batch = exposures([exposure('default.a', to, { tokens: 120 }), exposure('default.b', to)]);
     story.tell(batch);
     story.tell(batch);
     const seen = decision('a', ['t0', 't1'], { assignments: [to] });
@@ -82,6 +83,7 @@ describe('an experiment', () => {
     expect(total(story, 'new', 'success')).toEqual({ sum: 1, of: 1 });
     expect(total(story, 'new', 'latencyMs')).toEqual({ sum: 20, of: 1 });
     expect(total(story, 'new', 'rewardPerDecision')).toEqual({ sum: -0.75, of: 2 });
+    expect(total(story, 'new', 'tokens')).toEqual({ sum: 120, of: 1 });
   });
 
   it('does not count what was assigned before its shares changed', () => {
@@ -279,7 +281,7 @@ describe('snapshots with experiments', () => {
           const at = START + minutes * 60_000;
           const comparison = { experiment: 'trial', variant: 'shade', slate: ['t1'], served: ['t0'] };
           const entry: Entry = {
-            show: () => exposures([exposure(`default.${unit}`, to, value)], { at }),
+            show: () => exposures([exposure(`default.${unit}`, to, { covariate: value, tokens: unit })], { at }),
             reward: () =>
               observe(decision(`${unit}${index}`, ['t0'], { assignments: [to], deadline: at + 60_000 }), [
                 report(`r${index}`, 't0', { value, at }),
