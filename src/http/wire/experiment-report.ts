@@ -28,7 +28,9 @@ export const experimentReportSchema = z
         rewardPerDecision: mean,
         latencyMs: mean,
         cost: mean,
-        tokens: z.null(),
+        tokens: mean.meta({
+          description: 'Of the definitions in the slate, estimated (bytes / 4); per decision that was shown.',
+        }),
         version: z.string().nullable(),
         outBecause: z.string().nullable(),
       }),
