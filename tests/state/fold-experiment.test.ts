@@ -281,7 +281,8 @@ describe('snapshots with experiments', () => {
           const at = START + minutes * 60_000;
           const comparison = { experiment: 'trial', variant: 'shade', slate: ['t1'], served: ['t0'] };
           const entry: Entry = {
-            show: () => exposures([exposure(`default.${unit}`, to, { covariate: value, tokens: unit })], { at }),
+            show: () =>
+              exposures([exposure(`default.${unit}`, to, { covariate: value, tokens: unit })], { at }),
             reward: () =>
               observe(decision(`${unit}${index}`, ['t0'], { assignments: [to], deadline: at + 60_000 }), [
                 report(`r${index}`, 't0', { value, at }),
