@@ -1,5 +1,5 @@
 import { lnGamma } from '../../bandit/statistics/gamma.ts';
-import { SAMPLE_RATIO_ALPHA, sampleRatio } from '../../bandit/statistics/sample-ratio.ts';
+import { sampleRatio } from '../../bandit/statistics/sample-ratio.ts';
 import { Draws } from './draws.ts';
 
 export interface FalseAlarms {
@@ -52,7 +52,7 @@ export function split(trueShare: number, runs: number, units: number): SplitResu
       const found = sampleRatio([{ counts, shares: [1, 1] }]);
       if (!found.ok) seen = true;
       if (!found.anytimeOk && anytime === 0) anytime = unit;
-      if (unit === units && found.pValue < SAMPLE_RATIO_ALPHA) once += 1;
+      if (unit === units && !found.ok) once += 1;
     }
     if (seen) peeking += 1;
     if (anytime > 0) alarmed.push(anytime);

@@ -6,6 +6,11 @@ import { guardrailState } from '../../../bandit/statistics/guardrail.ts';
 import { sampleRatio } from '../../../bandit/statistics/sample-ratio.ts';
 import golden from '../../golden/statistics-tests.json' with { type: 'json' };
 
+/** How many times as likely k + 1 is as k. */
+function chance(units: number, k: number, share: number): number {
+  return ((units - k) / (k + 1)) * (share / (1 - share));
+}
+
 describe('sample ratio', () => {
   test('is Pearson’s χ², and the mixture for looking all the time', () => {
     for (const { counts, shares, pValue, anytimePValue } of golden.sampleRatio) {
@@ -13,6 +18,37 @@ describe('sample ratio', () => {
       expect(Math.abs(found.pValue - pValue)).toBeLessThan(1e-9 * pValue + 1e-300);
       expect(Math.abs(found.anytimePValue - anytimePValue)).toBeLessThan(1e-8 * anytimePValue);
       expect(found.ok).toBe(pValue >= 0.001);
+    }
+  });
+
+  test('of two variants alarms by mistake in at most one look of a thousand, counted out', () => {
+    for (const [units, share] of [
+      [50, 0.9],
+      [300, 0.99],
+      [1000, 0.5],
+      [5000, 0.9],
+      [20_000, 0.5],
+    ] as const) {
+      let alarms = 0;
+      // (units choose count)·shareᶜ·(1 − share)ⁿ⁻ᶜ, one after the other from the mean outwards.
+      const mean = Math.round(units * share);
+      const masses = [1];
+      for (let k = mean; k < units; k++) masses[k + 1 - mean] = masses[k - mean] * chance(units, k, share);
+      const below = [1];
+      for (let k = mean; k > 0; k--) below[mean - k + 1] = below[mean - k] / chance(units, k - 1, share);
+      const whole = [...masses, ...below.slice(1)].reduce((sum, mass) => sum + mass, 0);
+      for (let k = 0; k <= units; k++) {
+        const mass = (k >= mean ? masses[k - mean] : below[mean - k]) / whole;
+        if (mass < 1e-12) continue;
+        const { ok } = sampleRatio([{ counts: [k, units - k], shares: [share, 1 - share] }]);
+        const mirrored = sampleRatio([{ counts: [0, units - k, k], shares: [0, 1 - share, share] }]);
+        expect(mirrored.ok).toBe(ok);
+        if (!ok) alarms += mass;
+      }
+      expect(alarms).toBeLessThanOrEqual(0.001);
+      // Nor is it deaf.
+      const far = Math.round(mean - 5 * Math.sqrt(units * share * (1 - share)));
+      expect(sampleRatio([{ counts: [far, units - far], shares: [share, 1 - share] }]).ok).toBe(false);
     }
   });
 
