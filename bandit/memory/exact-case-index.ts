@@ -1,6 +1,6 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
-import { type CaseIndex, hasDirection, type SavedQueries } from './case-index.ts';
+import { type CaseIndex, comparableEmbedding, queriesOf, type SavedQueries } from './case-index.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
@@ -35,23 +35,14 @@ export class ExactCaseIndex implements CaseIndex {
 
   static load(kernels: Kernels, dimensions: number, saved: SavedQueries): ExactCaseIndex {
     const index = new ExactCaseIndex(kernels, dimensions);
-    for (let place = 0; place + 1 < saved.offsets.length; place++) {
-      const from = saved.offsets[place];
-      const to = saved.offsets[place + 1];
-      const embedding = saved.embeddings.subarray(place * dimensions, (place + 1) * dimensions);
-      if (from === to && !hasDirection(embedding)) continue;
-      index.put(place, {
-        embedding,
-        terms: { terms: saved.terms.subarray(from, to), weights: saved.weights.subarray(from, to) },
-      });
-    }
+    for (const [place, query] of queriesOf(saved, dimensions)) index.put(place, query);
     return index;
   }
 
   put(place: number, query: QueryFeatures): void {
     this.reserve(place + 1);
     const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
-    const embedding = this.embeddingOf(query);
+    const embedding = comparableEmbedding(query, this.dimensions);
     if (embedding !== null) row.set(embedding);
     this.kinds[place] = embedding === null ? LEXICAL : DENSE;
     this.postings.add(place, query.terms);
@@ -68,7 +59,7 @@ export class ExactCaseIndex implements CaseIndex {
     const { places, similarities } = this;
     similarities.fill(0, 0, places);
     this.postings.addProducts(query.terms, similarities);
-    const embedding = this.embeddingOf(query);
+    const embedding = comparableEmbedding(query, this.dimensions);
     if (embedding !== null) {
       this.query.set(embedding);
       this.kernels.scan(this.rows, this.stride, places, this.query, this.cosines);
@@ -95,15 +86,6 @@ export class ExactCaseIndex implements CaseIndex {
 
   dispose(): void {
     for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
-  }
-
-  /** The embedding, if similarities can be taken from it. @throws RangeError when it has other dimensions. */
-  private embeddingOf({ embedding }: QueryFeatures): Float32Array | null {
-    if (this.dimensions === 0 || !hasDirection(embedding)) return null;
-    if (embedding.length !== this.dimensions) {
-      throw new RangeError(`This memory compares ${this.dimensions} dimensions, not ${embedding.length}.`);
-    }
-    return embedding;
   }
 
   private reserve(places: number): void {

@@ -46,7 +46,7 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
       name: 'cases',
       default: 4000,
       minimum: 10,
-      maximum: 50_000,
+      maximum: 500_000,
       integer: true,
       sentence: 'Most cases that outcome memory keeps; near-duplicates share one.',
     },

@@ -1,0 +1,96 @@
+/** A case id is its place, plus this for every time the place was emptied before. */
+export const PLACES_LIMIT = 2 ** 20;
+const EMPTY = -1;
+
+/**
+ * Where cases are: every case has a place, a small number that the arrays of outcome memory are read with, and an id
+ * that is never given again, so that whoever kept it finds this case or none.
+ */
+export class CasePlaces {
+  /** When a decision last went into the case at this place, ms since the epoch; −1: nothing is here. */
+  private lastSeen: number[] = [];
+  /** How often this place was emptied. */
+  private generations: number[] = [];
+  private live = 0;
+
+  /** Live cases. */
+  get size(): number {
+    return this.live;
+  }
+
+  /** All places lie below this. */
+  get count(): number {
+    return this.lastSeen.length;
+  }
+
+  /** Takes the lowest place that is empty. */
+  open(): number {
+    const place = this.live < this.lastSeen.length ? this.lastSeen.indexOf(EMPTY) : this.lastSeen.length;
+    this.lastSeen[place] = 0;
+    this.generations[place] ??= 0;
+    this.live++;
+    return place;
+  }
+
+  /** The case at this place is gone. */
+  close(place: number): void {
+    this.lastSeen[place] = EMPTY;
+    this.generations[place]++;
+    this.live--;
+  }
+
+  /** A decision of this time, ms since the epoch, went into the case at this place. */
+  see(place: number, at: number): void {
+    this.lastSeen[place] = Math.max(this.lastSeen[place], at);
+  }
+
+  /** What was seen at `place` was seen at `into`. */
+  merge(place: number, into: number): void {
+    this.see(into, this.lastSeen[place]);
+  }
+
+  has(place: number): boolean {
+    return place >= 0 && place < this.lastSeen.length && this.lastSeen[place] !== EMPTY;
+  }
+
+  /** The case that has been quiet longest (ties: lowest place); −1 when there is none. */
+  quietest(): number {
+    let quietest = EMPTY;
+    for (let place = 0; place < this.lastSeen.length; place++) {
+      if (!this.has(place)) continue;
+      if (quietest === EMPTY || this.lastSeen[place] < this.lastSeen[quietest]) quietest = place;
+    }
+    return quietest;
+  }
+
+  /** Where the case with this id is; −1 when it is gone. */
+  find(caseId: number): number {
+    const place = caseId % PLACES_LIMIT;
+    return this.has(place) && this.idOf(place) === caseId ? place : EMPTY;
+  }
+
+  idOf(place: number): number {
+    return place + PLACES_LIMIT * this.generations[place];
+  }
+
+  save(): SavedPlaces {
+    return { lastSeen: Float64Array.from(this.lastSeen), generations: Float64Array.from(this.generations) };
+  }
+
+  static load({ lastSeen, generations }: SavedPlaces): CasePlaces {
+    const places = new CasePlaces();
+    places.lastSeen = Array.from(lastSeen);
+    places.generations = Array.from(generations);
+    places.live = lastSeen.filter((at) => at !== EMPTY).length;
+    return places;
+  }
+
+  get bytes(): number {
+    return 16 * this.lastSeen.length;
+  }
+}
+
+export interface SavedPlaces {
+  readonly lastSeen: Float64Array;
+  readonly generations: Float64Array;
+}

@@ -1,0 +1,224 @@
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { type CaseIndex, hasDirection, type SavedQueries } from '../../bandit/memory/case-index.ts';
+import { ExactCaseIndex } from '../../bandit/memory/exact-case-index.ts';
+import type { QueryFeatures, RecalledCase } from '../../bandit/policy.ts';
+import { sparseDot } from '../../bandit/sparse-vector.ts';
+import { sequence } from '../bandit/kernels/both-kernels.ts';
+
+export interface CaseIndexUnderTest {
+  create(kernels: Kernels, dimensions: number): CaseIndex;
+  load(kernels: Kernels, dimensions: number, saved: SavedQueries): CaseIndex;
+  /** Every case is compared. */
+  readonly exact: boolean;
+}
+
+const DIMENSIONS = 20;
+const MANY = 3000;
+const LIMIT = 30;
+
+/** What every index of cases promises. */
+export function caseIndexContract(
+  name: string,
+  kernels: Kernels,
+  { create, load, exact }: CaseIndexUnderTest,
+): void {
+  describe(`${name} on ${kernels.name} kernels`, () => {
+    let before: number;
+    let index: CaseIndex;
+
+    beforeEach(() => {
+      before = kernels.allocatedBytes;
+      index = create(kernels, DIMENSIONS);
+    });
+    afterEach(() => {
+      index.dispose();
+      expect(kernels.allocatedBytes).toBe(before);
+    });
+
+    const reload = (): void => {
+      const saved = index.save(MANY);
+      index.dispose();
+      index = load(kernels, DIMENSIONS, saved);
+    };
+
+    it('finds what is there now, with the right similarities, whatever came and went', () => {
+      const queries = fc.record({ seed: fc.nat(200), dense: fc.boolean(), words: fc.boolean() });
+      const changes = fc.oneof(
+        { weight: 5, arbitrary: fc.record({ place: fc.nat(60), query: queries }) },
+        { weight: 2, arbitrary: fc.record({ place: fc.nat(60), query: fc.constant(null) }) },
+        { weight: 1, arbitrary: fc.constant('reload' as const) },
+      );
+      fc.assert(
+        fc.property(
+          fc.array(changes, { maxLength: 60 }),
+          queries,
+          fc.integer({ min: 1, max: 40 }),
+          (...script) => {
+            const [steps, probe, limit] = script;
+            const live = new Map<number, QueryFeatures>();
+            for (const step of steps) {
+              if (step === 'reload') {
+                reload();
+                continue;
+              }
+              if (live.delete(step.place)) index.remove(step.place);
+              if (step.query === null) continue;
+              const query = queryOf(step.query.seed, step.query);
+              live.set(step.place, query);
+              index.put(step.place, query);
+            }
+            const asked = queryOf(probe.seed, probe);
+            const found = index.nearest(asked, limit);
+            const expected = naive(live, asked);
+            expect(found.length).toBe(Math.min(limit, expected.length));
+            for (const [at, { caseId, similarity }] of found.entries()) {
+              expect(similarity).toBeCloseTo(similarityOf(asked, live.get(caseId)!), 5);
+              expect(similarity).toBeCloseTo(expected[at].similarity, 5);
+            }
+            for (const place of live.keys()) index.remove(place);
+            expect(index.nearest(asked, limit)).toEqual([]);
+          },
+        ),
+        { numRuns: 80 },
+      );
+    });
+
+    it('finds the nearest of very many, while they come and go', () => {
+      const oracle = new ExactCaseIndex(kernels, DIMENSIONS);
+      const both = [index, oracle];
+      for (let place = 0; place < MANY; place++) for (const each of both) each.put(place, queryOf(place));
+      // A third makes room for queries of other kinds.
+      for (let place = 0; place < MANY; place += 3) {
+        for (const each of both) {
+          each.remove(place);
+          if (place % 2 === 0) each.put(place, queryOf(MANY + place));
+        }
+      }
+      let found = 0;
+      let wanted = 0;
+      for (let probe = 0; probe < 60; probe++) {
+        const asked = queryOf(2 * MANY + probe);
+        const best = oracle.nearest(asked, LIMIT);
+        const own = index.nearest(asked, LIMIT);
+        if (exact) expect(own).toEqual(best);
+        expect(own).toHaveLength(best.length);
+        expect(own[0]).toEqual(best[0]);
+        found += shared(own, best);
+        wanted += best.length;
+        // A query is found again, and without an embedding nothing is left out.
+        const known = 3 * probe + 1;
+        expect(index.nearest(queryOf(known), 1)).toMatchObject([{ caseId: known }]);
+        const words = { ...asked, embedding: null };
+        expect(index.nearest(words, LIMIT)).toEqual(oracle.nearest(words, LIMIT));
+      }
+      oracle.dispose();
+      expect(found / wanted).toBeGreaterThanOrEqual(0.98);
+    });
+
+    it('goes on after saving and loading as if nothing had happened', () => {
+      const copy = { index: create(kernels, DIMENSIONS) };
+      const step = (at: number): void => {
+        const place = (at * 7) % 1200;
+        for (const each of [index, copy.index]) {
+          if (at >= 1200) each.remove(place);
+          if (at % 5 !== 4) each.put(place, queryOf(at));
+        }
+      };
+      for (let at = 0; at < 4000; at++) {
+        step(at);
+        if (at % 777 === 0) reload();
+      }
+      expect(index.save(1200)).toEqual(copy.index.save(1200));
+      for (let probe = 0; probe < 20; probe++) {
+        const asked = queryOf(9000 + probe);
+        expect(index.nearest(asked, LIMIT)).toEqual(copy.index.nearest(asked, LIMIT));
+      }
+      copy.index.dispose();
+    });
+
+    it('takes any number of cases with the same vector, and tells them apart by words', () => {
+      const vector = queryOf(0).embedding;
+      const at = (place: number): QueryFeatures => ({
+        embedding: vector,
+        terms: { terms: Uint32Array.of(place), weights: Float32Array.of(1) },
+      });
+      for (let place = 0; place < MANY; place++) index.put(place, at(place));
+      for (const place of [0, 1234, MANY - 1]) {
+        const [first, second] = index.nearest(at(place), 2);
+        expect(first.caseId).toBe(place);
+        expect(first.similarity).toBeCloseTo(1, 5);
+        expect(second.similarity).toBeCloseTo(0.5, 5);
+      }
+      for (let place = 0; place < MANY; place++) index.remove(place);
+      expect(index.nearest(at(0), 2)).toEqual([]);
+    });
+
+    it('takes opposite vectors, and vectors of zeros', () => {
+      const { embedding, terms } = queryOf(0);
+      const opposite = embedding!.map((value) => -value);
+      for (let place = 0; place < 900; place++) {
+        const own = [embedding, opposite, new Float32Array(DIMENSIONS)][place % 3];
+        index.put(place, { embedding: own, terms });
+      }
+      // s is 1 where the vectors agree, 0 (but for rounding) where they are opposite, t·t' where there is none.
+      const found = index.nearest({ embedding, terms }, 900).filter(({ similarity }) => similarity > 0.01);
+      expect(found.every(({ caseId }) => caseId % 3 !== 1)).toBe(true);
+      expect(found.filter(({ caseId }) => caseId % 3 === 2)).toHaveLength(300);
+      if (exact) expect(found).toHaveLength(600);
+    });
+
+    it('says what it needs, and refuses other dimensions', () => {
+      expect(index.bytes).toBeGreaterThan(0);
+      const other = { ...queryOf(0), embedding: new Float32Array(DIMENSIONS + 1).fill(1) };
+      expect(() => index.put(0, other)).toThrow(/20 dimensions, not 21/);
+      expect(() => index.nearest(other, 1)).toThrow(RangeError);
+    });
+
+    it('works on words alone without an embedder', () => {
+      const wordy = create(kernels, 0);
+      for (let place = 0; place < 50; place++) wordy.put(place, { ...queryOf(place), embedding: null });
+      const copy = load(kernels, 0, wordy.save(50));
+      for (const each of [wordy, copy]) expect(each.nearest(queryOf(7), 1)).toMatchObject([{ caseId: 7 }]);
+      wordy.dispose();
+      copy.dispose();
+    });
+  });
+}
+
+/** Queries about forty subjects: vectors lie near one of forty directions, and words go with them. */
+function queryOf(seed: number, { dense = true, words = true } = {}): QueryFeatures {
+  const own = sequence(seed + 1);
+  const subject = Math.floor(20 * (own() + 1));
+  const direction = sequence(1_000_000 + subject);
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => direction() + 0.6 * own());
+  const length = Math.hypot(...vector);
+  const terms = Uint32Array.from(
+    new Set([subject, 100 + Math.floor(50 * (own() + 1)), 300 + Math.floor(500 * (own() + 1))]),
+  );
+  return {
+    embedding: dense ? vector.map((value) => value / length) : null,
+    terms: words
+      ? { terms, weights: Float32Array.of(0.3, 0.5, Math.sqrt(1 - 0.09 - 0.25)) }
+      : { terms: new Uint32Array(), weights: new Float32Array() },
+  };
+}
+
+function similarityOf(a: QueryFeatures, b: QueryFeatures): number {
+  const lexical = sparseDot(a.terms, b.terms);
+  if (!hasDirection(a.embedding) || !hasDirection(b.embedding)) return lexical;
+  return 0.5 * a.embedding.reduce((sum, value, i) => sum + value * b.embedding![i], 0) + 0.5 * lexical;
+}
+
+function naive(live: ReadonlyMap<number, QueryFeatures>, asked: QueryFeatures): RecalledCase[] {
+  return [...live]
+    .map(([caseId, query]) => ({ caseId, similarity: similarityOf(asked, query) }))
+    .filter(({ similarity }) => similarity > 0)
+    .sort((a, b) => b.similarity - a.similarity || a.caseId - b.caseId);
+}
+
+function shared(a: readonly RecalledCase[], b: readonly RecalledCase[]): number {
+  const places = new Set(a.map(({ caseId }) => caseId));
+  return b.filter(({ caseId }) => places.has(caseId)).length;
+}
