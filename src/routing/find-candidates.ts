@@ -1,6 +1,7 @@
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
+import type { ToolTable } from '../state/tool-table.ts';
 import type { Fallback } from './decision.ts';
 import { mostReliable } from './most-reliable.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -29,10 +30,8 @@ export function findCandidates(
   catalog: Pick<Catalog, 'state' | 'index'>,
 ): Found {
   const { tools, settings } = catalog.state;
-  const slotsOf = (names: readonly string[] = []): number[] =>
-    [...new Set(names)].map((name) => tools.get(name)?.slot).filter((slot) => slot !== undefined);
-  const exclude = new Set(slotsOf(request.exclude));
-  const pinned = slotsOf(request.pin).filter((slot) => !exclude.has(slot));
+  const exclude = new Set(slotsOf(request.exclude, tools));
+  const pinned = slotsOf(request.pin, tools).filter((slot) => !exclude.has(slot));
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
     catalog.index.search({
@@ -61,6 +60,11 @@ export function findCandidates(
   const limited =
     settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
   return { ...search(0, limited), pinned, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+function slotsOf(names: readonly string[] | undefined, tools: ToolTable): number[] {
+  if (names === undefined) return [];
+  return [...new Set(names)].map((name) => tools.get(name)?.slot).filter((slot) => slot !== undefined);
 }
 
 /** Scores of definitions as scores of the slots that hold them still. */
