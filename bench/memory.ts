@@ -1,46 +1,36 @@
 /**
- * How far does the exact scan of outcome memory carry? Time of one recall and of one remembered decision, and size,
- * by number of cases, with both kernels. Medians within one process; under load only the ratios mean anything.
+ * What does outcome memory cost, by number of cases? Time of one recall and of one remembered decision in a full
+ * memory, and size. And how much do clusters spare, and miss, beside the exact scan? Medians within one process;
+ * under load only the ratios mean anything.
  *
- *   npx tsx bench/memory.ts [--cases 1000,4000,10000,50000,100000] [--dimensions 256]
+ *   npx tsx bench/memory.ts [--cases 1000,4000,10000,50000,100000] [--dimensions 256] [--data ../shared/data]
+ *
+ * Indexes are compared on made-up cases and on the texts of the public sets, if they are there (256 dimensions; needs
+ * the compiled embedding thread, npm run build).
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
-import { OutcomeMemory } from '../bandit/memory/outcome-memory.ts';
-import type { QueryFeatures } from '../bandit/policy.ts';
-import { randomFor } from '../bandit/random.ts';
+import { type CaseIndex, EXACT_UP_TO } from '../bandit/memory/case-index.ts';
+import { ClusteredCaseIndex } from '../bandit/memory/clustered-case-index.ts';
+import { ExactCaseIndex } from '../bandit/memory/exact-case-index.ts';
+import { NEIGHBOURS, OutcomeMemory } from '../bandit/memory/outcome-memory.ts';
+import type { QueryFeatures, RecalledCase } from '../bandit/policy.ts';
 import { loadKernels } from '../src/load-kernels.ts';
+import { packageRoot } from '../src/package-root.ts';
+import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
+import { measuredOn } from './measured-on.ts';
+import { type Cases, casesOfTexts, madeUpCases } from './memory/cases.ts';
 
-const TERMS_PER_QUERY = 12;
-const VOCABULARY = 5000;
 const TOOLS = 500;
 const ENTRIES_PER_CASE = 16;
 const SLATE = 5;
-const PROBES = 100;
-/** Vectors are windows of one long row of random numbers: near enough to random, and quick to make. */
-const NOISE = Float32Array.from(
-  { length: 1 << 16 },
-  (
-    (random) => (_, i) =>
-      random.uniform(i) - 0.5
-  )(randomFor('noise')),
-);
-
-/** Few words are common, as in queries; vectors have unit length, and no two are alike. */
-function queryOf(at: number, dimensions: number): QueryFeatures {
-  const window = NOISE.subarray((at * 97) % (NOISE.length - dimensions)).subarray(0, dimensions);
-  const norm = Math.hypot(...window);
-  const words = Array.from({ length: TERMS_PER_QUERY }, (_, i) =>
-    Math.floor(VOCABULARY * (NOISE[(at * 31 + i * 7919) % NOISE.length] + 0.5) ** 3),
-  );
-  const terms = Uint32Array.from(new Set(words)).sort();
-  return {
-    embedding: window.map((value) => value / norm),
-    terms: { terms, weights: new Float32Array(terms.length).fill(1 / Math.sqrt(terms.length)) },
-  };
-}
+const PROBES = 200;
+const MODEL_DIMENSIONS = 256;
+/** The TypeScript kernels are measured up to here: they are a fallback, and slow. */
+const TYPESCRIPT_UP_TO = 10_000;
 
 function slateOf(at: number, size: number): { slot: number; reward: number }[] {
   return Array.from({ length: size }, (_, i) => ({
@@ -49,72 +39,178 @@ function slateOf(at: number, size: number): { slot: number; reward: number }[] {
   }));
 }
 
-/** A memory with this many cases, written as a saved one: remembering them one by one would scan n²/2 rows. */
-function filled(kernels: Kernels, cases: number, dimensions: number): OutcomeMemory {
-  const limits = { dimensions, cases: cases + PROBES };
-  const queries = Array.from({ length: cases }, (_, at) => queryOf(at, dimensions));
-  const embeddings = new Float32Array(cases * dimensions);
-  for (const [at, { embedding }] of queries.entries())
-    embeddings.set(embedding as Float32Array, at * dimensions);
-  const offsets = (lengthOf: (at: number) => number): Int32Array => {
-    const sums = new Int32Array(cases + 1);
-    for (let at = 0; at < cases; at++) sums[at + 1] = sums[at] + lengthOf(at);
-    return sums;
-  };
+/** A full memory, written as a saved one: remembering case by case would scan n²/2 rows. */
+function filled(kernels: Kernels, queries: readonly QueryFeatures[], dimensions: number): OutcomeMemory {
+  const cases = queries.length;
+  const index =
+    cases > EXACT_UP_TO
+      ? new ClusteredCaseIndex(kernels, dimensions)
+      : new ExactCaseIndex(kernels, dimensions);
+  for (const [place, query] of queries.entries()) index.put(place, query);
+  const { embeddings, offsets, terms, weights, clusters } = index.save(cases);
+  index.dispose();
   const entries = queries.flatMap((_, at) => slateOf(at, ENTRIES_PER_CASE));
-  return OutcomeMemory.load(kernels, limits, {
-    'memory.lastSeen': new Float64Array(cases),
-    'memory.generations': new Float64Array(cases),
-    'memory.embeddings': embeddings,
-    'memory.termOffsets': offsets((at) => queries[at].terms.terms.length),
-    'memory.terms': Uint32Array.from(queries.flatMap(({ terms }) => [...terms.terms])),
-    'memory.termWeights': Float32Array.from(queries.flatMap(({ terms }) => [...terms.weights])),
-    'memory.entryOffsets': offsets(() => ENTRIES_PER_CASE),
-    'memory.entrySlots': Int32Array.from(entries, ({ slot }) => slot),
-    'memory.positives': Float32Array.from(entries, ({ reward }) => reward),
-    'memory.negatives': Float32Array.from(entries, ({ reward }) => 1 - reward),
-    'memory.unitOffsets': offsets(() => 1),
-    'memory.units': new Uint32Array(cases),
-  });
+  const steps = (size: number): Int32Array => Int32Array.from({ length: cases + 1 }, (_, at) => at * size);
+  return OutcomeMemory.load(
+    kernels,
+    { dimensions, cases },
+    {
+      'memory.lastSeen': new Float64Array(cases),
+      'memory.generations': new Float64Array(cases),
+      'memory.embeddings': embeddings,
+      'memory.termOffsets': offsets,
+      'memory.terms': terms,
+      'memory.termWeights': weights,
+      ...(clusters && { 'memory.centroids': clusters.centroids, 'memory.clusters': clusters.members }),
+      'memory.entryOffsets': steps(ENTRIES_PER_CASE),
+      'memory.entrySlots': Int32Array.from(entries, ({ slot }) => slot),
+      'memory.positives': Float32Array.from(entries, ({ reward }) => reward),
+      'memory.negatives': Float32Array.from(entries, ({ reward }) => 1 - reward),
+      'memory.unitOffsets': steps(1),
+      'memory.units': Uint32Array.from({ length: cases }, (_, at) => at + 1),
+      // Near enough to its neighbour that what is new makes it merge.
+      'memory.decisions': new Float64Array(cases).fill(1),
+      'memory.links': Int32Array.from({ length: cases }, (_, at) => (at + 1) % cases),
+      'memory.linkSimilarities': new Float64Array(cases).fill(0.89),
+      'memory.merged': new Float64Array(0),
+    },
+  );
 }
 
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[values.length >> 1];
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
-interface Row {
+function timed<T>(times: number[], work: () => T): T {
+  const start = performance.now();
+  const result = work();
+  times.push(performance.now() - start);
+  return result;
+}
+
+interface MemoryRow {
   readonly kernels: string;
   readonly cases: number;
+  readonly index: string;
   readonly recallMs: number;
   readonly rememberMs: number;
   readonly saveMs: number;
-  readonly megabytes: number;
+  readonly bytesPerCase: number;
 }
 
-function measure(kernels: Kernels, cases: number, dimensions: number): Row {
-  const memory = filled(kernels, cases, dimensions);
-  const recall: number[] = [];
-  const remember: number[] = [];
-  for (let probe = 0; probe < PROBES; probe++) {
-    const query = queryOf(cases + probe, dimensions);
-    const start = performance.now();
-    memory.recall(query);
-    const between = performance.now();
-    memory.remember(query, slateOf(probe, SLATE), probe, 0);
-    recall.push(between - start);
-    remember.push(performance.now() - between);
+function measureMemory(kernels: Kernels, { remembered, asked }: Cases, dimensions: number): MemoryRow {
+  const memory = filled(kernels, remembered, dimensions);
+  const [recall, remember, save]: [number[], number[], number[]] = [[], [], []];
+  for (const [probe, query] of asked.entries()) {
+    timed(recall, () => memory.recall(query));
+    timed(remember, () => memory.remember(query, slateOf(probe, SLATE), probe, 0));
   }
-  const start = performance.now();
-  memory.save();
-  const saveMs = performance.now() - start;
+  timed(save, () => memory.save());
   const row = {
+    kernels: kernels.name,
+    cases: remembered.length,
+    index: remembered.length > EXACT_UP_TO ? 'clustered' : 'exact',
     recallMs: median(recall),
     rememberMs: median(remember),
-    saveMs,
-    megabytes: memory.bytes / 2 ** 20,
+    saveMs: save[0],
+    bytesPerCase: memory.bytes / remembered.length,
   };
   memory.dispose();
-  return { kernels: kernels.name, cases, ...row };
+  return row;
+}
+
+interface IndexRow {
+  readonly cases: string;
+  readonly count: number;
+  readonly index: string;
+  readonly nearestMs: number;
+  readonly putMs: number;
+  readonly bytesPerCase: number;
+  readonly 'recall@30': number;
+  /** With the weights that recall gives to cases. */
+  readonly weighted: number;
+  /** How often the nearest case of all was found. */
+  readonly first: number;
+  /** Similarity of the 30th nearest, the median. */
+  readonly 's of 30th': number;
+}
+
+/** Both indexes in turns, query by query. */
+function compareIndexes(
+  kernels: Kernels,
+  { name, remembered, asked }: Cases,
+  dimensions: number,
+): IndexRow[] {
+  const indexes: readonly (readonly [string, CaseIndex])[] = [
+    ['exact', new ExactCaseIndex(kernels, dimensions)],
+    ['clustered', new ClusteredCaseIndex(kernels, dimensions, Math.min(EXACT_UP_TO, remembered.length - 1))],
+  ];
+  const put = indexes.map(([, index]) => {
+    const start = performance.now();
+    for (const [place, query] of remembered.entries()) index.put(place, query);
+    return (performance.now() - start) / remembered.length;
+  });
+  const times: number[][] = indexes.map(() => []);
+  const found = asked.map((query) =>
+    indexes.map(([, index], at) => timed(times[at], () => index.nearest(query, NEIGHBOURS))),
+  );
+  return indexes.map(([kind, index], at) => {
+    const row = {
+      cases: name,
+      count: remembered.length,
+      index: kind,
+      nearestMs: median(times[at]),
+      putMs: put[at],
+      bytesPerCase: index.bytes / remembered.length,
+      'recall@30': mean(found.map((lists) => share(lists[at], lists[0], () => 1))),
+      weighted: mean(found.map((lists) => share(lists[at], lists[0], (s) => Math.exp(s / 0.1)))),
+      first: mean(found.map((lists) => (lists[at][0]?.caseId === lists[0][0]?.caseId ? 1 : 0))),
+      's of 30th': median(found.map(([exact]) => exact[NEIGHBOURS - 1]?.similarity ?? 0)),
+    };
+    index.dispose();
+    return row;
+  });
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function share(
+  found: readonly RecalledCase[],
+  wanted: readonly RecalledCase[],
+  weightOf: (similarity: number) => number,
+): number {
+  const places = new Set(found.map(({ caseId }) => caseId));
+  let [sum, all] = [0, 0];
+  for (const { caseId, similarity } of wanted) {
+    const weight = weightOf(similarity);
+    all += weight;
+    if (places.has(caseId)) sum += weight;
+  }
+  return all === 0 ? 1 : sum / all;
+}
+
+function print(rows: readonly object[]): void {
+  console.table(
+    rows.map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([key, value]) => [
+          key,
+          typeof value === 'number' ? Number(value.toPrecision(4)) : value,
+        ]),
+      ),
+    ),
+  );
+}
+
+async function realCases(data: string, count: number): Promise<Cases | null> {
+  const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
+  try {
+    return await casesOfTexts(data, count, PROBES, embedder);
+  } finally {
+    await embedder.close();
+  }
 }
 
 async function main(): Promise<void> {
@@ -122,29 +218,29 @@ async function main(): Promise<void> {
     options: {
       cases: { type: 'string', default: '1000,4000,10000,50000,100000' },
       dimensions: { type: 'string', default: '256' },
+      data: { type: 'string', default: '../shared/data' },
     },
   });
   const dimensions = Number(options.dimensions);
-  const rows: Row[] = [];
-  console.log('kernels        cases   recall ms   remember ms   save ms        MB');
-  for (const cases of options.cases.split(',').map(Number)) {
-    for (const kernels of [await loadKernels((reason) => console.log(reason)), createTypescriptKernels()]) {
-      const row = measure(kernels, cases, dimensions);
-      rows.push(row);
-      console.log(
-        [
-          row.kernels.padEnd(10),
-          String(cases).padStart(10),
-          row.recallMs.toFixed(3).padStart(12),
-          row.rememberMs.toFixed(3).padStart(14),
-          row.saveMs.toFixed(1).padStart(10),
-          row.megabytes.toFixed(1).padStart(10),
-        ].join(''),
-      );
-    }
+  const kernels = await loadKernels((reason) => console.log(reason));
+  const memories: MemoryRow[] = [];
+  const indexes: IndexRow[] = [];
+  for (const count of options.cases.split(',').map(Number)) {
+    const cases = madeUpCases(count, PROBES, dimensions);
+    memories.push(measureMemory(kernels, cases, dimensions));
+    if (count <= TYPESCRIPT_UP_TO) memories.push(measureMemory(createTypescriptKernels(), cases, dimensions));
+    if (count <= EXACT_UP_TO) continue;
+    indexes.push(...compareIndexes(kernels, cases, dimensions));
+    const real = dimensions === MODEL_DIMENSIONS ? await realCases(options.data, count) : null;
+    if (real === null)
+      console.log(`No data sets in ${options.data}, or other dimensions: made-up cases only.`);
+    else indexes.push(...compareIndexes(kernels, real, dimensions));
   }
+  print(memories);
+  print(indexes);
   mkdirSync('bench/results', { recursive: true });
-  writeFileSync('bench/results/memory.json', `${JSON.stringify({ dimensions, rows }, null, 2)}\n`);
+  const results = { ...measuredOn('npx tsx bench/memory.ts'), dimensions, memories, indexes };
+  writeFileSync('bench/results/memory.json', `${JSON.stringify(results, null, 2)}\n`);
 }
 
 await main();
