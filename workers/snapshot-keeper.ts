@@ -26,6 +26,8 @@ export interface SnapshotThreadAnswer {
 
 /** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
 const DUE_AFTER_ENTRIES = 1_000;
+/** To fold so many again takes minutes: that is nothing to fall back on, and a ledger must not fill up. */
+const TOO_MANY_TO_FOLD_AGAIN = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
 const FIRST_LOOK_MS = 1_000;
@@ -71,7 +73,8 @@ export class SnapshotKeeper {
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
-      if (kept.length > 1 && oldest !== undefined) await ledger.trim(await this.#done(ledger, oldest));
+      const isEnough = kept.length > 1 || position > TOO_MANY_TO_FOLD_AGAIN;
+      if (isEnough && oldest !== undefined) await ledger.trim(await this.#done(ledger, oldest));
       return position;
     } finally {
       await lease.release();

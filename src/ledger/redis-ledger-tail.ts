@@ -12,7 +12,7 @@ export class LedgerTail {
   readonly #connections: RedisConnections;
   readonly #stream: string;
   readonly #closing = new AbortController();
-  readonly #waiters = new Set<() => void>();
+  readonly #waiters = new Set<(anyway: boolean) => void>();
   #connection: RedisClient | null = null;
   /** The newest position that this process has heard of. */
   #seen: Position = 0;
@@ -36,17 +36,19 @@ export class LedgerTail {
     this.notice(head);
   }
 
+  /** Resolves when there is more, and now and then without: a store that lost its last moments grows unseen. */
   wait(after: Position, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const done = (): void => {
-        if (!this.#closing.signal.aborted && !signal.aborted && this.#seen <= after) return;
+      const done = (anyway: boolean): void => {
+        if (!anyway && !this.#closing.signal.aborted && this.#seen <= after) return;
         this.#waiters.delete(done);
-        signal.removeEventListener('abort', done);
+        signal.removeEventListener('abort', onAbort);
         resolve();
       };
+      const onAbort = (): void => done(true);
       this.#waiters.add(done);
-      signal.addEventListener('abort', done);
-      done();
+      signal.addEventListener('abort', onAbort);
+      done(signal.aborted);
       if (this.#waiters.has(done)) void this.#watch(after);
     });
   }
@@ -61,10 +63,7 @@ export class LedgerTail {
   async #watch(after: Position): Promise<void> {
     if (this.#watching) return;
     this.#watching = true;
-    this.#connection ??= this.#connections.another({
-      maxRetriesPerRequest: null,
-      socketTimeout: SILENCE_MS,
-    });
+    this.#connection ??= this.#connect();
     while (this.#waiters.size > 0 && !this.#closing.signal.aborted) {
       const from = Math.max(after, this.#seen);
       try {
@@ -77,7 +76,8 @@ export class LedgerTail {
           this.#stream,
           `${from}-0`,
         );
-        if (found !== null) this.notice(Number(found[0][1][0][0].split('-')[0]));
+        if (found === null) this.#wake(true);
+        else this.notice(Number(found[0][1][0][0].split('-')[0]));
       } catch {
         await pause(RETRY_MS, this.#closing.signal);
       }
@@ -85,8 +85,15 @@ export class LedgerTail {
     this.#watching = false;
   }
 
-  #wake(): void {
-    for (const waiter of [...this.#waiters]) waiter();
+  #connect(): RedisClient {
+    const connection = this.#connections.another({ maxRetriesPerRequest: null, socketTimeout: SILENCE_MS });
+    // Redis may have been away, and come back as it was before.
+    connection.on('ready', () => this.#wake(true));
+    return connection;
+  }
+
+  #wake(anyway = false): void {
+    for (const waiter of [...this.#waiters]) waiter(anyway);
   }
 }
 

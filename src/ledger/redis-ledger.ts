@@ -47,25 +47,33 @@ end
 return {head, same, redis.call('XRANGE', KEYS[1], '(' .. ARGV[2] .. '-0', '+', 'COUNT', ARGV[3])}
 `);
 
-/** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
-const MOST_ENTRIES = 1_000_000;
-
 /** A ledger in a Redis stream. Any number of processes append to it and follow it. */
 export class RedisLedger implements Ledger {
   readonly #commands: RedisClient;
   readonly #keys: readonly [stream: string, head: string, identity: string];
   readonly #identity: string;
+  readonly #mostEntries: number;
   readonly #onClose: () => void;
   readonly #tail: LedgerTail;
   /** The entry that was read last, and the mark of its batch. */
   #last = { position: 0, mark: '' };
   #batches = 0;
 
-  /** @param identity what tells this ledger from an earlier one of the same catalog */
-  constructor(connections: RedisConnections, catalog: string, identity: string, onClose: () => void) {
+  /**
+   * @param identity what tells this ledger from an earlier one of the same catalog
+   * @param mostEntries that it may hold; then nothing more is taken
+   */
+  constructor(
+    connections: RedisConnections,
+    catalog: string,
+    identity: string,
+    mostEntries: number,
+    onClose: () => void,
+  ) {
     this.#commands = connections.commands;
     this.#keys = ledgerKeys(catalog);
     this.#identity = identity;
+    this.#mostEntries = mostEntries;
     this.#onClose = onClose;
     this.#tail = new LedgerTail(connections, this.#keys[0]);
   }
@@ -74,7 +82,7 @@ export class RedisLedger implements Ledger {
     if (entries.length === 0) return this.head();
     const records = entries.map((entry) => Buffer.from(encodeEntry(entry)));
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
-    const args = [this.#identity, MOST_ENTRIES, mark, ...records];
+    const args = [this.#identity, this.#mostEntries, mark, ...records];
     const head = Number(await inWordsOfTheLedger(() => APPEND.run(this.#commands, this.#keys, args)));
     this.#tail.notice(head);
     return head;
@@ -154,7 +162,7 @@ async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
       throw new LedgerRemovedError('The catalog of this ledger was deleted.');
     }
     const reason = message.includes('LEDGERFULL')
-      ? `it holds ${MOST_ENTRIES} entries, and nobody makes snapshots. Is a worker running?`
+      ? 'it is full, since nobody makes snapshots. Is a worker running?'
       : message;
     throw new LedgerUnavailableError(`The ledger in Redis cannot be used: ${reason}`, { cause: error });
   }

@@ -5,13 +5,19 @@ import type { Position } from './entry.ts';
 import { type Ledger, type Ledgers, LedgerUnavailableError } from './ledger.ts';
 import { ledgerKeys, RedisLedger } from './redis-ledger.ts';
 
+/** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
+const MOST_ENTRIES = 1_000_000;
+
 /** The ledgers of all catalogs in one Redis. */
 export class RedisLedgers implements Ledgers {
   readonly #connections: RedisConnections;
+  readonly #mostEntries: number;
   readonly #open = new Set<string>();
 
-  constructor(connections: RedisConnections) {
+  /** @param mostEntries that one ledger may hold */
+  constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES) {
     this.#connections = connections;
+    this.#mostEntries = mostEntries;
   }
 
   async list(): Promise<string[]> {
@@ -23,7 +29,8 @@ export class RedisLedgers implements Ledgers {
     this.#open.add(catalog);
     try {
       const identity = await available(() => this.#identityOf(catalog));
-      return new RedisLedger(this.#connections, catalog, identity, () => this.#open.delete(catalog));
+      const onClose = () => this.#open.delete(catalog);
+      return new RedisLedger(this.#connections, catalog, identity, this.#mostEntries, onClose);
     } catch (error) {
       this.#open.delete(catalog);
       throw error;

@@ -67,10 +67,13 @@ export class Deployment {
     this.redisUrl = redisUrl;
   }
 
-  async startRouter(options: readonly string[] = []): Promise<RunningService> {
+  async startRouter(
+    options: readonly string[] = [],
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<RunningService> {
     const folder = join(this.#folder.path, `router-${this.#started++}`);
-    const settings = { REDIS_URL: this.redisUrl, BANDOLIER_MODEL: 'none' };
-    const router = await RunningService.start(folder, options, settings);
+    const all = { REDIS_URL: this.redisUrl, BANDOLIER_MODEL: 'none', ...settings };
+    const router = await RunningService.start(folder, options, all);
     this.routers.push(router);
     return router;
   }
