@@ -46,21 +46,31 @@ export class FusedScores implements RetrievalScores {
     return this.fuse(this.lexical(slot), this.dense(slot));
   }
 
-  /** g of all these slots, in their order: one loop over a whole catalog, with nothing looked up twice. */
+  /** g of all these slots, in their order. Columns over a whole catalog are loops in which nothing is looked up twice. */
   basesOf(slots: Int32Array): Float64Array {
-    const { scores, maximum } = this.#words;
-    const vectors = this.#vectors;
-    const range = this.#range;
-    const bases = new Float64Array(slots.length);
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i];
-      const lexical = maximum > 0 ? scores[slot] / maximum : 0;
-      if (vectors === null) bases[i] = lexical;
-      else
-        bases[i] =
-          0.5 * lexical + 0.5 * (range > 0 ? (vectors.similarity(slot) - vectors.minimum) / range : 0);
-    }
+    const bases = this.lexicalsOf(slots);
+    if (this.#vectors === null) return bases;
+    const denses = this.densesOf(slots);
+    for (let i = 0; i < bases.length; i++) bases[i] = 0.5 * bases[i] + 0.5 * denses[i];
     return bases;
+  }
+
+  /** h of all these slots. */
+  lexicalsOf(slots: Int32Array): Float64Array {
+    const { scores, maximum } = this.#words;
+    const lexicals = new Float64Array(slots.length);
+    if (maximum > 0) for (let i = 0; i < slots.length; i++) lexicals[i] = scores[slots[i]] / maximum;
+    return lexicals;
+  }
+
+  /** c of all these slots. */
+  densesOf(slots: Int32Array): Float64Array {
+    const denses = new Float64Array(slots.length);
+    const vectors = this.#vectors;
+    if (vectors === null || this.#range <= 0) return denses;
+    const { minimum } = vectors;
+    for (let i = 0; i < slots.length; i++) denses[i] = (vectors.similarity(slots[i]) - minimum) / this.#range;
+    return denses;
   }
 
   /** g of an h and a c. */

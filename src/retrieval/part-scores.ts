@@ -20,10 +20,12 @@ export class PartScores {
   }
 
   /** Copies the scores of these slots; those of all others are 0. */
-  keep(scores: RetrievalScores, slots: Iterable<number>): void {
-    for (const slot of slots) {
-      this.#lexical[slot] = scores.lexical(slot);
-      this.#dense[slot] = scores.dense(slot);
+  keep(scores: FusedScores, slots: Int32Array): void {
+    const lexicals = scores.lexicalsOf(slots);
+    const denses = scores.densesOf(slots);
+    for (let i = 0; i < slots.length; i++) {
+      this.#lexical[slots[i]] = lexicals[i];
+      this.#dense[slots[i]] = denses[i];
     }
   }
 
@@ -73,22 +75,25 @@ export class DecomposedScores implements RetrievalScores {
     return this.#base(this.#bestPart(slot), slot);
   }
 
-  /** Writes g, and then what every part says for the tool, to `out`. */
-  bases(slot: number, out: Float64Array): void {
+  /** g of all these slots, and then what every part says for them. */
+  basesOf(slots: Int32Array): Float64Array[] {
     const whole = this.#whole;
-    const lexical = whole.lexical(slot);
-    const dense = whole.dense(slot);
-    let most = whole.fuse(lexical, dense);
-    for (let at = 0; at < this.#parts.length; at++) {
-      const part = this.#parts[at];
-      const says = whole.fuse(
-        lexical + part.weight * (part.lexical(slot) - lexical),
-        dense + part.weight * (part.dense(slot) - dense),
-      );
-      out[at + 1] = says;
-      if (says > most) most = says;
-    }
-    out[0] = most;
+    const lexicals = whole.lexicalsOf(slots);
+    const denses = whole.densesOf(slots);
+    const most = whole.basesOf(slots);
+    const says = this.#parts.map((part) => {
+      const bases = new Float64Array(slots.length);
+      for (let i = 0; i < slots.length; i++) {
+        const slot = slots[i];
+        bases[i] = whole.fuse(
+          lexicals[i] + part.weight * (part.lexical(slot) - lexicals[i]),
+          denses[i] + part.weight * (part.dense(slot) - denses[i]),
+        );
+        if (bases[i] > most[i]) most[i] = bases[i];
+      }
+      return bases;
+    });
+    return [most, ...says];
   }
 
   /** What one part says for a tool; null: the whole query. */

@@ -28,22 +28,15 @@ const NOTHING: ReadonlySet<number> = new Set();
 /**
  * The best slots of several scores in turns: the best of each, then the second of each, and so on, so that none
  * of them is crowded out by the others.
- * @param count how many scores there are. @param scoresOf writes all of them for one slot to `out`.
+ * @param scores lists with one for each slot of `found`.
  */
 export function proposalsInTurns(
-  found: Iterable<number>,
-  count: number,
-  scoresOf: (slot: number, out: Float64Array) => void,
-  { limit, exclude }: ProposalRequest,
+  found: Int32Array,
+  scores: readonly Float64Array[],
+  request: ProposalRequest,
 ): Iterable<number> {
-  const best = Array.from({ length: count }, () => new BestSlots(limit));
-  const scores = new Float64Array(count);
-  for (const slot of found) {
-    if (exclude?.has(slot) === true) continue;
-    scoresOf(slot, scores);
-    for (let i = 0; i < count; i++) best[i].offer(slot, scores[i]);
-  }
-  const lists = best.map((slots) => slots.list());
+  const { limit } = request;
+  const lists = scores.map((list) => proposals(found, list, request));
   const chosen = new Set<number>();
   for (let place = 0; place < limit; place++) {
     for (const list of lists) {

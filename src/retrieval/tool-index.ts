@@ -140,7 +140,9 @@ export class ToolIndex {
     const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }));
     const kept = new PartScores(part.tokens.length, capacity);
     // Candidates that this part did not find are compared by it nevertheless.
-    for (const wanted of [slots, pin ?? [], recall?.slots ?? []]) kept.keep(scores, wanted);
+    for (const wanted of [slots, Int32Array.from(pin ?? []), recall?.slots]) {
+      if (wanted !== undefined) kept.keep(scores, wanted);
+    }
     return { slots: slots.slice(), scores: kept };
   }
 
@@ -157,8 +159,7 @@ export class ToolIndex {
     );
     const isComplete = whole.slots.length === this.#live.size;
     const slots = isComplete ? whole.slots : unionOf([whole, ...parts].map((one) => one.slots));
-    const scoresOf = (slot: number, out: Float64Array): void => scores.bases(slot, out);
-    const retrieved = proposalsInTurns(slots, parts.length + 1, scoresOf, request);
+    const retrieved = proposalsInTurns(slots, scores.basesOf(slots), request);
     return shortlist(this.#live, retrieved, scores, request);
   }
 
