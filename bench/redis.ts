@@ -299,7 +299,8 @@ async function main(): Promise<void> {
   }
   mkdirSync('bench/results', { recursive: true });
   const measured = measuredOn(`npx tsx bench/redis.ts ${process.argv.slice(2).join(' ')}`.trim());
-  const json = { ...measured, source: workload.source, options, figures: bench.figures };
+  const { data: _, ...shown } = options;
+  const json = { ...measured, source: workload.source, options: shown, figures: bench.figures };
   writeFileSync('bench/results/redis.json', `${JSON.stringify(json, null, 2)}\n`);
 }
 
