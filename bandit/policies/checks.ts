@@ -1,6 +1,9 @@
 import type { Example } from '../policy.ts';
 
-/** @throws RangeError unless the reward is 0…1, the weight > 0, and the example's own numbers are finite. */
+/** Far above any weight that is meant, far below what drowns λ, and everything learned before, in rounding. */
+const MOST_WEIGHT = 1e6;
+
+/** @throws RangeError unless the reward is 0…1, the weight above 0 and at most a million, and the example's own numbers are finite. */
 export function checkExample(example: Example, extras: number, reward: number, weight: number): void {
   if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A reward is learned as 0 to 1, not ${reward}.`);
   checkWeight(weight);
@@ -15,9 +18,9 @@ export function checkExample(example: Example, extras: number, reward: number, w
   }
 }
 
-/** @throws RangeError unless the weight is finite and above 0. */
+/** @throws RangeError unless the weight is above 0 and at most a million. */
 export function checkWeight(weight: number): void {
-  if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) {
-    throw new RangeError(`A weight is finite and above 0, not ${weight}.`);
+  if (!(weight > 0 && weight <= MOST_WEIGHT)) {
+    throw new RangeError(`A weight is above 0 and at most ${MOST_WEIGHT}, not ${weight}.`);
   }
 }

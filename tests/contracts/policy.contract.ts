@@ -96,6 +96,19 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
       }
     });
 
+    it('ranks tools that are the same, and tells them apart by their outcomes alone', () => {
+      for (const slot of [0, 3, 6]) {
+        vectors.put(slot, unit(1));
+        policy.addTool(slot);
+      }
+      for (let at = 0; at < 30; at++) learn(query(0), { 0: 0, 3: 1, 6: 0 }, at);
+      const { mean, ...rest } = rank(query(0), [0, 3, 6]);
+      expectFinite({ mean, ...rest }, 3, policy.extras.length);
+      // What is not told apart by name or by memory stays together.
+      if (mean[1] !== mean[0]) expect(mean[1]).toBeGreaterThan(mean[0]);
+      expect(mean[2]).toBeCloseTo(mean[0], 9);
+    });
+
     it('survives nothing but zero rewards', () => {
       for (const slot of [0, 1, 2]) addTool(slot);
       for (let at = 0; at < 60; at++) learn(query(at), { 0: 0, 1: 0, 2: 0 }, at);
@@ -224,11 +237,11 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
       const example = { embedding: query(0).embedding, slot: 0, similarity: 0.5, extras };
       learn(query(0), { 0: 1 });
       const saved = policy.save();
-      for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, -0.5, 1.5]) {
+      for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1e308, -1e308, -0.5, 1.5]) {
         expect(() => policy.learn(example, bad, 1)).toThrow(RangeError);
         expect(() => policy.correct(example, 0, bad, 1)).toThrow(RangeError);
       }
-      for (const weight of [Number.NaN, 0, -1])
+      for (const weight of [Number.NaN, 0, -1, 1e308, Number.POSITIVE_INFINITY])
         expect(() => policy.learn(example, 1, weight)).toThrow(RangeError);
       const noNumber = { ...example, similarity: Number.NaN };
       expect(() => policy.learn(noNumber, 1, 1)).toThrow(RangeError);

@@ -97,6 +97,37 @@ describe('outcome memory', () => {
   });
 });
 
+describe('a memory for very many cases', () => {
+  it('is chosen with a parameter, learns, and comes back after a restart', async () => {
+    const dataDir = `${folder.path}/very-many`;
+    let own = await RunningService.start(dataDir);
+    const policyOf = (cases: number) => ({ policy: { name: 'sc-linucb-memory', parameters: { cases } } });
+    let shop = await Shop.open(own, 'shop', policyOf(100_000));
+    const queries = Array.from({ length: 12 }, (_, i) => `${QUERY}, ${'abcdefghijkl'[i].repeat(3)} ${i}`);
+    for (const [i, query] of queries.entries()) await shop.teach(query, NAMES[i % NAMES.length], 1);
+    await shop.teach(QUERY, 'restock_item', 4);
+    const answers = async () => {
+      const { decisionId, tools, policy } = await shop.route(QUERY, { explore: false, learn: false });
+      const { nearestCases } = await shop.explain(decisionId);
+      return { names: tools.map(({ name }) => name), policy, nearestCases };
+    };
+    const before = await answers();
+    expect(before.names[0]).toBe('restock_item');
+    expect(before.nearestCases.length).toBeGreaterThan(1);
+    expect(await own.stop()).toBe(0);
+
+    own = await RunningService.start(dataDir);
+    shop = new Shop(own, 'shop');
+    expect(await answers()).toEqual(before);
+    await shop.teach(QUERY, 'restock_item', 1);
+    const refused = await own.request('PUT', '/v1/catalogs/shop', policyOf(500_001));
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain('a whole number from 10 to 500000');
+    expect(await own.stop()).toBe(0);
+    expect(own.output).not.toMatch(/"level":[56]0/);
+  });
+});
+
 describe('an explanation', () => {
   it('shows the nearest cases in counts, names features, and says it in words', async () => {
     const shop = await Shop.open(service, 'explained', { retainText: false });

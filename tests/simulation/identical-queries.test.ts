@@ -1,4 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createPolicy } from '../../bandit/policies/registry.ts';
+import type { QueryFeatures } from '../../bandit/policy.ts';
+import { randomFor } from '../../bandit/random.ts';
+import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { SimulatedCatalog } from '../../src/simulation/simulated-catalog.ts';
 import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
@@ -68,3 +72,61 @@ describe('the same query a hundred thousand times', () => {
     catalog.free();
   });
 });
+
+describe('the same query a million times', () => {
+  const MILLION = 1_000_000;
+  const SHOWN = [0, 1, 2];
+
+  it('is one case of constant size, and finite numbers that still follow what happens', {
+    timeout: 300_000,
+  }, () => {
+    const kernels = wasmKernels();
+    const vectors = new ToolVectors(kernels, 4);
+    const policy = createPolicy('sc-linucb-memory', { kernels, vectors, parameters: {}, derived: true });
+    for (const slot of SHOWN) {
+      vectors.put(slot, Float32Array.of(1, 0, 0, 0));
+      policy.addTool(slot);
+    }
+    const query: QueryFeatures = {
+      embedding: Float32Array.of(0.6, 0.8, 0, 0),
+      terms: { terms: Uint32Array.of(5), weights: Float32Array.of(1) },
+    };
+    const half = new Float64Array(SHOWN.length).fill(0.5);
+    const candidates = {
+      slots: Int32Array.from(SHOWN),
+      lexical: half,
+      dense: half,
+      base: half,
+      similarity: half,
+    };
+    const ranked = () =>
+      policy.rank({ query, candidates, recall: policy.recall(query), random: randomFor('any') });
+    let bytes = 0;
+    let features = ranked().features;
+    for (let at = 0; at < MILLION; at++) {
+      if (at % 1000 === 0) features = ranked().features;
+      const right = at < MILLION / 2 ? 1 : 2;
+      const slot = at % SHOWN.length;
+      const reward = slot === right ? 1 : 0;
+      const width = policy.extras.length;
+      const extras = features.subarray(slot * width, (slot + 1) * width);
+      policy.learn({ embedding: query.embedding, slot, similarity: 0.6, extras }, reward, 1);
+      policy.countCall(slot, reward, 1);
+      policy.remember(query, [{ slot, reward }], at, at % 5000);
+      if (at === 1000) bytes = policy.sizeInBytes().memory;
+      if (at === MILLION / 2 - 1) expect(best(ranked().mean)).toBe(1);
+    }
+    const ranking = ranked();
+    for (const column of Object.values(ranking)) expect([...column].every(Number.isFinite)).toBe(true);
+    expect(best(ranking.mean)).toBe(2);
+    expect(ranking.mean.every((value) => value > -1 && value < 2)).toBe(true);
+    expect(policy.sizeInBytes()).toMatchObject({ cases: 1, memory: bytes, updates: MILLION });
+    policy.free();
+    vectors.free();
+    expect(kernels.allocatedBytes).toBe(0);
+  });
+});
+
+function best(mean: Float64Array): number {
+  return mean.indexOf(Math.max(...mean));
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { foldInSteps } from '../../src/state/fold.ts';
-import { putTools, START, Story, tool } from './entries.ts';
+import { decision, observe, putTools, report, START, Story, tool } from './entries.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
@@ -111,5 +111,34 @@ describe('folding tools', () => {
     expect(story.state.tools.find('t1')).toBeUndefined();
     story.tell(putTools([tool('later')], { at: START + 31 * DAY }));
     expect(story.state.tools.get('later')).toMatchObject({ slot, statistics: { called: 0 } });
+  });
+
+  it('forgets what was learned of a tool with its tombstone, and not before', () => {
+    const story = Story.withTools(2);
+    const asked = decision('a', ['t0', 't1']);
+    story.rewards(observe(asked, [report('r0', 't1')]));
+    const { slot } = story.state.tools.find('t1')!;
+    const { policy } = story.state.learners.active;
+    const rememberedSlots = (): number[] => [...policy.recall(asked).slots];
+    const calls = (): number => policy.save().arrays.calls[slot];
+    story.tell(putTools([], { remove: ['t1'] }));
+    story.tell(putTools([tool('t0')], { at: START + 29 * DAY }));
+    expect(rememberedSlots()).toContain(slot);
+    expect(calls()).toBe(1);
+    // Another tool is another one until then, even if it is put right after.
+    story.tell(putTools([tool('t2')], { at: START + 29 * DAY }));
+    expect(story.state.tools.get('t2')!.slot).not.toBe(slot);
+
+    story.tell(putTools([tool('t0')], { at: START + 31 * DAY }));
+    expect(rememberedSlots()).not.toContain(slot);
+    story.tell(putTools([tool('later')], { at: START + 31 * DAY }));
+    expect(story.state.tools.get('later')).toMatchObject({ slot });
+    expect(calls()).toBe(0);
+    const at = START + 31 * DAY;
+    const open = { ...asked, id: 'default.open', at, deadline: at + DAY };
+    expect(story.rewards(observe(open, [report('r1', 't1', { at })]))).toMatchObject([
+      { status: 'rejected', reason: 'tool-unknown' },
+    ]);
+    expect(rememberedSlots()).not.toContain(slot);
   });
 });
