@@ -23,6 +23,7 @@ import { packageRoot } from '../src/package-root.ts';
 import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { measuredOn } from './measured-on.ts';
 import { type Cases, casesOfTexts, madeUpCases } from './memory/cases.ts';
+import { savedMemory, slateOf } from './memory/saved-memory.ts';
 
 const TOOLS = 500;
 const ENTRIES_PER_CASE = 16;
@@ -32,48 +33,13 @@ const MODEL_DIMENSIONS = 256;
 /** The TypeScript kernels are measured up to here: they are a fallback, and slow. */
 const TYPESCRIPT_UP_TO = 10_000;
 
-function slateOf(at: number, size: number): { slot: number; reward: number }[] {
-  return Array.from({ length: size }, (_, i) => ({
-    slot: (7 * at + 31 * i) % TOOLS,
-    reward: i === 0 ? 1 : 0,
-  }));
-}
-
-/** A full memory, written as a saved one: remembering case by case would scan n²/2 rows. */
+/** A full memory, loaded as a saved one: remembering case by case would scan n²/2 rows. */
 function filled(kernels: Kernels, queries: readonly QueryFeatures[], dimensions: number): OutcomeMemory {
-  const cases = queries.length;
-  const index =
-    cases > EXACT_UP_TO
-      ? new ClusteredCaseIndex(kernels, dimensions)
-      : new ExactCaseIndex(kernels, dimensions);
-  for (const [place, query] of queries.entries()) index.put(place, query);
-  const { embeddings, offsets, terms, weights, clusters } = index.save(cases);
-  index.dispose();
-  const entries = queries.flatMap((_, at) => slateOf(at, ENTRIES_PER_CASE));
-  const steps = (size: number): Int32Array => Int32Array.from({ length: cases + 1 }, (_, at) => at * size);
+  const limits = { dimensions, cases: queries.length };
   return OutcomeMemory.load(
     kernels,
-    { dimensions, cases },
-    {
-      'memory.lastSeen': new Float64Array(cases),
-      'memory.generations': new Float64Array(cases),
-      'memory.embeddings': embeddings,
-      'memory.termOffsets': offsets,
-      'memory.terms': terms,
-      'memory.termWeights': weights,
-      ...(clusters && { 'memory.centroids': clusters.centroids, 'memory.clusters': clusters.members }),
-      'memory.entryOffsets': steps(ENTRIES_PER_CASE),
-      'memory.entrySlots': Int32Array.from(entries, ({ slot }) => slot),
-      'memory.positives': Float32Array.from(entries, ({ reward }) => reward),
-      'memory.negatives': Float32Array.from(entries, ({ reward }) => 1 - reward),
-      'memory.unitOffsets': steps(1),
-      'memory.units': Uint32Array.from({ length: cases }, (_, at) => at + 1),
-      // Near enough to its neighbour that what is new makes it merge.
-      'memory.decisions': new Float64Array(cases).fill(1),
-      'memory.links': Int32Array.from({ length: cases }, (_, at) => (at + 1) % cases),
-      'memory.linkSimilarities': new Float64Array(cases).fill(0.89),
-      'memory.merged': new Float64Array(0),
-    },
+    limits,
+    savedMemory(kernels, queries, dimensions, slateOf(TOOLS, ENTRIES_PER_CASE)),
   );
 }
 
@@ -100,10 +66,11 @@ interface MemoryRow {
 
 function measureMemory(kernels: Kernels, { remembered, asked }: Cases, dimensions: number): MemoryRow {
   const memory = filled(kernels, remembered, dimensions);
+  const slate = slateOf(TOOLS, SLATE);
   const [recall, remember, save]: [number[], number[], number[]] = [[], [], []];
   for (const [probe, query] of asked.entries()) {
     timed(recall, () => memory.recall(query));
-    timed(remember, () => memory.remember(query, slateOf(probe, SLATE), probe, 0));
+    timed(remember, () => memory.remember(query, slate(probe), probe, 0));
   }
   timed(save, () => memory.save());
   const row = {
