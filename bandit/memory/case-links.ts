@@ -44,15 +44,24 @@ export class CaseLinks {
   merge(place: number, into: number): void {
     const similarity = this.similarities[place];
     this.decisions[into] += this.decisions[place];
-    this.clear(place, (other) => {
+    this.clear(place);
+    for (let other = 0; other < this.nearest.length; other++) {
+      if (this.nearest[other] !== place) continue;
       if (other === into) this.link(other, NONE, 0);
       else this.link(other, into, Math.min(similarity, this.similarities[other]));
-    });
+    }
   }
 
-  /** The case at this place is gone; so are the links to it. */
-  remove(place: number): void {
-    this.clear(place, (other) => this.link(other, NONE, 0));
+  /** The cases at these places are gone; so are the links to them. */
+  remove(places: readonly number[]): void {
+    const gone = new Uint8Array(this.nearest.length);
+    for (const place of places) {
+      gone[place] = 1;
+      this.clear(place);
+    }
+    for (let other = 0; other < this.nearest.length; other++) {
+      if (this.nearest[other] !== NONE && gone[this.nearest[other]] === 1) this.link(other, NONE, 0);
+    }
   }
 
   save(): SavedLinks {
@@ -80,11 +89,9 @@ export class CaseLinks {
     this.similarities[place] = similarity;
   }
 
-  private clear(place: number, redirect: (other: number) => void): void {
+  private clear(place: number): void {
     this.decisions[place] = 0;
     this.link(place, NONE, 0);
-    for (let other = 0; other < this.nearest.length; other++)
-      if (this.nearest[other] === place) redirect(other);
   }
 }
 

@@ -117,13 +117,12 @@ export class OutcomeMemory {
   /** Forgets every case in which this unit is known to have taken part; answers how many. */
   forgetUnit(unit: number): number {
     const { places, units } = this.parts;
-    let forgotten = 0;
+    const forgotten: number[] = [];
     for (let place = 0; place < places.count; place++) {
-      if (!places.has(place) || !units.has(place, unit)) continue;
-      this.empty(place);
-      forgotten++;
+      if (places.has(place) && units.has(place, unit)) forgotten.push(place);
     }
-    return forgotten;
+    this.empty(forgotten);
+    return forgotten.length;
   }
 
   save(): LearnerState['arrays'] {
@@ -172,7 +171,7 @@ export class OutcomeMemory {
         return nearest.caseId;
       } else {
         // Nothing resembles the query at all: the case that has been quiet longest makes room.
-        this.empty(places.quietest());
+        this.empty([places.quietest()]);
       }
     }
     const place = places.open();
@@ -191,9 +190,9 @@ export class OutcomeMemory {
     this.clear(place);
   }
 
-  private empty(place: number): void {
-    this.parts.links.remove(place);
-    this.clear(place);
+  private empty(places: readonly number[]): void {
+    this.parts.links.remove(places);
+    for (const place of places) this.clear(place);
   }
 
   private clear(place: number): void {

@@ -46,9 +46,10 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
       name: 'cases',
       default: 4000,
       minimum: 10,
-      maximum: 500_000,
+      maximum: 200_000,
       integer: true,
-      sentence: 'Most cases that outcome memory keeps; near-duplicates share one.',
+      sentence:
+        'Most cases that outcome memory keeps; near-duplicates share one. With 256 dimensions each takes 2 to 3 KB.',
     },
   ],
   learns: true,

@@ -34,7 +34,7 @@ describe('the registry of policies', () => {
     expect(() => policyParameters('sc-linucb', { alpha: -1 })).toThrow(/a number from 0 to 10, not -1/);
     expect(() => policyParameters('sc-linucb', { lambda: Number.NaN })).toThrow(/not NaN/);
     expect(() => policyParameters('sc-linucb-memory', { cases: 10.5 })).toThrow(
-      /a whole number from 10 to 500000/,
+      /a whole number from 10 to 200000/,
     );
   });
 });
