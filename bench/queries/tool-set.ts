@@ -25,18 +25,25 @@ interface ToolLine {
   readonly parameters?: Record<string, unknown>;
 }
 
+interface SetTool {
+  readonly id: string;
+  readonly tool: ToolDefinition;
+}
+
 export const SAMPLE = 'sample-catalog';
 
-/** A data set, or the sample catalog of the repository, with its tools indexed; ids by slot. */
+/** A data set, or the sample catalog of the repository, with its tools indexed; ids and definitions by slot. */
 export class ToolSet {
   readonly index: ToolIndex;
   readonly ids: readonly string[];
+  readonly definitions: readonly ToolDefinition[];
   readonly #folder: string;
   readonly #vectors: ToolVectors;
 
-  private constructor(folder: string, ids: readonly string[], index: ToolIndex, vectors: ToolVectors) {
+  private constructor(folder: string, tools: readonly SetTool[], index: ToolIndex, vectors: ToolVectors) {
     this.#folder = folder;
-    this.ids = ids;
+    this.ids = tools.map(({ id }) => id);
+    this.definitions = tools.map(({ tool }) => tool);
     this.index = index;
     this.#vectors = vectors;
   }
@@ -55,12 +62,7 @@ export class ToolSet {
       vectors.put(slot, embeddings[slot]);
       index.put({ slot, tool });
     }
-    return new ToolSet(
-      folder,
-      tools.map(({ id }) => id),
-      index,
-      vectors,
-    );
+    return new ToolSet(folder, tools, index, vectors);
   }
 
   /** At most `limit` queries of a split, evenly spread, without those that need a tool the catalog lacks only. */
@@ -91,7 +93,7 @@ export function recallAt(
 }
 
 /** The tools of a set without server and category: the reference of bench/retrieval.ts read them so. */
-function setTools(folder: string): { id: string; tool: ToolDefinition }[] {
+function setTools(folder: string): SetTool[] {
   return (linesOf(join(folder, 'tools.jsonl')) as ToolLine[]).map(
     ({ id, name, description, parameters }) => ({
       id,
@@ -100,7 +102,7 @@ function setTools(folder: string): { id: string; tool: ToolDefinition }[] {
   );
 }
 
-function sampleTools(folder: string): { id: string; tool: ToolDefinition }[] {
+function sampleTools(folder: string): SetTool[] {
   const { tools } = JSON.parse(readFileSync(join(folder, 'tools.json'), 'utf8')) as {
     tools: ToolDefinition[];
   };
