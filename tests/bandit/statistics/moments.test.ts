@@ -134,6 +134,7 @@ describe('totals of units', () => {
         }
         expect(loaded.save()).toEqual(original.save());
       }),
+      { examples: [[[['a', [-0, 0, 0]]], []]] },
     );
   });
 
