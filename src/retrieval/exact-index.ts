@@ -10,7 +10,6 @@ export class ExactIndex implements VectorIndex {
   readonly #query: Float32Array;
   readonly #live = new SlotSet();
   #similarities: Float32Array;
-  /** All rows in use lie below this. */
   #rows = 0;
 
   constructor(kernels: Kernels, vectors: ToolVectors) {
@@ -23,6 +22,11 @@ export class ExactIndex implements VectorIndex {
   /** Number of live slots. */
   get size(): number {
     return this.#live.size;
+  }
+
+  /** All live slots lie below this. */
+  get rows(): number {
+    return this.#rows;
   }
 
   has(slot: number): boolean {

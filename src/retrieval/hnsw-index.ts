@@ -1,10 +1,12 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { ExactIndex } from './exact-index.ts';
 import { buildGraph, type GraphBuildOptions } from './graph-build.ts';
-import type { HnswGraph } from './hnsw-graph.ts';
 import { PackedVectors } from './packed-vectors.ts';
-import { COMPARED, RecallMonitor, recallOf } from './recall-monitor.ts';
+import { RecallCheck, type SearchToCheck } from './recall-check.ts';
+import { COMPARED, RecallMonitor } from './recall-monitor.ts';
+import { ServedGraph } from './served-graph.ts';
 import { SlotSet } from './slot-set.ts';
 import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
 
@@ -29,6 +31,14 @@ const NEIGHBOURS = 200;
 const SAMPLE = 64;
 /** Asked for more (a long list of exclusions), an exact scan is the better way. */
 const MOST_NEIGHBOURS = 2_000;
+/** Changes that a new graph is told of in one turn of the event loop: a millisecond or so. */
+const CHANGES_PER_TURN = 500;
+
+interface Build {
+  readonly abort: AbortController;
+  /** What was put or removed since it began, and the new graph does not know. */
+  readonly changed: Set<number>;
+}
 
 /**
  * Compares the query with the tools that a graph finds near it, and with all that came or changed since the graph
@@ -45,7 +55,10 @@ export class HnswIndex implements VectorIndex {
   /** Live slots whose vector is all zero: near nothing. They stay out of graphs. */
   readonly #blank = new SlotSet();
   #served: ServedGraph | null = null;
-  #build: { readonly abort: AbortController; readonly changed: Set<number> } | null = null;
+  /** Will serve when it knows what changed while it was built. */
+  #next: ServedGraph | null = null;
+  #build: Build | null = null;
+  #check: RecallCheck | null = null;
   #retry: NodeJS.Timeout | null = null;
   #freed = false;
 
@@ -60,7 +73,7 @@ export class HnswIndex implements VectorIndex {
 
   put(slot: number): void {
     this.#exact.put(slot);
-    this.#build?.changed.add(slot);
+    this.#changed(slot);
     const vector = this.#vectors.get(slot);
     if (vector.every((value) => value === 0)) {
       this.#blank.add(slot);
@@ -74,7 +87,7 @@ export class HnswIndex implements VectorIndex {
 
   remove(slot: number): void {
     this.#exact.remove(slot);
-    this.#build?.changed.add(slot);
+    this.#changed(slot);
     this.#blank.delete(slot);
     this.#served?.remove(slot);
     this.#buildIfDue();
@@ -83,16 +96,11 @@ export class HnswIndex implements VectorIndex {
   search(query: Float32Array, limit: number): VectorHits {
     const served = this.#served;
     if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query);
-    const compares = this.#monitor.isDue();
+    const compares = this.#monitor.isDue() && this.#check === null;
     if (this.#monitor.alarmed && !compares) return this.#exact.search(query);
-    const count = Math.max(limit, NEIGHBOURS);
-    const slots = served.near(query, count);
-    if (compares) {
-      const exact = this.#exact.search(query);
-      this.#monitor.observe(recallOf(slots, exact.slots, exact.similarity));
-      if (this.#monitor.alarmed) return exact;
-    }
-    return this.#hits(query, slots, served, limit);
+    const slots = served.near(query, Math.max(limit, NEIGHBOURS));
+    if (compares) void this.#compare({ query, slots });
+    return this.#monitor.alarmed ? this.#exact.search(query) : this.#hits(query, slots, served, limit);
   }
 
   report(): IndexReport {
@@ -110,8 +118,24 @@ export class HnswIndex implements VectorIndex {
     this.#freed = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
     this.#build?.abort.abort();
+    this.#check?.free();
+    this.#next?.free();
     this.#served?.free();
     this.#exact.free();
+  }
+
+  #changed(slot: number): void {
+    this.#build?.changed.add(slot);
+    this.#check?.forget(slot);
+  }
+
+  async #compare(search: SearchToCheck): Promise<void> {
+    const check = new RecallCheck(this.#kernels, this.#vectors, this.#exact, search);
+    this.#check = check;
+    const recall = await check.run();
+    // Another one may have taken its place, if it was ended early.
+    if (this.#check === check) this.#check = null;
+    if (recall !== null) this.#monitor.observe(recall);
   }
 
   #hits(query: Float32Array, near: number[], served: ServedGraph, limit: number): VectorHits {
@@ -157,15 +181,25 @@ export class HnswIndex implements VectorIndex {
     try {
       const graph = await buildGraph(slots, this.#vectors, this.#options, build.abort.signal);
       if (this.#freed) return;
-      const served = new ServedGraph(graph, slots, new PackedVectors(this.#kernels, this.#vectors.stride));
+      const next = new ServedGraph(graph, slots, new PackedVectors(this.#kernels, this.#vectors.stride));
+      this.#next = next;
+      let told = 0;
+      // What changes meanwhile comes to the end of the set, and so is told as well.
       for (const slot of build.changed) {
-        if (this.#exact.has(slot) && !this.#blank.has(slot)) served.put(slot, this.#vectors.get(slot));
-        else served.remove(slot);
+        build.changed.delete(slot);
+        if (this.#exact.has(slot) && !this.#blank.has(slot)) next.put(slot, this.#vectors.get(slot));
+        else next.remove(slot);
+        if (++told % CHANGES_PER_TURN > 0) continue;
+        await nextTurn();
+        if (this.#freed) return;
       }
-      this.#serve(served);
+      this.#next = null;
+      this.#serve(next);
     } catch (error) {
       if (!this.#freed) this.#retryLater(error);
     } finally {
+      if (!this.#freed) this.#next?.free();
+      this.#next = null;
       this.#build = null;
     }
     // What was put in the meantime may have made the next one due.
@@ -185,71 +219,11 @@ export class HnswIndex implements VectorIndex {
 
   #serve(served: ServedGraph | null): void {
     if (served === null && this.#served === null) return;
+    this.#check?.free();
+    this.#check = null;
     this.#served?.free();
     this.#served = served;
     this.#monitor.restart();
-  }
-}
-
-/** A finished graph, what has died in it, and what is not in it. */
-class ServedGraph {
-  readonly graph: HnswGraph;
-  readonly #slots: Int32Array;
-  /** Label of each slot that is alive in the graph. */
-  readonly #labels = new Map<number, number>();
-  readonly #outside: PackedVectors;
-  /** Of the graph's part of what `near` found last. */
-  #cosines: ReadonlyMap<number, number> = new Map();
-
-  constructor(graph: HnswGraph, slots: Int32Array, outside: PackedVectors) {
-    this.graph = graph;
-    this.#slots = slots;
-    this.#outside = outside;
-    for (const [label, slot] of slots.entries()) this.#labels.set(slot, label);
-  }
-
-  get outside(): number {
-    return this.#outside.size;
-  }
-
-  get dead(): number {
-    return this.graph.size - this.#labels.size;
-  }
-
-  put(slot: number, vector: Float32Array): void {
-    this.remove(slot);
-    this.#outside.put(slot, vector);
-  }
-
-  remove(slot: number): void {
-    this.#outside.remove(slot);
-    const label = this.#labels.get(slot);
-    if (label === undefined) return;
-    this.#labels.delete(slot);
-    this.graph.bury(label);
-  }
-
-  /** The nearest of the graph, then everything outside of it. */
-  near(query: Float32Array, count: number): number[] {
-    this.#outside.scan(query);
-    const { neighbors, distances } = this.graph.nearest(query, count);
-    const slots = neighbors.map((label) => this.#slots[label]);
-    this.#cosines = new Map(slots.map((slot, at) => [slot, 1 - distances[at]]));
-    for (const slot of this.#outside.slots()) slots.push(slot);
-    return slots;
-  }
-
-  smallestCosine(query: Float32Array): number {
-    return this.graph.smallestCosine(query);
-  }
-
-  /** Of a slot that the last `near` found; undefined for all others. */
-  cosine(slot: number): number | undefined {
-    return this.#cosines.get(slot) ?? (this.#outside.has(slot) ? this.#outside.cosine(slot) : undefined);
-  }
-
-  free(): void {
-    this.#outside.free();
   }
 }
 

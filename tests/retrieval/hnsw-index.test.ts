@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { randomFor } from '../../bandit/random.ts';
@@ -182,10 +183,13 @@ describe.skipIf(library === null)('with hnswlib-node', () => {
     });
     for (let slot = 0; slot < 600; slot++) put(slot);
     await built();
-    const searches = (count: number): void => {
-      for (let search = 0; search < count; search++) index.search(unit(), 50);
+    const searches = async (count: number): Promise<void> => {
+      for (let search = 0; search < count; search++) {
+        index.search(unit(), 50);
+        await nextTurn();
+      }
     };
-    searches(901);
+    await searches(902);
     expect(index.report()).toMatchObject({ kind: 'graph', alarmed: true });
     expect(index.report().recall).toBeLessThan(0.95);
     expect(notices).toEqual([
@@ -193,10 +197,58 @@ describe.skipIf(library === null)('with hnswlib-node', () => {
     ]);
     expect(index.search(unit(), 50).slots).toHaveLength(600);
     forgets = false;
-    searches(5_000);
+    await searches(5_000);
     expect(index.report().alarmed).toBe(false);
     expect(notices[1]).toMatch(/finds the nearest 50 tools again/);
     expect(index.search(unit(), 50).slots.length).toBeLessThan(600);
+  });
+
+  it('takes a new graph over little by little, with all that changed meanwhile', async () => {
+    let turn = 0;
+    let counting = true;
+    const count = (): void => {
+      turn++;
+      if (counting) setImmediate(count);
+    };
+    count();
+    const buried = new Map<number, number>();
+    const last = unit();
+    const changeAgain = (): void => {
+      put(1, last);
+      remove(2);
+    };
+    class Counting extends options.library.HierarchicalNSW {
+      override markDelete(label: number): void {
+        // When the first lot is through.
+        if (buried.size === 0) queueMicrotask(changeAgain);
+        buried.set(turn, (buried.get(turn) ?? 0) + 1);
+        super.markDelete(label);
+      }
+    }
+    index.free();
+    index = new HnswIndex(kernels, vectors, {
+      ...options,
+      library: { HierarchicalNSW: Counting },
+      exactUpTo: 1_599,
+      onNotice: (message) => notices.push(message),
+    });
+    for (let slot = 0; slot < 1_600; slot++) put(slot);
+    for (let slot = 0; slot < 1_400; slot++) slot % 3 === 0 ? remove(slot) : put(slot);
+    expect(index.report()).toMatchObject({ kind: 'exact', building: true });
+    await built();
+    counting = false;
+    const lots = [...buried.values()];
+    expect(lots.reduce((sum, one) => sum + one)).toBe(1_400);
+    expect(Math.max(...lots)).toBeLessThanOrEqual(500);
+    expect(index.search(last, 10).similarity(1)).toBeCloseTo(1, 5);
+    expect([...index.search(last, 10).slots]).not.toContain(2);
+    expect(recall()).toBeGreaterThan(0.97);
+  });
+
+  it('can be given up in the middle of a comparison', async () => {
+    for (let slot = 0; slot < 400; slot++) put(slot);
+    await built();
+    index.search(unit(), 10); // the first one is compared
   });
 
   it('goes on with exact scans when a graph cannot be built, says so, and tries again', async () => {
