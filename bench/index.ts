@@ -5,7 +5,7 @@
  *
  *   npx tsx bench/index.ts [--sizes 10000,100000] [--dimensions 384] [--queries 500]
  */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -55,6 +55,8 @@ interface Row {
   readonly whileRebuilding: Latency & {
     readonly searches: number;
     readonly recall: number;
+    /** The same without the time in which the thread waited for a core (null: unknown on this system). */
+    readonly running: Latency | null;
     /** Between one search and the next: what else the event loop was kept busy with. */
     readonly pauses: Latency;
   };
@@ -116,6 +118,15 @@ function recall(index: VectorIndex, exact: ExactIndex, queries: readonly Float32
   return sum / queries.length;
 }
 
+/** How long this thread has waited for a core so far, ms; null where the system does not say. */
+function waitedMs(): number | null {
+  try {
+    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
+  } catch {
+    return null;
+  }
+}
+
 /** Until no graph is being built and none is due. */
 async function settled(index: HnswIndex): Promise<number> {
   const start = performance.now();
@@ -167,14 +178,19 @@ async function measure(count: number, kernels: Kernels, library: GraphLibrary): 
   const churnPutsPerSecond = (others.length / (performance.now() - churning)) * 1000;
   const rebuilding = performance.now();
   const times: number[] = [];
+  const running: number[] = [];
   const pauses: number[] = [];
   let found = 0;
   let compared = 0;
   while (index.report().building) {
     const query = queries[times.length % queries.length];
+    const waitedBefore = waitedMs();
     const start = performance.now();
     const hits = index.search(query, LIMIT);
-    times.push(performance.now() - start);
+    const took = performance.now() - start;
+    const waited = waitedMs();
+    times.push(took);
+    if (waited !== null && waitedBefore !== null) running.push(Math.max(0, took - (waited - waitedBefore)));
     if (times.length % 200 === 0) {
       const slots = Int32Array.from(hits.slots);
       const truth = exact.search(query);
@@ -193,6 +209,7 @@ async function measure(count: number, kernels: Kernels, library: GraphLibrary): 
       ...latencyOf(times),
       searches: times.length,
       recall: found / Math.max(1, compared),
+      running: running.length === 0 ? null : latencyOf(running),
       pauses: latencyOf(pauses),
     },
     rebuildSeconds,
@@ -216,6 +233,7 @@ function print(row: Row): void {
   memory                  ${row.residentMegabytes.toFixed(0)} MB more, vectors included
   after 50 % churn        ${ms(row.graphAfterChurn)}, recall@50 ${row.recallAfterChurn.toFixed(4)}
   while rebuilding        ${ms(row.whileRebuilding)}, recall@50 ${row.whileRebuilding.recall.toFixed(4)}, ${row.whileRebuilding.searches} searches in ${row.rebuildSeconds.toFixed(1)} s
+    not waiting for a core ${row.whileRebuilding.running === null ? 'unknown' : ms(row.whileRebuilding.running)}
     between them          ${ms(row.whileRebuilding.pauses)}`);
 }
 
