@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { EmbedderUnavailableError, UnusableModelError } from '../../src/retrieval/embedder.ts';
-import { HttpEmbedder, type HttpEmbedderOptions } from '../../src/retrieval/http-embedder.ts';
+import type { EmbeddingsEndpoint } from '../../src/retrieval/embeddings-client.ts';
+import { HttpEmbedder } from '../../src/retrieval/http-embedder.ts';
 import { embedderContract } from '../contracts/embedder.contract.ts';
 import { type EmbeddingsServer, letterVector, startEmbeddingsServer } from './embeddings-server.ts';
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 afterEach(() => server.misbehave(null));
 
-const open = (options: Partial<HttpEmbedderOptions> = {}): Promise<HttpEmbedder> =>
+const open = (options: Partial<EmbeddingsEndpoint> = {}): Promise<HttpEmbedder> =>
   HttpEmbedder.open({
     url: server.url,
     model: 'letters',
