@@ -72,6 +72,8 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   invalid('k', 'k 2.5', 'POST', ROUTE, { query: 'x', k: 2.5 }),
   invalid('k', 'k 1e999', 'POST', ROUTE, '{"query": "x", "k": 1e999}'),
   invalid('query', 'a query of 40,000 characters', 'POST', ROUTE, { query: 'x'.repeat(40_000) }),
+  invalid('query', 'a query of nearly 1 MB', 'POST', ROUTE, { query: 'refund '.repeat(140_000) }),
+  tooLarge('a query of more than 1 MB', 'POST', ROUTE, { query: 'refund '.repeat(160_000) }),
   invalid('messages', 'no user in the messages', 'POST', ROUTE, {
     messages: [{ role: 'system', content: 'x' }],
   }),

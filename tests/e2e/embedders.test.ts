@@ -98,6 +98,34 @@ describe('embedders of catalogs', () => {
     expect(await service.stop()).toBe(0);
   });
 
+  it('may talk nonsense under a running catalog: words decide, nothing is mixed, nothing is forgotten', async () => {
+    const service = await start(join(folder.path, 'nonsense'), [], {
+      ...endpoint(),
+      BANDOLIER_MODEL: 'endpoint',
+    });
+    const shop = await Shop.open(service, 'shop');
+    await shop.teach('send a mail', 'refund_payment', 4);
+    const numbers = (count: number) =>
+      JSON.stringify({ data: [{ index: 0, embedding: Array(count).fill(0.1) }] });
+    const answers = [numbers(1_024), '{"data":[{"index":0,"embedding":[NaN]}]}', '<!doctype html>', '', '{}'];
+    for (const [at, answer] of answers.entries()) {
+      server.misbehave((_, response) => response.end(answer));
+      expect([answer.slice(0, 40), await fallbackOf(shop, `track parcel ${at}`)]).toEqual([
+        answer.slice(0, 40),
+        'embedder_down',
+      ]);
+      const put = await service.request('PATCH', '/v1/catalogs/shop/tools', {
+        put: [{ name: 'new_tool', description: `Something new: ${at}.`, inputSchema: {} }],
+      });
+      expect(put.status).toBe(503);
+    }
+    server.misbehave(null);
+    await until(async () => (await fallbackOf(shop, 'track another parcel')) === null);
+    expect((await shop.greedy('send a mail'))[0]).toBe('refund_payment');
+    expect(service.output).not.toContain('learning starts anew');
+    expect(await service.stop()).toBe(0);
+  });
+
   it('with other dimensions than before are another embedder', async () => {
     const dataDir = join(folder.path, 'dimensions');
     const model = join(folder.path, 'model');
