@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ExactIndex } from './retrieval/exact-index.ts';
-import { loadGraphLibrary } from './retrieval/hnsw-graph.ts';
+import { type GraphLibrary, loadGraphLibrary } from './retrieval/hnsw-graph.ts';
 import { HnswIndex } from './retrieval/hnsw-index.ts';
 import type { CreateVectorIndex } from './retrieval/tool-index.ts';
 
@@ -9,16 +9,18 @@ import type { CreateVectorIndex } from './retrieval/tool-index.ts';
  * How catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
  * it is not there.
  * @param onNotice hears of that, and of everything else that concerns the indexes.
+ * @param load fetches the package; rejects where it is not there.
  */
 export async function vectorIndexes(
   dataDir: string,
   onNotice: (message: string) => void,
+  load: () => Promise<GraphLibrary> = loadGraphLibrary,
 ): Promise<CreateVectorIndex> {
   const folder = join(dataDir, 'vector-graphs');
   // What a crash may have left behind.
   await rm(folder, { recursive: true, force: true });
   try {
-    const library = await loadGraphLibrary();
+    const library = await load();
     return (kernels, vectors) => new HnswIndex(kernels, vectors, { library, folder, onNotice });
   } catch (error) {
     onNotice(
