@@ -36,7 +36,11 @@ export class UnitTotals {
     if (before === undefined) {
       this.moments.add(values);
       // 0 + (−0) is 0: what is saved is JSON, which knows no −0.
-      if (unit !== null) this.#totals.set(unit, Float64Array.from(values, (value) => 0 + value));
+      if (unit !== null)
+        this.#totals.set(
+          unit,
+          Float64Array.from(values, (value) => 0 + value),
+        );
       return;
     }
     const after = Float64Array.from(before, (total, i) => total + values[i]);
