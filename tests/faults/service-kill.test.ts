@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadKernels } from '../../src/load-kernels.ts';
 import type { RewardOutcome } from '../../src/state/outcome.ts';
+import { UNFINISHED } from '../../src/storage/durable-file.ts';
 import { RunningService, temporaryFolder, until } from '../e2e/running-service.ts';
 import { SHOP_TOOLS, Shop } from '../e2e/shop.ts';
 import { StoredCatalog } from './replay.ts';
@@ -24,16 +25,21 @@ function snapshotFiles(): string[] {
   return existsSync(path) ? readdirSync(path) : [];
 }
 
+function finishedSnapshots(): number {
+  return snapshotFiles().filter((file) => !file.endsWith(UNFINISHED)).length;
+}
+
 beforeAll(async () => {
-  for (let life = 0; life < KILLS; life++) {
+  // How many of them a process finishes before it is killed is chance; to compare, there have to be two.
+  for (let life = 0; life < KILLS || finishedSnapshots() < 2; life++) {
     service = await RunningService.start(folder.path);
     if (life === 0) await Shop.open(service, 'default');
     const killAt = load.answers + 10 + load.draw(250);
     const known = new Set(snapshotFiles());
-    const isTime =
-      life % SNAPSHOT_EVERY === SNAPSHOT_EVERY - 1
-        ? () => snapshotFiles().some((file) => !known.has(file))
-        : () => load.answers >= killAt;
+    let isTime = (): boolean => load.answers >= killAt;
+    if (life >= KILLS) isTime = () => finishedSnapshots() > 1;
+    else if (life % SNAPSHOT_EVERY === SNAPSHOT_EVERY - 1)
+      isTime = () => snapshotFiles().some((file) => !known.has(file));
     const running = load.run(service, AGENTS);
     await Promise.race([running, until(isTime)]);
     await service.kill();
