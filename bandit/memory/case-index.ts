@@ -47,6 +47,14 @@ export interface SavedClusters {
   readonly members: Int32Array;
 }
 
+/** Rows of embeddings start on 64-byte boundaries. */
+const ROW_MULTIPLE = 16;
+
+/** Elements from one row of embeddings to the next. */
+export function strideOf(dimensions: number): number {
+  return Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
+}
+
 /** The places that are not empty, with their queries; these are views of the arrays. */
 export function* queriesOf(
   saved: SavedQueries,

@@ -8,13 +8,12 @@ import {
   hasDirection,
   queriesOf,
   type SavedQueries,
+  strideOf,
 } from './case-index.ts';
 import { NearestCases } from './nearest-cases.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
-/** Rows start on 64-byte boundaries. */
-const ROW_MULTIPLE = 16;
 /** Of the cases with embeddings, one in so many is compared, those in the nearest clusters. */
 const LOOKED_AT = 16;
 /** So many of the best by words are compared as well, wherever they lie. */
@@ -36,7 +35,7 @@ export class ClusteredCaseIndex implements CaseIndex {
   private places = 0;
 
   constructor(kernels: Kernels, dimensions: number, exactUpTo: number = EXACT_UP_TO) {
-    const stride = Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
+    const stride = strideOf(dimensions);
     this.kernels = kernels;
     this.dimensions = dimensions;
     this.exactUpTo = exactUpTo;

@@ -1,11 +1,10 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
-import { type CaseIndex, comparableEmbedding, queriesOf, type SavedQueries } from './case-index.ts';
+import { type CaseIndex, comparableEmbedding, queriesOf, type SavedQueries, strideOf } from './case-index.ts';
+import { NearestCases } from './nearest-cases.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
-/** Rows start on 64-byte boundaries. */
-const ROW_MULTIPLE = 16;
 const EMPTY = 0;
 const LEXICAL = 1;
 const DENSE = 2;
@@ -27,7 +26,7 @@ export class ExactCaseIndex implements CaseIndex {
   constructor(kernels: Kernels, dimensions: number) {
     this.kernels = kernels;
     this.dimensions = dimensions;
-    this.stride = Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
+    this.stride = strideOf(dimensions);
     this.query = kernels.allocateFloat32(this.stride);
     this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
     this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
@@ -65,7 +64,15 @@ export class ExactCaseIndex implements CaseIndex {
       this.kernels.scan(this.rows, this.stride, places, this.query, this.cosines);
       addCosines(similarities, this.cosines, this.kinds, places);
     }
-    return largest(similarities, places, limit);
+    const best = new NearestCases(limit);
+    let { bar } = best;
+    for (let place = 0; place < places; place++) {
+      // One that only equals the bar comes after those that are there.
+      if (similarities[place] <= bar) continue;
+      best.offer(place, similarities[place]);
+      bar = best.bar;
+    }
+    return best.list();
   }
 
   save(places: number): SavedQueries {
@@ -115,21 +122,4 @@ function addCosines(
   for (let place = 0; place < count; place++) {
     if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
   }
-}
-
-/** The largest positive values of the first `count`, largest first; equal ones in order of their place. */
-function largest(values: Float64Array, count: number, limit: number): RecalledCase[] {
-  const places = new Int32Array(limit);
-  let found = 0;
-  // What a value has to exceed. A later one that is only equal comes after those that are there.
-  let bar = 0;
-  for (let place = 0; place < count; place++) {
-    const value = values[place];
-    if (value <= bar) continue;
-    let at = found < limit ? found++ : limit - 1;
-    for (; at > 0 && values[places[at - 1]] < value; at--) places[at] = places[at - 1];
-    places[at] = place;
-    if (found === limit) bar = values[places[limit - 1]];
-  }
-  return Array.from(places.subarray(0, found), (place) => ({ caseId: place, similarity: values[place] }));
 }
