@@ -48,11 +48,7 @@ export class FusedScores implements RetrievalScores {
 
   /** g of all these slots, in their order. Columns over a whole catalog are loops in which nothing is looked up twice. */
   basesOf(slots: Int32Array): Float64Array {
-    const bases = this.lexicalsOf(slots);
-    if (this.#vectors === null) return bases;
-    const denses = this.densesOf(slots);
-    for (let i = 0; i < bases.length; i++) bases[i] = 0.5 * bases[i] + 0.5 * denses[i];
-    return bases;
+    return this.fuseAll(this.lexicalsOf(slots), this.densesOf(slots));
   }
 
   /** h of all these slots. */
@@ -71,6 +67,13 @@ export class FusedScores implements RetrievalScores {
     const { minimum } = vectors;
     for (let i = 0; i < slots.length; i++) denses[i] = (vectors.similarity(slots[i]) - minimum) / this.#range;
     return denses;
+  }
+
+  /** g of columns of h and c. */
+  fuseAll(lexicals: Float64Array, denses: Float64Array): Float64Array {
+    const bases = new Float64Array(lexicals.length);
+    for (let i = 0; i < bases.length; i++) bases[i] = this.fuse(lexicals[i], denses[i]);
+    return bases;
   }
 
   /** g of an h and a c. */

@@ -80,7 +80,7 @@ export class DecomposedScores implements RetrievalScores {
     const whole = this.#whole;
     const lexicals = whole.lexicalsOf(slots);
     const denses = whole.densesOf(slots);
-    const most = whole.basesOf(slots);
+    const most = whole.fuseAll(lexicals, denses);
     const says = this.#parts.map((part) => {
       const bases = new Float64Array(slots.length);
       for (let i = 0; i < slots.length; i++) {
