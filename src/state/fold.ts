@@ -1,3 +1,4 @@
+import type { Entry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldEmbedder } from './fold-embedder.ts';
@@ -35,25 +36,21 @@ export function* foldInSteps(state: CatalogState, { position, entry }: Positione
   state.clock = Math.max(state.clock, entry.at);
   state.expire();
   if (TEACHES.has(entry.kind)) state.taught = position;
-  switch (entry.kind) {
-    case 'observation':
-    case 'settlement': {
-      // Made exactly-once by the record of its decision.
-      const steps =
-        entry.kind === 'observation' ? foldObservation(state, entry) : foldSettlement(state, entry);
-      const outcome = yield* steps;
-      // Only now: whoever waits for this position is to find all that was learned.
-      state.position = position;
-      return outcome;
-    }
-    case 'tools': {
-      const outcome = yield* once(state, entry, () => foldTools(state, entry, position));
-      state.position = position;
-      return outcome;
-    }
-  }
+  const outcome = yield* apply(state, entry, position);
+  // Only now: whoever waits for this position is to find all of it.
   state.position = position;
+  return outcome;
+}
+
+function* apply(state: CatalogState, entry: Entry, position: Position): FoldSteps {
   switch (entry.kind) {
+    // Made exactly-once by the record of their decision.
+    case 'observation':
+      return yield* foldObservation(state, entry);
+    case 'settlement':
+      return yield* foldSettlement(state, entry);
+    case 'tools':
+      return yield* once(state, entry, () => foldTools(state, entry, position));
     case 'embedder':
       return yield* once(state, entry, () => foldEmbedder(state, entry));
     case 'forget':
@@ -88,12 +85,12 @@ const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
 function* once(
   state: CatalogState,
   entry: { key: string; at: number },
-  apply: () => FoldOutcome | FoldSteps,
+  decide: () => FoldOutcome | FoldSteps,
 ): FoldSteps {
   const known = state.answers.get(entry.key);
   if (known !== undefined) return known.outcome;
-  const applied = apply();
-  const outcome = 'next' in applied ? yield* applied : applied;
+  const decided = decide();
+  const outcome = 'next' in decided ? yield* decided : decided;
   // A refusal is no answer to keep: the same command may be sent again once its condition holds.
   if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, entry.at, outcome);
   return outcome;
