@@ -18,6 +18,7 @@ import { cosine } from '../bandit/cosine.ts';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import type { Policy } from '../bandit/policy.ts';
 import { randomFor } from '../bandit/random.ts';
+import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { packageRoot } from '../src/package-root.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
@@ -40,12 +41,7 @@ const KINDS = ['reworded', 'reused', 'both'] as const;
 type Rule = (typeof RULES)[number];
 type Kind = (typeof KINDS)[number];
 
-const POLICY = {
-  name: 'sc-linucb-memory',
-  parameters: {},
-  exploration: 'plackett-luce',
-  temperature: 0.03,
-} as const;
+const POLICY = DEFAULT_CATALOG_SETTINGS.policy;
 
 interface Stream {
   readonly name: string;

@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { decodeLearner, encodeLearner } from '../bandit/learner-codec.ts';
 import { loadPolicy } from '../bandit/policies/registry.ts';
 import { randomFor } from '../bandit/random.ts';
+import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import type { Decision } from '../src/routing/decision.ts';
@@ -64,12 +65,7 @@ function query(): PreparedQuery {
 
 /** A catalog of this many tools whose memory holds this many cases. */
 async function filled(tools: number, cases: number): Promise<SimulatedCatalog> {
-  const policy = {
-    name: 'sc-linucb-memory',
-    parameters: { cases },
-    exploration: 'plackett-luce',
-    temperature: 0.03,
-  } as const;
+  const policy = { ...DEFAULT_CATALOG_SETTINGS.policy, parameters: { cases } };
   const kernels = await loadKernels(console.warn);
   const catalog = new SimulatedCatalog(kernels, DIMENSIONS, policy);
   catalog.put(

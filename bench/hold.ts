@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { Cholesky } from '../bandit/cholesky.ts';
 import { randomFor } from '../bandit/random.ts';
 import { definitionHash } from '../src/catalog/definition-hash.ts';
+import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Entry } from '../src/ledger/entry.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
@@ -30,12 +31,7 @@ const { values } = parseArgs({
 const TOOLS = Number(values.tools);
 const ROUNDS = Number(values.rounds);
 const DIMENSIONS = 256;
-const POLICY = {
-  name: 'sc-linucb-memory',
-  parameters: {},
-  exploration: 'plackett-luce',
-  temperature: 0.03,
-} as const;
+const POLICY = DEFAULT_CATALOG_SETTINGS.policy;
 
 const random = randomFor('bench/hold');
 let draws = 0;

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { POLICY_KINDS } from '../bandit/policies/registry.ts';
-import type { PolicySettings } from '../src/ledger/catalog-settings.ts';
+import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { packageRoot } from '../src/package-root.ts';
 import type { Embedder } from '../src/retrieval/embedder.ts';
@@ -33,12 +33,7 @@ import { lineChart, type Series } from './line-chart.ts';
 /** Steps over which the online curve is averaged. */
 const WINDOW = 1000;
 
-const DEFAULT: PolicySettings = {
-  name: 'sc-linucb-memory',
-  parameters: {},
-  exploration: 'plackett-luce',
-  temperature: 0.03,
-};
+const DEFAULT = DEFAULT_CATALOG_SETTINGS.policy;
 
 type Setting = Partial<
   Pick<SimulationOptions, 'policy' | 'k' | 'agent' | 'changes' | 'passes' | 'evaluateAfter'>

@@ -81,7 +81,7 @@ async function listFiles({ hubUrl, id, revision, allowPrivate }: PullOptions): P
   sha: string;
   files: HubFile[];
 }> {
-  const address = `${hubUrl.replace(/\/+$/, '')}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
+  const address = `${rootOf(hubUrl)}/api/models/${id}/revision/${encodeURIComponent(revision)}?blobs=true`;
   const response = await ask(address, { timeoutMs: TIMEOUT_MS, allowPrivate, redirects: REDIRECTS });
   if (response.statusCode !== 200) {
     response.destroy();
@@ -100,6 +100,10 @@ async function listFiles({ hubUrl, id, revision, allowPrivate }: PullOptions): P
     return [{ path: rfilename, size, checksum: { kind: 'git-blob', hex: blobId } }];
   });
   return { sha, files };
+}
+
+function rootOf(hubUrl: string): string {
+  return hubUrl.replace(/\/+$/, '');
 }
 
 interface Sibling {
@@ -146,7 +150,7 @@ async function download(file: HubFile, sha: string, target: string, options: Pul
     ({ size }) => (size < file.size ? size : 0),
     () => 0,
   );
-  const address = `${options.hubUrl.replace(/\/+$/, '')}/${options.id}/resolve/${sha}/${file.path}`;
+  const address = `${rootOf(options.hubUrl)}/${options.id}/resolve/${sha}/${file.path}`;
   const response = await ask(address, {
     timeoutMs: TIMEOUT_MS,
     allowPrivate: options.allowPrivate,

@@ -1,3 +1,4 @@
+import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import { loadKernels } from '../../src/load-kernels.ts';
 import { splitQuery } from '../../src/queries/split-query.ts';
 import type { Embedder } from '../../src/retrieval/embedder.ts';
@@ -42,7 +43,7 @@ export async function learned(
       heldOut: await prepare(heldOut),
       k: 5,
       seed: 1,
-      policy: { name: 'sc-linucb-memory', parameters: {}, exploration: 'plackett-luce', temperature: 0.03 },
+      policy: DEFAULT_CATALOG_SETTINGS.policy,
       evaluateAfter: [0],
     });
     const [before, after] = evaluations.map(({ recall, complete }) => ({

@@ -3,16 +3,12 @@ import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { SimulatedCatalog } from '../../src/simulation/simulated-catalog.ts';
 import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
 
-const POLICY = {
-  name: 'sc-linucb-memory',
-  parameters: {},
-  exploration: 'plackett-luce',
-  temperature: 0.03,
-} as const;
+const POLICY = DEFAULT_CATALOG_SETTINGS.policy;
 
 const TOOLS = ['refund a payment', 'refund an order', 'refund a ticket', 'track a parcel'];
 const QUERY = 'refund please';
