@@ -55,7 +55,8 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
     },
     dispose: async () => {
       await stop('SIGKILL');
-      await rm(folder, { recursive: true });
+      // A child that rewrites the append-only file outlives it by a moment, and may still write here.
+      await rm(folder, { recursive: true, maxRetries: 10 });
     },
   };
 }
