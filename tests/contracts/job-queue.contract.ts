@@ -308,18 +308,29 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       await start();
       await queue.add([job('a', 'first')]);
       let fails = true;
+      let open = (): void => {};
+      let isHeld = false;
       const payloads: unknown[] = [];
       const handler = async ({ payload }: Job): Promise<void> => {
         if (fails) throw new UnrecoverableJobError('down');
         payloads.push(payload);
+        if (payload !== 'gate') return;
+        isHeld = true;
+        await new Promise<void>((resolve) => {
+          open = resolve;
+        });
       };
       queue.process('work', handler, { concurrency: 1 });
       await place.until(async () => (await queue.deadJobs(1)).length === 1);
       fails = false;
+      // The only worker is busy, so that the second one waits however long it takes to ask.
+      await queue.add([job('gate', 'gate')]);
+      await place.until(() => isHeld);
       await queue.add([{ ...job('a', 'second'), runAt: place.now() + 5 * place.secondMs }]);
       expect(await queue.redrive()).toBe(0);
+      open();
       await place.until(isIdle);
-      expect(payloads).toEqual(['second']);
+      expect(payloads).toEqual(['gate', 'second']);
     });
 
     it('accepts a batch whole or not at all when it is full, and more when there is room again', async () => {
