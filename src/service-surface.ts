@@ -66,7 +66,7 @@ export function servicesOf(parts: ServiceParts): Services {
       get: (name) => catalogs.view(name),
       configure: (name, patch) => catalogs.configure(name, patch),
       remove: (name) => catalogs.remove(name),
-      digest: async (name) => stateDigest(catalogs.get(name).state),
+      digest: async (name) => catalogs.get(name).replica.whole(stateDigest),
       forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),
     },
     tools: {

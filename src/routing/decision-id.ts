@@ -15,6 +15,12 @@ export function decisionIdFor(catalog: string, at: number, idempotencyKey?: stri
   return `${catalog}.${at.toString(36).padStart(9, '0')}${random}`;
 }
 
+/** When a decision was made, as its id says it: ms since the epoch. Null where the id follows from a key, or is none. */
+export function madeAt(id: string): number | null {
+  const time = /^[^.]+\.([0-9a-z]{9})[0-9a-f]{20}$/.exec(id)?.[1];
+  return time === undefined ? null : Number.parseInt(time, 36);
+}
+
 /** The catalog of a decision or reward id; null if it is none. */
 export function catalogOf(id: string): string | null {
   const dot = id.indexOf('.');

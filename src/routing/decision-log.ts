@@ -5,11 +5,16 @@ import type { DecisionHead } from './decision-head.ts';
  * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
 export interface DecisionLog {
+  /** Whether other processes write to it as well: what cannot be found may be on its way. */
+  readonly isShared: boolean;
   /** Durable when it resolves. @throws DecisionLogUnavailableError when the store is full or away. */
   append(decision: Decision): Promise<void>;
   /** Null when unknown or expired. */
   get(id: string): Promise<Decision | null>;
-  /** The same decision as far as taking rewards needs it, which is much quicker. */
+  /**
+   * The same decision as far as taking rewards needs it, which is much quicker. By then it is written, so that
+   * every worker finds it. @throws DecisionLogUnavailableError
+   */
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown; answers false when it is unknown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<boolean>;

@@ -23,6 +23,7 @@ const READ_BATCH = 256;
 
 /** The decisions of one catalog in a folder. Expired ones are deleted segment by segment. */
 export class FileDecisionLog implements DecisionLog {
+  readonly isShared = false;
   readonly #log: SegmentLog;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;

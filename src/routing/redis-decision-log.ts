@@ -41,6 +41,7 @@ const READ_BATCH = 200;
  * wait in memory, and are written when it is back; until then only this process can explain them.
  */
 export class RedisDecisionLog implements DecisionLog {
+  readonly isShared = true;
   readonly #client: RedisClient;
   readonly #catalog: string;
   readonly #options: RedisDecisionLogOptions;
@@ -81,7 +82,10 @@ export class RedisDecisionLog implements DecisionLog {
 
   async head(id: string): Promise<DecisionHead | null> {
     const waiting = this.#waiting.get(id);
-    if (waiting !== undefined) return headOf(waiting);
+    if (waiting !== undefined) {
+      await this.#available(() => this.#writeWaiting(waiting));
+      return headOf(waiting);
+    }
     const [bytes, activated] = await this.#available(() => this.#heads.get(this.#key(id)));
     return bytes === null ? null : activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }

@@ -3,7 +3,7 @@ import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { Decision } from './decision.ts';
 import type { DecisionHead } from './decision-head.ts';
-import { catalogOf } from './decision-id.ts';
+import { catalogOf, madeAt } from './decision-id.ts';
 import type { DecisionLog } from './decision-log.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { DecisionExplanation } from './explanation.ts';
@@ -19,6 +19,9 @@ export interface ActivatedDecision {
   readonly activatedAt: string;
   readonly rewardDeadline: string;
 }
+
+/** A router whose Redis was away for longer has its last decisions to itself no more than a moment afterwards. */
+const ON_ITS_WAY_MS = 600_000;
 
 /** Decisions: made, explained, activated. */
 export class Routing {
@@ -80,9 +83,12 @@ export class Routing {
   async #find<Found>(decisionId: string, read: (log: DecisionLog) => Promise<Found | null>): Promise<Found> {
     const name = catalogOf(decisionId);
     if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
-    const isServed = name !== null && this.#catalogs.find(name) !== undefined;
-    const found = isServed ? await read(await this.#parts.decisionLogs.open(name)) : null;
-    if (found !== null) return found;
+    if (name !== null && this.#catalogs.find(name) !== undefined) {
+      const log = await this.#parts.decisionLogs.open(name);
+      const found = await read(log);
+      if (found !== null) return found;
+      if (log.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
+    }
     throw new Problem(
       'decision-not-found',
       `There is no decision "${decisionId}".`,
@@ -90,9 +96,24 @@ export class Routing {
     );
   }
 
+  #isYoung(decisionId: string): boolean {
+    const at = madeAt(decisionId);
+    return at !== null && Math.abs(this.#parts.now() - at) < ON_ITS_WAY_MS;
+  }
+
   /** With a default reward in the contract, silence teaches too: at the deadline. */
   async #settleIfDefault(decision: Decision): Promise<void> {
     const { defaultReward } = this.#catalogs.get(decision.catalog).state.settings.rewards;
     if (defaultReward !== null) await this.#settlements.settle(decision, defaultReward);
   }
+}
+
+/** Made while Redis was away, by another router, which keeps it until it can write. */
+function onItsWay(decisionId: string): Problem {
+  return new Problem(
+    'unavailable',
+    `Decision "${decisionId}" is not in Redis yet: the router that made it writes it as soon as it can.`,
+    'Send this again after a second. If it is still missing after ten minutes, that router has died before it could.',
+    { retryAfterSeconds: 1 },
+  );
 }

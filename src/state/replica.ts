@@ -42,6 +42,8 @@ export class Replica {
   /** Who waits for a position, in no order: there are few. */
   readonly #reaching = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
   readonly #options: ReplicaOptions;
+  /** Who waits for the entry that is being folded; null while none is. */
+  #beforeNext: ((error: Error | null) => void)[] | null = null;
   #state: CatalogState;
   #running: Promise<void> | null = null;
   #failure: Error | null = null;
@@ -128,6 +130,22 @@ export class Replica {
     });
   }
 
+  /** What `look` sees where no entry is half folded: at once, or before the next one is begun. @throws as above */
+  whole<Seen>(look: (state: CatalogState) => Seen): Promise<Seen> {
+    return new Promise((resolve, reject) => {
+      const see = (error: Error | null): void => {
+        try {
+          if (error !== null) throw error;
+          resolve(look(this.state));
+        } catch (error) {
+          reject(error);
+        }
+      };
+      if (this.#failure !== null || this.#beforeNext === null) see(this.#failure);
+      else this.#beforeNext.push(see);
+    });
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -185,11 +203,15 @@ export class Replica {
     };
     for (const positioned of entries) {
       const steps = foldInSteps(this.state, positioned);
+      this.#beforeNext = [];
       let step = steps.next();
       while (!step.done) {
         if (now() - sliceStart >= ENTRY_SLICE_MS) await giveTurn();
         step = steps.next();
       }
+      const whoWaited = this.#beforeNext;
+      this.#beforeNext = null;
+      for (const see of whoWaited) see(null);
       this.#settleFolded(positioned, step.value);
       if (now() - sliceStart < FOLD_SLICE_MS) continue;
       await giveTurn();
@@ -212,6 +234,8 @@ export class Replica {
   #rejectAll(error: Error): void {
     for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(error));
     for (const waiter of [...this.#reaching]) waiter.done(error);
+    for (const see of this.#beforeNext ?? []) see(error);
+    this.#beforeNext = null;
   }
 
   #settle(key: string, settle: (waiter: Waiter) => void): void {

@@ -29,10 +29,12 @@ describe('a decision of fifty tools', () => {
 
     const before = replica.state.position;
     const turns: number[] = [];
+    const whole: Promise<Uint8Array>[] = [];
     let folded = false;
     const watch = (): void => {
       if (folded) return;
       turns.push(replica.state.position);
+      whole.push(replica.whole(encodeSnapshot));
       setImmediate(watch);
     };
     setImmediate(watch);
@@ -44,6 +46,8 @@ describe('a decision of fifty tools', () => {
     expect(replica.state.position).toBe(story.state.position);
     expect(learner.sizeInBytes().updates).toBe(TOOLS);
     expect(encodeSnapshot(replica.state)).toEqual(encodeSnapshot(story.state));
+    // Who asked for all or nothing of it got all of it.
+    for (const seen of await Promise.all(whole)) expect(seen).toEqual(encodeSnapshot(story.state));
 
     await replica.close();
     replica.state.free();

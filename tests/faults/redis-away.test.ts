@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { catalogKey } from '../../src/redis/keys.ts';
+import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { DecisionLogUnavailableError } from '../../src/routing/decision-log.ts';
+import { RedisDecisionLogs } from '../../src/routing/redis-decision-logs.ts';
+import { until } from '../e2e/running-service.ts';
+import { Shop } from '../e2e/shop.ts';
+import { Deployment } from '../redis/deployment.ts';
+import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { sampleDecision } from '../routing/arbitrary-decision.ts';
+
+describe.skipIf(redisProgram.path === null)(
+  `routing while Redis is away${redisProgram.missing ?? ''}`,
+  () => {
+    const disposals: (() => unknown)[] = [];
+    afterEach(async () => {
+      for (const dispose of disposals.splice(0).reverse()) await dispose();
+    });
+
+    async function start(): Promise<{ redis: RedisServer; admin: RedisConnections; deployment: Deployment }> {
+      const redis = await startRedis(['--appendonly', 'yes']);
+      disposals.push(() => redis.dispose());
+      const admin = await RedisConnections.open(redis.url);
+      disposals.push(() => admin.close());
+      const deployment = new Deployment(redis.url);
+      disposals.push(() => deployment.dispose());
+      return { redis, admin, deployment };
+    }
+
+    it('rewards of decisions made while Redis was away are learned, whichever router they are sent to', async () => {
+      const { redis, deployment } = await start();
+      const first = await deployment.startRouter();
+      const second = await deployment.startRouter();
+      await deployment.startWorker();
+      const shop = await Shop.open(first, 'shop');
+      await until(async () => (await second.request('GET', '/v1/catalogs/shop')).status === 200);
+      await redis.stop();
+      const { decisionId } = await shop.route('where is my parcel');
+      const path = `/v1/decisions/${decisionId}/rewards`;
+      const called = (n: number) => ({ tool: 'track_parcel', value: 1, more: true, idempotencyKey: `${n}` });
+      expect((await first.request('POST', path, called(1))).status).toBe(503);
+
+      // Redis is back before the router that made the decision can write it.
+      first.process.kill('SIGSTOP');
+      await redis.start();
+      await until(async () => (await second.request('GET', '/readyz')).status === 200);
+      const early = await second.request('POST', path, called(2));
+      expect([early.status, early.headers.get('retry-after')]).toEqual([503, '1']);
+      expect(early.body).toMatchObject({ detail: expect.stringContaining('not in Redis yet') });
+      first.process.kill('SIGCONT');
+      await until(async () => (await first.request('POST', path, called(1))).status === 202);
+      await until(async () => (await second.request('POST', path, called(2))).status === 202);
+      await until(async () => (await shop.stats('track_parcel')).rewardSum === 2);
+    });
+
+    it('a decision that waits for Redis is there for everybody before anybody takes a reward for it', async () => {
+      const { redis, admin } = await start();
+      const logs = new RedisDecisionLogs(admin, { retainMs: 60_000, now: () => Date.now() });
+      const log = await logs.open('shop');
+      await redis.stop();
+      await log.append(sampleDecision('shop.a', Date.now()));
+      await expect(log.head('shop.a')).rejects.toThrow(DecisionLogUnavailableError);
+      await redis.start();
+      await until(() =>
+        log.head('shop.a').then(
+          () => true,
+          () => false,
+        ),
+      );
+      const other = await RedisConnections.open(redis.url);
+      disposals.push(() => other.close());
+      expect(await other.commands.exists(catalogKey('shop', 'decision:shop.a'))).toBe(1);
+      await logs.close();
+    });
+  },
+);
