@@ -12,7 +12,8 @@ COPY bandit bandit
 COPY config config
 COPY src src
 COPY workers workers
-RUN npm run build && npm prune --omit=dev
+# The ONNX runtime brings libraries for every system, 220 MB for others than this image's.
+RUN npm run build && npm prune --omit=dev && rm -r node_modules/onnxruntime-node/bin/napi-v6/darwin node_modules/onnxruntime-node/bin/napi-v6/win32
 
 FROM node:20.20.2-bookworm-slim
 ENV NODE_ENV=production
