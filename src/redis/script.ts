@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { RedisClient } from './redis-connection.ts';
 
+export type ScriptArgument = string | number | Buffer;
+
+/** What a script can be given to: a connection, or `GatheredCommands`. */
+export interface ScriptRunner {
+  evalsha(hash: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
+  eval(source: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
+}
+
 /** A Lua script that runs by its hash, and is sent whole when the server does not know it (any more). */
 export class Script {
   readonly #source: string;
@@ -12,15 +20,15 @@ export class Script {
   }
 
   async run(
-    client: RedisClient,
+    runner: ScriptRunner,
     keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
+    args: readonly ScriptArgument[],
   ): Promise<unknown> {
     try {
-      return await client.evalsha(this.#hash, keys.length, ...keys, ...args);
+      return await runner.evalsha(this.#hash, keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
-      return client.eval(this.#source, keys.length, ...keys, ...args);
+      return runner.eval(this.#source, keys.length, ...keys, ...args);
     }
   }
 
@@ -28,7 +36,7 @@ export class Script {
   async runForBytes(
     client: RedisClient,
     keys: readonly string[],
-    args: readonly (string | number | Buffer)[],
+    args: readonly ScriptArgument[],
   ): Promise<unknown> {
     try {
       return await client.callBuffer('EVALSHA', this.#hash, keys.length, ...keys, ...args);

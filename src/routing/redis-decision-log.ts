@@ -1,4 +1,4 @@
-import { HashReader } from '../redis/hash-reader.ts';
+import { GatheredCommands } from '../redis/gathered-commands.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
@@ -46,8 +46,7 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #catalog: string;
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
-  readonly #decisions: HashReader;
-  readonly #heads: HashReader;
+  readonly #commands: GatheredCommands;
   readonly #waiting = new Map<string, Decision>();
   #flushing: Promise<void> | null = null;
   #closed = false;
@@ -57,8 +56,7 @@ export class RedisDecisionLog implements DecisionLog {
     this.#catalog = catalog;
     this.#options = options;
     this.#order = catalogKey(catalog, 'decisions');
-    this.#decisions = new HashReader(client, ['d', 'a']);
-    this.#heads = new HashReader(client, ['h', 'a']);
+    this.#commands = new GatheredCommands(client);
   }
 
   async append(decision: Decision): Promise<void> {
@@ -75,7 +73,9 @@ export class RedisDecisionLog implements DecisionLog {
   async get(id: string): Promise<Decision | null> {
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) return waiting;
-    const [bytes, activated] = await this.#available(() => this.#decisions.get(this.#key(id)));
+    const [bytes, activated] = await this.#available(() =>
+      this.#commands.hmgetBuffer(this.#key(id), 'd', 'a'),
+    );
     if (bytes === null) return null;
     return activatedAs(decodeDecision(bytes), activated);
   }
@@ -86,7 +86,9 @@ export class RedisDecisionLog implements DecisionLog {
       await this.#available(() => this.#writeWaiting(waiting));
       return headOf(waiting);
     }
-    const [bytes, activated] = await this.#available(() => this.#heads.get(this.#key(id)));
+    const [bytes, activated] = await this.#available(() =>
+      this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
+    );
     return bytes === null ? null : activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }
 
@@ -96,7 +98,7 @@ export class RedisDecisionLog implements DecisionLog {
       this.#waiting.set(id, { ...waiting, activatedAt: waiting.activatedAt ?? at });
       return true;
     }
-    return (await this.#available(() => ACTIVATE.run(this.#client, [this.#key(id)], [at]))) === 1;
+    return (await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]))) === 1;
   }
 
   async *read(): AsyncIterable<Decision> {
@@ -123,7 +125,7 @@ export class RedisDecisionLog implements DecisionLog {
     const expiresAt = decision.at + retainMs;
     const head = JSON.stringify(headOf(decision));
     const args = [bytes, expiresAt, decision.id, decision.at, now() - retainMs, head];
-    await APPEND.run(this.#client, [this.#key(decision.id), this.#order], args);
+    await APPEND.run(this.#commands, [this.#key(decision.id), this.#order], args);
   }
 
   #keep(decision: Decision): void {
