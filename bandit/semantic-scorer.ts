@@ -1,4 +1,5 @@
 import { CandidateArrays } from './candidate-arrays.ts';
+import { float64Columns } from './columns.ts';
 import type { CandidateForms, FormCache, Kernels } from './kernels/kernels.ts';
 import { padded } from './kernels/symmetric-layout.ts';
 import type { RidgeSolution } from './ridge-solution.ts';
@@ -167,9 +168,7 @@ export class SemanticScorer {
   #finish(base: Float64Array): SemanticScores {
     const { gain: gains, variance } = this.#candidates;
     const count = base.length;
-    const mean = new Float64Array(count);
-    const gain = new Float64Array(count);
-    const uncertainty = new Float64Array(count);
+    const [mean, gain, uncertainty] = float64Columns(count, 3);
     for (let i = 0; i < count; i++) {
       gain[i] = gains[i];
       mean[i] = base[i] + gains[i];

@@ -1,3 +1,4 @@
+import { float64Columns } from '../columns.ts';
 import type { Recall, RecalledCase } from '../policy.ts';
 import type { CaseEntries } from './case-entries.ts';
 
@@ -47,16 +48,14 @@ export class RecallSums {
 
   finish(cases: readonly RecalledCase[]): Recall {
     for (const slot of this.slots) this.rows[slot] = NONE;
-    const votes = new Float64Array(this.slots.length);
-    for (let row = 0; row < votes.length; row++) votes[row] = this.positives[row] / (this.trials[row] + 1);
-    return {
-      slots: new Int32Array(this.slots),
-      positives: new Float64Array(this.positives),
-      trials: new Float64Array(this.trials),
-      nearest: new Float64Array(this.nearest),
-      votes,
-      cases,
-    };
+    const [positives, trials, nearest, votes] = float64Columns(this.slots.length, 4);
+    for (let row = 0; row < votes.length; row++) {
+      positives[row] = this.positives[row];
+      trials[row] = this.trials[row];
+      nearest[row] = this.nearest[row];
+      votes[row] = this.positives[row] / (this.trials[row] + 1);
+    }
+    return { slots: new Int32Array(this.slots), positives, trials, nearest, votes, cases };
   }
 
   private rowOf(slot: number): number {

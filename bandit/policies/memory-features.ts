@@ -1,3 +1,4 @@
+import { float64Columns } from '../columns.ts';
 import type { Candidates, Recall } from '../policy.ts';
 import type { CallCounts } from './call-counts.ts';
 
@@ -39,8 +40,7 @@ export function memoryFeatures(
   for (let row = 0; row < recall.slots.length; row++) rows.set(recall.slots[row], row);
   const width = MEMORY_FEATURES.length;
   const features = new Float32Array(slots.length * width);
-  const base = new Float64Array(slots.length);
-  const trials = new Float64Array(slots.length);
+  const [base, trials] = float64Columns(slots.length, 2);
   for (let i = 0; i < slots.length; i++) {
     const row = rows.get(slots[i]) ?? -1;
     const positives = row < 0 ? 0 : recall.positives[row];

@@ -1,3 +1,4 @@
+import { float64Columns } from '../columns.ts';
 import { OutcomeMemory } from '../memory/outcome-memory.ts';
 import type {
   Candidates,
@@ -105,11 +106,12 @@ class ScLinUcbMemory implements Policy {
     const { features, base, trials } = memoryFeatures(candidates, recall, this.calls, THETA_0);
     const { gain, uncertainty } = this.ridge.score(query.embedding, slots, similarity, features);
     const { alpha, localBonus } = this.context.parameters;
-    const mean = base.map((value, i) => value + gain[i]);
-    const bonus = uncertainty.map(
-      (value, i) => alpha * value + (localBonus * retrieval[i]) / (1 + trials[i]),
-    );
-    const score = mean.map((value, i) => value + bonus[i]);
+    const [score, mean, bonus] = float64Columns(slots.length, 3);
+    for (let i = 0; i < slots.length; i++) {
+      mean[i] = base[i] + gain[i];
+      bonus[i] = alpha * uncertainty[i] + (localBonus * retrieval[i]) / (1 + trials[i]);
+      score[i] = mean[i] + bonus[i];
+    }
     return { score, mean, base, gain, uncertainty, bonus, trials, features };
   }
 

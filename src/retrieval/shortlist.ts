@@ -1,3 +1,4 @@
+import { float64Columns } from '../../bandit/columns.ts';
 import { nominate } from '../../bandit/memory/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
@@ -56,10 +57,7 @@ export function shortlist(
 
 function candidatesOf(slots: Int32Array, scores: RetrievalScores): Candidates {
   const count = slots.length;
-  const lexical = new Float64Array(count);
-  const dense = new Float64Array(count);
-  const base = new Float64Array(count);
-  const similarity = new Float64Array(count);
+  const [lexical, dense, base, similarity] = float64Columns(count, 4);
   for (let i = 0; i < count; i++) {
     const slot = slots[i];
     lexical[i] = scores.lexical(slot);
