@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { readFully } from './durable-file.ts';
 import { RECORD_HEADER_BYTES, recordAt, recordBytesAt } from './record-format.ts';
 import type { Segment } from './segment.ts';
@@ -38,9 +38,8 @@ export async function readRecords(segments: readonly Segment[], range: ReadRange
   return readSegment(segments[at], { ...range, upTo });
 }
 
-async function readSegment(segment: Segment, { after, upTo, limit }: ReadRange): Promise<LogRecord[]> {
-  const handle = await openSegment(segment);
-  try {
+function readSegment(segment: Segment, { after, upTo, limit }: ReadRange): Promise<LogRecord[]> {
+  return opened(segment, async (handle) => {
     const start = segment.nearest(after + 1);
     const scan = new SegmentScan(handle, start.offset, (await handle.stat()).size);
     const records: LogRecord[] = [];
@@ -58,15 +57,12 @@ async function readSegment(segment: Segment, { after, upTo, limit }: ReadRange):
       }
     }
     throw new StorageCorruptError(segment.file, scan.offset, `record ${expected} is unreadable or missing`);
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
 /** The one record that starts at this byte. @throws StorageTrimmedError, StorageCorruptError */
-export async function readRecordAt(segment: Segment, offset: number): Promise<Uint8Array> {
-  const handle = await openSegment(segment);
-  try {
+export function readRecordAt(segment: Segment, offset: number): Promise<Uint8Array> {
+  return opened(segment, async (handle) => {
     let buffer = await readFully(handle, offset, SINGLE_READ_BYTES);
     const total = buffer.length < RECORD_HEADER_BYTES ? Number.POSITIVE_INFINITY : recordBytesAt(buffer, 0);
     if (total > buffer.length && offset + total <= (await handle.stat()).size) {
@@ -75,14 +71,15 @@ export async function readRecordAt(segment: Segment, offset: number): Promise<Ui
     const record = total <= buffer.length ? recordAt(buffer, 0) : null;
     if (record === null) throw new StorageCorruptError(segment.file, offset, 'its record is unreadable');
     return record.bytes;
-  } finally {
-    await handle.close();
-  }
+  });
 }
 
-async function openSegment(segment: Segment) {
+async function opened<Result>(
+  segment: Segment,
+  read: (handle: FileHandle) => Promise<Result>,
+): Promise<Result> {
   try {
-    return await open(segment.file, 'r');
+    return await segment.handle.use(read);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT') throw error;
     throw new StorageTrimmedError(`"${segment.file}" is not kept any more.`, { cause: error });

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FILE_HEADER } from './record-format.ts';
+import { SharedHandle } from './shared-handle.ts';
 
 const MARK_EVERY_BYTES = 256 * 1024;
 const NAME = /^(\d{16})\.log$/;
@@ -15,12 +16,14 @@ export interface Mark {
 export class Segment {
   readonly folder: string;
   readonly first: number;
+  readonly handle: SharedHandle;
   readonly #marks: Mark[];
   #lastRead: Mark;
 
   constructor(folder: string, first: number) {
     this.folder = folder;
     this.first = first;
+    this.handle = new SharedHandle(this.file);
     this.#lastRead = { sequence: first, offset: FILE_HEADER.length };
     this.#marks = [this.#lastRead];
   }
