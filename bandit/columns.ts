@@ -7,16 +7,17 @@ export function float64Columns(length: number, count: number): Float64Array[] {
   return Array.from({ length: count }, (_, i) => all.subarray(i * length, (i + 1) * length));
 }
 
-/** Copies as float32, likewise. */
-export function asFloat32Columns(columns: readonly Float64Array[]): Float32Array[] {
-  let total = 0;
-  for (const column of columns) total += column.length;
-  const all = new Float32Array(total);
-  let at = 0;
-  return columns.map((column) => {
-    const copy = all.subarray(at, at + column.length);
-    copy.set(column);
-    at += column.length;
-    return copy;
-  });
+/** Copies of columns of one length as float32, likewise. */
+export function asFloat32Columns<Name extends string>(
+  columns: Readonly<Record<Name, Float64Array>>,
+): Record<Name, Float32Array> {
+  const names = Object.keys(columns) as Name[];
+  const { length } = columns[names[0]];
+  const all = new Float32Array(length * names.length);
+  const copies = {} as Record<Name, Float32Array>;
+  for (const [i, name] of names.entries()) {
+    all.set(columns[name], i * length);
+    copies[name] = all.subarray(i * length, (i + 1) * length);
+  }
+  return copies;
 }

@@ -1,10 +1,10 @@
 import { asFloat32Columns } from '../../bandit/columns.ts';
-import type { Candidates, Ranking } from '../../bandit/policy.ts';
+import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AssignedVariant } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import type { LearnerVersion } from '../state/learners.ts';
-import type { Decision, DecisionColumns, SlateReason } from './decision.ts';
+import type { Decision, SlateReason } from './decision.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { Slate } from './select-slate.ts';
@@ -66,37 +66,23 @@ export function recordDecision(parts: DecisionParts): Decision {
     slate: slate.order,
     reasons,
     hashes: slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash),
-    columns: columnsOf(found.candidates, ranking, slate),
+    columns: asFloat32Columns({
+      score: slate.score,
+      mean: ranking.mean,
+      base: ranking.base,
+      gain: ranking.gain,
+      uncertainty: ranking.uncertainty,
+      bonus: ranking.bonus,
+      trials: ranking.trials,
+      propensity: slate.propensities,
+      similarity: candidates.similarity,
+      lexical: candidates.lexical,
+      dense: candidates.dense,
+      retrieval: candidates.base,
+    }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
     ...(assigned !== null && { assignments: [assigned.assignment] }),
-  };
-}
-
-/** In the order of `DecisionColumns`. */
-function columnsOf(
-  { lexical, dense, ...candidates }: Candidates,
-  ranking: Ranking,
-  slate: Slate,
-): DecisionColumns {
-  const { mean, base, gain, uncertainty, bonus, trials } = ranking;
-  const columns = asFloat32Columns([
-    ...[slate.score, mean, base, gain, uncertainty, bonus, trials, slate.propensities],
-    ...[candidates.similarity, lexical, dense, candidates.base],
-  ]);
-  return {
-    score: columns[0],
-    mean: columns[1],
-    base: columns[2],
-    gain: columns[3],
-    uncertainty: columns[4],
-    bonus: columns[5],
-    trials: columns[6],
-    propensity: columns[7],
-    similarity: columns[8],
-    lexical: columns[9],
-    dense: columns[10],
-    retrieval: columns[11],
   };
 }
 
