@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunningService, temporaryFolder } from './running-service.ts';
+import { RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
 let service: RunningService;
@@ -294,7 +294,7 @@ describe('a reward', () => {
       })
     ).body;
     const deadline = Date.parse(rewardDeadline);
-    await new Promise((resolve) => setTimeout(resolve, deadline - Date.now() + 50));
+    await until(() => Date.now() > deadline);
 
     const path = `/v1/decisions/${decisionId}/rewards`;
     const report = { tool: 'planted', outcome: 'success' };

@@ -5,9 +5,11 @@ import { DecisionLogUnavailableError } from '../../src/routing/decision-log.ts';
 import { RedisDecisionLogs } from '../../src/routing/redis-decision-logs.ts';
 import { until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { startDeployment } from '../redis/deployment.ts';
+import { redisProgram } from '../redis/redis-server.ts';
 import { sampleDecision } from '../routing/arbitrary-decision.ts';
+
+const APPEND_ONLY = ['--appendonly', 'yes'];
 
 describe.skipIf(redisProgram.path === null)(
   `routing while Redis is away${redisProgram.missing ?? ''}`,
@@ -17,18 +19,8 @@ describe.skipIf(redisProgram.path === null)(
       for (const dispose of disposals.splice(0).reverse()) await dispose();
     });
 
-    async function start(): Promise<{ redis: RedisServer; admin: RedisConnections; deployment: Deployment }> {
-      const redis = await startRedis(['--appendonly', 'yes']);
-      disposals.push(() => redis.dispose());
-      const admin = await RedisConnections.open(redis.url);
-      disposals.push(() => admin.close());
-      const deployment = new Deployment(redis.url);
-      disposals.push(() => deployment.dispose());
-      return { redis, admin, deployment };
-    }
-
     it('rewards of decisions made while Redis was away are learned, whichever router they are sent to', async () => {
-      const { redis, deployment } = await start();
+      const { redis, deployment } = await startDeployment(disposals, APPEND_ONLY);
       const first = await deployment.startRouter();
       const second = await deployment.startRouter();
       await deployment.startWorker();
@@ -54,7 +46,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('a decision that waits for Redis is there for everybody before anybody takes a reward for it', async () => {
-      const { redis, admin } = await start();
+      const { redis, admin } = await startDeployment(disposals, APPEND_ONLY);
       const logs = new RedisDecisionLogs(admin, { retainMs: 60_000, now: () => Date.now() });
       const log = await logs.open('shop');
       await redis.stop();

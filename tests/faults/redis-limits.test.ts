@@ -9,14 +9,13 @@ import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { loadKernels } from '../../src/load-kernels.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
-import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import type { StateDigest } from '../../src/state/state-digest.ts';
 import { cleanEnvironment, mainFile, until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
-import { Deployment } from '../redis/deployment.ts';
-import { freePort, type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { startDeployment } from '../redis/deployment.ts';
+import { freePort, redisProgram, startRedis } from '../redis/redis-server.ts';
 
 describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.missing ?? ''}`, () => {
   const disposals: (() => unknown)[] = [];
@@ -24,24 +23,8 @@ describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.m
     for (const dispose of disposals.splice(0).reverse()) await dispose();
   });
 
-  async function start(
-    options: readonly string[] = [],
-  ): Promise<{ redis: RedisServer; admin: RedisConnections }> {
-    const redis = await startRedis(options);
-    disposals.push(() => redis.dispose());
-    const admin = await RedisConnections.open(redis.url);
-    disposals.push(() => admin.close());
-    return { redis, admin };
-  }
-
-  function deploy(redisUrl: string): Deployment {
-    const deployment = new Deployment(redisUrl);
-    disposals.push(() => deployment.dispose());
-    return deployment;
-  }
-
   it('a job that runs twice, because its worker was held up, has its effect once', async () => {
-    const { redis, admin } = await start();
+    const { redis, admin } = await startDeployment(disposals);
     const lockMs = 500;
     const queue = new BullmqJobQueue(admin, { lockMs });
     disposals.push(() => queue.close(0));
@@ -82,8 +65,7 @@ describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.m
   });
 
   it('out of memory it refuses with 503, loses nothing, and recovers', async () => {
-    const { redis, admin } = await start(['--maxmemory-policy', 'noeviction']);
-    const deployment = deploy(redis.url);
+    const { admin, deployment } = await startDeployment(disposals, ['--maxmemory-policy', 'noeviction']);
     const router = await deployment.startRouter();
     await deployment.startWorker();
     const shop = await Shop.open(router, 'shop');
@@ -115,8 +97,7 @@ describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.m
   });
 
   it('a router that stood still while its stream was trimmed goes on from a snapshot by itself', async () => {
-    const { redis, admin } = await start();
-    const deployment = deploy(redis.url);
+    const { admin, deployment } = await startDeployment(disposals);
     const slow = await deployment.startRouter();
     const quick = await deployment.startRouter();
     await deployment.startWorker();

@@ -5,13 +5,12 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
-import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { REWARDS_JOB } from '../../src/rewards/reward-job.ts';
 import type { StateDigest } from '../../src/state/state-digest.ts';
 import { type RunningService, until } from '../e2e/running-service.ts';
 import { metric, Shop } from '../e2e/shop.ts';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { startDeployment } from '../redis/deployment.ts';
+import { redisProgram } from '../redis/redis-server.ts';
 import { runProgram } from './program.ts';
 
 describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.missing ?? ''}`, () => {
@@ -20,22 +19,8 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
     for (const dispose of disposals.splice(0).reverse()) await dispose();
   });
 
-  async function start(options: readonly string[] = []): Promise<{
-    redis: RedisServer;
-    admin: RedisConnections;
-    deployment: Deployment;
-  }> {
-    const redis = await startRedis(options);
-    disposals.push(() => redis.dispose());
-    const admin = await RedisConnections.open(redis.url);
-    disposals.push(() => admin.close());
-    const deployment = new Deployment(redis.url);
-    disposals.push(() => deployment.dispose());
-    return { redis, admin, deployment };
-  }
-
   it('what was given up is counted, listed and tried again from the command line', async () => {
-    const { admin, deployment } = await start();
+    const { admin, deployment } = await startDeployment(disposals);
     const router = await deployment.startRouter();
     await deployment.startWorker();
     const queue = new BullmqJobQueue(admin);
@@ -55,7 +40,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
   });
 
   it('a full queue refuses rewards with 503 until there is room', async () => {
-    const { admin, deployment } = await start();
+    const { admin, deployment } = await startDeployment(disposals);
     const router = await deployment.startRouter([], { BANDOLIER_MAX_PENDING_REWARDS: '1000' });
     const shop = await Shop.open(router, 'shop');
     const { decisionId } = await shop.route('where is my parcel');
@@ -76,7 +61,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
   });
 
   it('routers agree again when Redis comes back without its last moments', async () => {
-    const { redis, admin, deployment } = await start();
+    const { redis, admin, deployment } = await startDeployment(disposals);
     const first = await deployment.startRouter();
     const second = await deployment.startRouter();
     const digest = (router: RunningService) => router.ask<StateDigest>('GET', '/v1/catalogs/shop/digest');
@@ -104,7 +89,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
   });
 
   it('a ledger that grew while nobody made snapshots is trimmed behind the first one', async () => {
-    const { admin, deployment } = await start();
+    const { admin, deployment } = await startDeployment(disposals);
     const router = await deployment.startRouter();
     const ledger = await new RedisLedgers(admin, 110_000).open('default');
     disposals.push(() => ledger.close());
@@ -126,7 +111,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
   });
 
   it('a worker that is stopped lets its lease go, and its jobs stay', async () => {
-    const { admin, deployment } = await start();
+    const { admin, deployment } = await startDeployment(disposals);
     const router = await deployment.startRouter();
     const worker = await deployment.startWorker();
     const ledger = await new RedisLedgers(admin).open('default');
@@ -150,7 +135,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
     ['a second signal ends a router at once', '600', true, 130],
     ['a request that never ends is cut off at the deadline', '1', false, 0],
   ])('%s', async (_, shutdownSeconds, again, code) => {
-    const { deployment } = await start();
+    const { deployment } = await startDeployment(disposals);
     const router = await deployment.startRouter([], { BANDOLIER_SHUTDOWN_SECONDS: shutdownSeconds });
     const socket = connect(Number(new URL(router.url).port), '127.0.0.1');
     socket.on('error', () => {});

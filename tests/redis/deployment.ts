@@ -2,7 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from '../e2e/running-service.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
 
 /** `bandolier work` in a process of its own. */
 export class RunningWorker {
@@ -89,4 +91,18 @@ export class Deployment {
     await Promise.all(this.workers.map((worker) => worker.end('SIGKILL')));
     this.#folder.remove();
   }
+}
+
+/** A Redis of its own, a connection to it, and a deployment over it without any process yet. */
+export async function startDeployment(
+  disposals: (() => unknown)[],
+  options: readonly string[] = [],
+): Promise<{ redis: RedisServer; admin: RedisConnections; deployment: Deployment }> {
+  const redis = await startRedis(options);
+  disposals.push(() => redis.dispose());
+  const admin = await RedisConnections.open(redis.url);
+  disposals.push(() => admin.close());
+  const deployment = new Deployment(redis.url);
+  disposals.push(() => deployment.dispose());
+  return { redis, admin, deployment };
 }
