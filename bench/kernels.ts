@@ -14,6 +14,7 @@ import type { SemanticRidge } from '../bandit/semantic-ridge.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { type Contender, mlMatrix, ours, SIZE, Stream } from './kernels/learner-at-work.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 
 const CANDIDATES = [60, 500] as const;
 /** Tools shown per decision: as many updates lie between two requests when every decision is rewarded. */
@@ -67,10 +68,6 @@ function measure(run: () => void, times: number): number {
   for (let i = 0; i < times; i++) run();
   const { user, system } = process.cpuUsage(before);
   return (user + system) / times;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
 function compare(contenders: readonly Contender[], rounds: number) {

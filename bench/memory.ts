@@ -22,6 +22,7 @@ import { loadKernels } from '../src/load-kernels.ts';
 import { packageRoot } from '../src/package-root.ts';
 import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 import { type Cases, casesOfTexts, madeUpCases } from './memory/cases.ts';
 import { savedMemory, slateOf } from './memory/saved-memory.ts';
 
@@ -41,10 +42,6 @@ function filled(kernels: Kernels, queries: readonly QueryFeatures[], dimensions:
     limits,
     savedMemory(kernels, queries, dimensions, slateOf(TOOLS, ENTRIES_PER_CASE)),
   );
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
 function timed<T>(times: number[], work: () => T): T {

@@ -13,6 +13,7 @@ import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts
 import { randomFor } from '../bandit/random.ts';
 import { loadKernels } from '../src/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 
 const TEMPERATURE = 0.03;
 const SHAPES = [
@@ -84,10 +85,6 @@ function measure(run: (score: Float64Array) => void, all: readonly Float64Array[
   for (const score of all) run(score);
   const { user, system } = process.cpuUsage(before);
   return (user + system) / all.length;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
 
 function largest(values: Float64Array): number {

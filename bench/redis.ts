@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import type { RouteAnswer } from '../src/routing/route-request.ts';
 import { redisProgram } from '../tests/redis/redis-server.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 import { Fleet } from './redis/fleet.ts';
 import { RedisMemory } from './redis/memory.ts';
 import { type HttpLoad, type Latency, latencyOf } from './route/http-load.ts';
@@ -274,11 +275,10 @@ async function measureRouting(bench: Bench): Promise<void> {
 }
 
 function sayRounds(bench: Bench, name: string, rounds: readonly number[]): void {
-  const sorted = rounds.toSorted((a, b) => a - b);
-  const [median, least, most] = [sorted[sorted.length >> 1], sorted[0], sorted.at(-1)!];
-  const digits = median < 100 ? 1 : 0;
-  const [shown, from, to] = [median, least, most].map((value) => value.toFixed(digits));
-  bench.say(name, { median, least, most }, `${shown} (${from} to ${to} in ${rounds.length} rounds)`);
+  const [middle, least, most] = [median(rounds), Math.min(...rounds), Math.max(...rounds)];
+  const digits = middle < 100 ? 1 : 0;
+  const [shown, from, to] = [middle, least, most].map((value) => value.toFixed(digits));
+  bench.say(name, { median: middle, least, most }, `${shown} (${from} to ${to} in ${rounds.length} rounds)`);
 }
 
 /** Where silence teaches, every open decision has a job that waits for its deadline. */

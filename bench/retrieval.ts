@@ -18,6 +18,7 @@ import { OnnxReranker } from '../src/retrieval/onnx-reranker.ts';
 import type { Reranker } from '../src/retrieval/reranker.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 import { recallAt, ToolSet } from './queries/tool-set.ts';
 import { REFERENCE, REFERENCE_MINILM, type Recalls, type Reference } from './retrieval/reference.ts';
 
@@ -52,10 +53,6 @@ interface Row {
   readonly expected: Partial<Reference>;
   /** Medians, µs; null as above. */
   readonly latency: Record<(typeof STAGES)[number], number | null>;
-}
-
-function median(values: number[]): number | null {
-  return values.sort((a, b) => a - b)[values.length >> 1] ?? null;
 }
 
 async function measure(
@@ -115,7 +112,9 @@ async function measure(
     recall,
     worstDifference: differences.length === 0 ? null : Math.max(...differences),
     expected,
-    latency: Object.fromEntries(STAGES.map((stage) => [stage, median(times[stage] ?? [])])) as Row['latency'],
+    latency: Object.fromEntries(
+      STAGES.map((stage) => [stage, stage in times ? median(times[stage]) : null]),
+    ) as Row['latency'],
   };
   tools.free();
   return row;

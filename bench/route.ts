@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { RouteAnswer } from '../src/routing/route-request.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 import { HttpLoad, type Latency, latencyOf } from './route/http-load.ts';
 import { PinnedProcess, pinning, pinThisProcess } from './route/pinned-process.ts';
 import { distinctQueries, readWorkload, repeatedQueries, type Workload } from './route/workload.ts';
@@ -179,11 +180,6 @@ async function measureEffect({ load }: Contender, { queries }: Workload): Promis
     times.push(performance.now() - start);
   }
   return latencyOf(times);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)];
 }
 
 const cell = (value: number | string, digits = 0): string =>

@@ -14,6 +14,7 @@ import { encodeGroup } from '../src/storage/record-format.ts';
 import { SegmentLog } from '../src/storage/segment-log.ts';
 import { sampleDecision } from '../tests/routing/arbitrary-decision.ts';
 import { measuredOn } from './measured-on.ts';
+import { median } from './median.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -134,8 +135,4 @@ function microseconds(work: () => unknown): number {
     return (user + system) / COUNT;
   });
   return Number(median(times.slice(1)).toFixed(1));
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1];
 }
