@@ -1,6 +1,7 @@
 import type { CatalogPositions } from './catalog/catalog-positions.ts';
 import type { Catalogs } from './catalog/catalogs.ts';
 import { patchTools, syncTools } from './catalog/change-tools.ts';
+import { listPins, setPins } from './catalog/pins.ts';
 import { getTool, listTools, toolStatistics } from './catalog/read-tools.ts';
 import { applyEvaluation } from './evaluation/apply-evaluation.ts';
 import type { Evaluations } from './evaluation/evaluations.ts';
@@ -65,6 +66,8 @@ export function servicesOf(parts: ServiceParts): Services {
       list: () => catalogs.list(),
       get: (name) => catalogs.view(name),
       configure: (name, patch) => catalogs.configure(name, patch),
+      pins: async (name) => listPins(catalogs.get(name)),
+      setPins: (name, pins) => setPins(catalogs, name, pins),
       remove: (name) => catalogs.remove(name),
       digest: async (name) => catalogs.get(name).replica.whole(stateDigest),
       forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),

@@ -13,6 +13,7 @@ export interface CatalogSettingsPatch {
   readonly killSwitch?: boolean;
   readonly retainText?: boolean;
   readonly forgetRemovedAfterDays?: number;
+  readonly pins?: CatalogSettings['pins'];
 }
 
 /** @throws PolicySettingsError when the policy or one of its parameters does not exist or is out of range. */

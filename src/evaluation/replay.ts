@@ -198,7 +198,7 @@ export class Replay {
         ? 0
         : clipped(creditTotals({ ...credit, tools: [ofTool] }, aggregation).reward);
     });
-    const unit = decision.userId ?? decision.unitId ?? decision.sessionId ?? null;
+    const unit = decision.unit ?? null;
     const logged = {
       propensities: decision.columns.propensity,
       // What the logging policy expected; it may be wrong, but it did not know the rewards.

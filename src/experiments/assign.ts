@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Assignment } from '../ledger/entry.ts';
 import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/experiment-definition.ts';
+import { unitKey } from '../ledger/unit.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { ExperimentRecord } from '../state/experiment-record.ts';
 import type { LearnerVersion } from '../state/learners.ts';
@@ -76,11 +76,6 @@ export function shadowsFor(
     }
   }
   return found;
-}
-
-/** 64 bits that stand for a unit without naming it. */
-export function unitKey(unit: string): string {
-  return createHash('sha256').update(unit).digest('hex').slice(0, 16);
 }
 
 function servedBy(

@@ -25,6 +25,7 @@ import { listCatalogs } from './endpoints/list-catalogs.ts';
 import { listDeadRewards } from './endpoints/list-dead-rewards.ts';
 import { listEvaluations } from './endpoints/list-evaluations.ts';
 import { listExperiments } from './endpoints/list-experiments.ts';
+import { listPins } from './endpoints/list-pins.ts';
 import { listPolicies } from './endpoints/list-policies.ts';
 import { listSnapshots } from './endpoints/list-snapshots.ts';
 import { listTools } from './endpoints/list-tools.ts';
@@ -41,6 +42,7 @@ import { restoreSnapshot } from './endpoints/restore-snapshot.ts';
 import { rewardHealth } from './endpoints/reward-health.ts';
 import { rewardStatus } from './endpoints/reward-status.ts';
 import { route } from './endpoints/route.ts';
+import { setPins } from './endpoints/set-pins.ts';
 import { startExperiment } from './endpoints/start-experiment.ts';
 import { stopExperiment } from './endpoints/stop-experiment.ts';
 import { syncTools } from './endpoints/sync-tools.ts';
@@ -68,6 +70,8 @@ export function apiEndpoints(services: Services): Endpoint[] {
     listCatalogs(catalogs),
     getCatalog(catalogs),
     configureCatalog(catalogs),
+    listPins(catalogs),
+    setPins(catalogs),
     removeCatalog(catalogs),
     forgetUnit(catalogs),
     catalogDigest(catalogs),

@@ -1,6 +1,7 @@
 import type { CatalogView } from '../catalog/catalogs.ts';
 import type { ChangeOptions, ToolChanges } from '../catalog/change-tools.ts';
 import type { CatalogSettingsPatch } from '../catalog/configure-catalog.ts';
+import type { PinView } from '../catalog/pins.ts';
 import type { ToolPage } from '../catalog/read-tools.ts';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import type { EvaluationDraft } from '../evaluation/evaluation-draft.ts';
@@ -9,6 +10,7 @@ import type { ExperimentReportView } from '../experiments/experiment-report.ts';
 import type { ExperimentView } from '../experiments/experiment-view.ts';
 import type { MovedExperiment } from '../experiments/experiments.ts';
 import type { SnapshotView, VersionDifferences, VersionView } from '../experiments/policy-versions.ts';
+import type { Pin } from '../ledger/catalog-settings.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { DeadRewards } from '../rewards/dead-rewards.ts';
@@ -61,6 +63,8 @@ export interface CatalogsService {
   list(): readonly CatalogView[] | Promise<readonly CatalogView[]>;
   get(name: string): CatalogView | Promise<CatalogView>;
   configure(name: string, patch: CatalogSettingsPatch): Promise<CatalogView>;
+  pins(name: string): Promise<readonly PinView[]>;
+  setPins(name: string, pins: readonly Pin[]): Promise<readonly PinView[]>;
   remove(name: string): Promise<void>;
   digest(name: string): Promise<StateDigest>;
   /** Erases what was learned from a unit, user or session. */

@@ -24,6 +24,14 @@ export interface CatalogSettings {
   readonly retainText: boolean;
   /** What was learned about a removed tool is forgotten after this many days. */
   readonly forgetRemovedAfterDays: number;
+  /** Tools that are in every slate, in this order. */
+  readonly pins: readonly Pin[];
+}
+
+/** A tool by name, and when its pin ends by itself: an ISO time. */
+export interface Pin {
+  readonly tool: string;
+  readonly until?: string;
 }
 
 /** A policy by name with its parameters; an unknown name or parameter is an error. */
@@ -71,6 +79,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   killSwitch: false,
   retainText: false,
   forgetRemovedAfterDays: 30,
+  pins: [],
 };
 
 /** Settings as they were stored, complete: a field that is younger than they are has its default. */

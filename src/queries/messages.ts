@@ -27,6 +27,12 @@ function turnsOfMessage({ role, content }: Record<string, unknown>): Turn[] {
   }
 }
 
+/** Whether the last message is a user's without any text: an image alone, or a blank. */
+export function endsWithoutWords(messages: readonly unknown[]): boolean {
+  const last = messages.at(-1);
+  return isRecord(last) && last.role === 'user' && turnsOfMessage(last).length === 0;
+}
+
 /** Anthropic has the results of tools in user messages. */
 function resultsIn(content: unknown): Turn[] {
   return partsOf(content)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import { getTool } from '../catalog/read-tools.ts';
-import { unitHash } from './unit-hash.ts';
+import { unitKey, unitNumber } from '../ledger/unit.ts';
 
 /** How much was erased: tools or remembered cases, over all versions of the policy. */
 export interface Forgotten {
@@ -16,7 +16,7 @@ export function forgetTool(catalog: Catalog, name: string): Promise<Forgotten> {
 
 /** Erases every remembered case in which this unit, user or session is known to have taken part. */
 export function forgetUnit(catalog: Catalog, unit: string): Promise<Forgotten> {
-  return submit(catalog, { unit: unitHash(unit) });
+  return submit(catalog, { unit: unitNumber(unitKey(unit)) });
 }
 
 async function submit(catalog: Catalog, what: { tool?: string; unit?: number }): Promise<Forgotten> {

@@ -1,7 +1,7 @@
 import type { ObservedDecision } from '../ledger/entry.ts';
+import { unitNumber } from '../ledger/unit.ts';
 import type { Decision } from '../routing/decision.ts';
 import { rewardDeadline } from '../routing/reward-deadline.ts';
-import { unitHash } from './unit-hash.ts';
 
 /** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
@@ -33,7 +33,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
       retrieval: rowsOf(decision.columns.retrieval, indices),
     },
     features: Object.fromEntries(features),
-    unit: unitHash(decision.userId ?? decision.unitId ?? decision.sessionId),
+    unit: unitNumber(decision.unit),
     learn: decision.learn,
     ...(decision.assignments !== undefined && { assignments: decision.assignments }),
   };

@@ -30,6 +30,7 @@ export function answerOf(decision: Decision, state: CatalogState, format: SlateF
     policy: decision.policy,
     tools,
     fallback: decision.fallback,
+    ...(decision.notes !== undefined && { notes: decision.notes }),
     rewardDeadline: new Date(decision.deadline).toISOString(),
   };
 }

@@ -34,7 +34,7 @@ export function decide(
   const { state } = catalog;
   const learner = assigned?.learner ?? state.learners.active;
   const recall = learner.policy.recall(query.features);
-  const found = findCandidates(request, query, recall, catalog);
+  const found = findCandidates(request, query, recall, catalog, question.at);
   const ranking = learner.policy.rank({
     query: query.features,
     candidates: found.candidates,

@@ -34,9 +34,8 @@ export interface Decision {
   readonly logProbability: number;
   /** The slate reached its caller with `activate: later`: rewards count only once it was activated. */
   readonly activation: 'now' | 'later';
-  readonly unitId?: string;
-  readonly sessionId?: string;
-  readonly userId?: string;
+  /** Key of the user, else the unit, else the session it was made for; absent: the request named none. */
+  readonly unit?: string;
   /** Candidate tools by name, in order of their retrieval score. */
   readonly candidates: readonly string[];
   /** Indices into `candidates`, in slate order. */
@@ -52,6 +51,8 @@ export interface Decision {
   readonly features: Readonly<Record<string, Float32Array>>;
   /** When the slate was shown, as far as is known; null: `activate` has not been called yet. */
   readonly activatedAt: number | null;
+  /** What the request asked for and could not get, in words; absent: nothing. */
+  readonly notes?: readonly string[];
   /** Experiments it took part in; absent for none. */
   readonly assignments?: readonly Assignment[];
 }

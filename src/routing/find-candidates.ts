@@ -1,5 +1,6 @@
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { pinnedNow } from '../catalog/pins.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import type { Fallback } from './decision.ts';
@@ -15,23 +16,26 @@ const PASSTHROUGH_LIMIT = 1000;
 export interface Found {
   readonly candidates: Candidates;
   readonly origins: readonly Origin[];
-  /** Slots of the pinned tools, in the order in which they were named. */
+  /** Slots of the pinned tools that fit in: those of the request, then those of the catalog. */
   readonly pinned: readonly number[];
+  /** Pins that could not be served, in words. */
+  readonly notes: readonly string[];
   readonly fallback: Fallback | null;
   /** Nothing fitted, and the catalog's fail mode chose these slots, in this order; null: the policy chooses. */
   readonly served: readonly number[] | null;
 }
 
-/** Everything that may be in the slate, with the retrieval scores that the policy ranks by. */
+/** Everything that may be in the slate at this time, with the retrieval scores that the policy ranks by. */
 export function findCandidates(
   request: RouteRequest,
   query: UnderstoodQuery,
   recall: Recall,
   catalog: Pick<Catalog, 'state' | 'index'>,
+  at: number,
 ): Found {
   const { tools, settings } = catalog.state;
   const exclude = new Set(slotsOf(request.exclude, tools));
-  const pinned = slotsOf(request.pin, tools).filter((slot) => !exclude.has(slot));
+  const { pinned, notes } = pinsOf(request, catalog.state, exclude, at);
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
     catalog.index.search({
@@ -49,7 +53,7 @@ export function findCandidates(
   const fallback = query.embedderDown ? 'embedder_down' : null;
   // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
   const blind = candidates.base.every((score) => score === 0) && !origins.includes('remembered');
-  if (!blind) return { candidates, origins, pinned, fallback, served: null };
+  if (!blind) return { candidates, origins, pinned, notes, fallback, served: null };
 
   const fallbackSlots = {
     open: () => mostReliable(tools, request.k, exclude),
@@ -57,9 +61,30 @@ export function findCandidates(
     passthrough: () => [...tools.live()].map(({ slot }) => slot).slice(0, PASSTHROUGH_LIMIT),
   }[settings.failMode]();
   const served = [...new Set([...pinned, ...fallbackSlots])];
-  const limited =
-    settings.failMode === 'passthrough' ? served : served.slice(0, Math.max(request.k, pinned.length));
-  return { ...search(0, limited), pinned, fallback: fallback ?? 'low_confidence', served: limited };
+  const limited = settings.failMode === 'passthrough' ? served : served.slice(0, request.k);
+  return { ...search(0, limited), pinned, notes, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+/** The request's pins and after them the catalog's, as many as the slate has places. */
+function pinsOf(
+  { k, pin = [] }: RouteRequest,
+  { tools, settings }: Catalog['state'],
+  exclude: ReadonlySet<number>,
+  at: number,
+): Pick<Found, 'pinned' | 'notes'> {
+  const names = [...new Set([...pin, ...pinnedNow(settings.pins, at)])];
+  const pinned = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
+  const unknown = names.filter((name) => tools.get(name) === undefined);
+  const left = pinned.slice(k).map((slot) => `"${tools.atSlot(slot)!.tool.name}"`);
+  return {
+    pinned: pinned.slice(0, k),
+    notes: [
+      ...unknown.map((name) => `Not pinned: "${name}" is no tool of this catalog`),
+      ...(left.length === 0
+        ? []
+        : [`Not pinned: ${left.join(', ')}; k is ${k} and the pins before take it up`]),
+    ],
+  };
 }
 
 function slotsOf(names: readonly string[] | undefined, tools: ToolTable): number[] {

@@ -3,6 +3,7 @@ import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { AssignedVariant } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
+import { unitKey } from '../ledger/unit.ts';
 import type { LearnerVersion } from '../state/learners.ts';
 import type { Decision, SlateReason } from './decision.ts';
 import type { Found } from './find-candidates.ts';
@@ -29,6 +30,7 @@ export function recordDecision(parts: DecisionParts): Decision {
   const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
   const { state } = catalog;
   const { candidates } = found;
+  const unit = request.userId ?? request.unitId ?? request.sessionId;
   const names: string[] = [];
   for (const slot of candidates.slots) names.push(state.tools.atSlot(slot)!.tool.name);
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
@@ -53,15 +55,13 @@ export function recordDecision(parts: DecisionParts): Decision {
     temperature: slate.temperature,
     propensityMethod: slate.propensityMethod,
     k: request.k,
-    // Without an embedding half of the features are missing: such a decision would teach the wrong thing.
-    learn: request.learn && !query.embedderDown,
+    // Without an embedding, or words, half of the features are missing: such a decision would teach the wrong thing.
+    learn: request.learn && !query.embedderDown && text !== '',
     fallback: slate.fallback,
     logProbability: slate.logProbability,
     activation: request.activate,
     activatedAt: request.activate === 'now' ? at : null,
-    ...(request.unitId === undefined ? {} : { unitId: request.unitId }),
-    ...(request.sessionId === undefined ? {} : { sessionId: request.sessionId }),
-    ...(request.userId === undefined ? {} : { userId: request.userId }),
+    ...(unit !== undefined && { unit: unitKey(unit) }),
     candidates: names,
     slate: slate.order,
     reasons,
@@ -82,6 +82,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
+    ...(found.notes.length > 0 && { notes: found.notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
 }

@@ -52,6 +52,8 @@ export interface RouteAnswer {
   readonly policy: DecisionPolicy;
   readonly tools: readonly RoutedTool[];
   readonly fallback: Fallback | null;
+  /** What was asked for and could not be had, in words; absent: nothing. */
+  readonly notes?: readonly string[];
   /** ISO time until which rewards are learned. */
   readonly rewardDeadline: string;
 }

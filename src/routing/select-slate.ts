@@ -45,7 +45,8 @@ export function selectSlate(
   const indexOf = (slot: number): number => slots.indexOf(slot);
   if (found.served !== null) return fixedSlate(found.served.map(indexOf), ranking.mean, found.fallback);
 
-  const { k, pin } = placesFor(request, found, indexOf);
+  const pin = found.pinned.map(indexOf);
+  const k = request.k - pin.length;
   const free: number[] = [];
   for (let index = 0; index < slots.length; index++) if (!pin.includes(index)) free.push(index);
   const { exploration, score, fallback } = rankedBy(request, found, ranking, settings);
@@ -76,16 +77,6 @@ export function selectSlate(
     temperature,
     fallback,
   };
-}
-
-/** Indices of the pins, and how many places they leave. */
-function placesFor(
-  request: RouteRequest,
-  found: Found,
-  indexOf: (slot: number) => number,
-): { readonly k: number; readonly pin: readonly number[] } {
-  const pin = found.pinned.map(indexOf).slice(0, request.k);
-  return { k: request.k - pin.length, pin };
 }
 
 /** What orders the candidates: what the policy says, with or without its bonuses, or retrieval alone. */

@@ -61,7 +61,7 @@ async function embed(
 ): Promise<{ embeddings: readonly (Float32Array | null)[]; embedderDown: boolean }> {
   const nothing = texts.map(() => null);
   const { embedder, embedderDown } = catalog;
-  if (embedder === null) return { embeddings: nothing, embedderDown };
+  if (embedder === null || texts.every((text) => text === '')) return { embeddings: nothing, embedderDown };
   try {
     const embeddings = await embedder.embedQueries(texts);
     // The catalog may have been moved to another embedder meanwhile: query and tools would not match.

@@ -1,4 +1,5 @@
 import type { ForgetEntry } from '../ledger/entry.ts';
+import { unitKeyPrefix } from '../ledger/unit.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { FoldOutcome } from './outcome.ts';
 
@@ -16,14 +17,8 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldOutcome
   if (entry.unit !== undefined) {
     for (const { policy } of state.learners.all()) forgotten += policy.forgetUnit(entry.unit);
     for (const { units, tally } of state.experiments.all()) {
-      units.forget(hexOf(entry.unit), (unit, variant) => tally?.release(variant, unit));
+      units.forget(unitKeyPrefix(entry.unit), (unit, variant) => tally?.release(variant, unit));
     }
   }
   return { kind: 'forget', forgotten };
-}
-
-/** Beginning of the longer hash that experiments know the same unit by. */
-function hexOf(unit: number): string {
-  const bytes = [unit, unit >>> 8, unit >>> 16, unit >>> 24];
-  return bytes.map((byte) => (byte & 0xff).toString(16).padStart(2, '0')).join('');
 }

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { callersId, catalogName } from './names.ts';
+import { pinsSchema } from './pins.ts';
 
 export const policySettings = z.strictObject({
   name: z.string().min(1).max(100).meta({ example: 'sc-linucb-memory' }),
@@ -82,6 +83,7 @@ export const catalogSchema = z
       killSwitch: z.boolean(),
       retainText: z.boolean(),
       forgetRemovedAfterDays: z.int(),
+      pins: pinsSchema.shape.pins,
     }),
   })
   .openapi('Catalog');

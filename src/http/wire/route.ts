@@ -12,6 +12,7 @@ export const routeRequestSchema = z
     query: z
       .string()
       .max(MAX_QUERY_LENGTH, `must not be longer than ${MAX_QUERY_LENGTH} characters`)
+      .refine((query) => /[^\s\p{C}]/u.test(query), 'must say what is wanted: it is empty')
       .optional()
       .meta({
         description: 'What the user wants. Either this or `messages`.',
@@ -56,6 +57,14 @@ export const routeRequestSchema = z
     path: ['query'],
     message: 'is needed, or `messages`: exactly one of the two',
   })
+  .refine(({ pin = [], k }) => new Set(pin).size <= k, {
+    path: ['pin'],
+    message: 'must not name more tools than k',
+  })
+  .refine(({ pin = [], exclude = [] }) => !pin.some((name) => exclude.includes(name)), {
+    path: ['pin'],
+    message: 'must not name a tool that `exclude` names',
+  })
   .openapi('RouteRequest');
 
 export const policySchema = z.object({
@@ -99,6 +108,9 @@ export const routeAnswerSchema = z
     policy: policySchema,
     tools: z.array(routedToolSchema),
     fallback: fallbackSchema,
+    notes: z.array(z.string()).optional().meta({
+      description: 'What was asked for and could not be had: pins that are no tools, or do not fit in.',
+    }),
     rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),
   })
   .openapi('RouteAnswer');
