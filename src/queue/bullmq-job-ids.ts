@@ -1,4 +1,5 @@
 import { JOBS_PREFIX } from '../redis/keys.ts';
+import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import { failedBeforeKey } from './job-counts.ts';
@@ -11,8 +12,6 @@ for _, id in ipairs(redis.call('SMEMBERS', KEYS[3])) do ids[#ids + 1] = id end
 return ids
 `);
 
-const BATCH = 1_000;
-
 /**
  * Ids in BullMQ of all jobs of one name. Delayed ones come first, in batches, since there may be many; one that
  * becomes due or is tried again meanwhile is found among the others afterwards. None is missed.
@@ -20,27 +19,12 @@ const BATCH = 1_000;
 export async function* idsOfJobs(client: RedisClient, name: string): AsyncGenerator<string> {
   const queue = `${JOBS_PREFIX}:${name}`;
   const seen = new Set<string>();
-  // By score, not by rank: what leaves in between shifts nothing.
-  for (let from = '-inf', skip = 0; ; ) {
-    const found = await client.zrangebyscore(
-      `${queue}:delayed`,
-      from,
-      '+inf',
-      'WITHSCORES',
-      'LIMIT',
-      skip,
-      BATCH,
-    );
-    if (found.length === 0) break;
-    for (const [at, id] of found.entries()) {
-      if (at % 2 === 1 || seen.has(id)) continue;
+  for await (const page of membersByScore(client, `${queue}:delayed`)) {
+    for (const id of page) {
+      if (seen.has(id)) continue;
       seen.add(id);
       yield id;
     }
-    const last = found[found.length - 1];
-    skip = last === from ? skip + BATCH : 0;
-    from = last;
-    if (found.length < 2 * BATCH) break;
   }
   const others = await NOT_DELAYED.run(
     client,

@@ -1,5 +1,6 @@
 import { GatheredCommands } from '../redis/gathered-commands.ts';
 import { catalogKey } from '../redis/keys.ts';
+import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { Decision } from './decision.ts';
@@ -103,13 +104,12 @@ export class RedisDecisionLog implements DecisionLog {
 
   async *read(): AsyncIterable<Decision> {
     const oldest = this.#options.now() - this.#options.retainMs;
-    for (let start = 0; ; start += READ_BATCH) {
-      const ids = await this.#available(() =>
-        this.#client.zrange(this.#order, oldest, '+inf', 'BYSCORE', 'LIMIT', start, READ_BATCH),
-      );
-      const decisions = await Promise.all(ids.map((id) => this.get(id)));
+    const pages = membersByScore(this.#client, this.#order, oldest, READ_BATCH);
+    for (;;) {
+      const page = await this.#available(() => pages.next());
+      if (page.done) return;
+      const decisions = await Promise.all(page.value.map((id) => this.get(id)));
       for (const decision of decisions) if (decision !== null) yield decision;
-      if (ids.length < READ_BATCH) return;
     }
   }
 

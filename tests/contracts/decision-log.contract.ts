@@ -146,6 +146,25 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(await idsOf(again)).toEqual(['default.new']);
     });
 
+    it('misses no decision that was there when reading began, while others expire and come', async () => {
+      const log = await start();
+      const names = (kind: string) => Array.from({ length: 250 }, (_, i) => `default.${kind}-${1000 + i}`);
+      const soon = place.now() - place.retainMs + 1_500;
+      for (const id of names('old')) await log.append(sampleDecision(id, soon, 2));
+      const at = place.now();
+      for (const id of names('young')) await log.append(sampleDecision(id, at, 2));
+      const read: string[] = [];
+      for await (const { id } of log.read()) {
+        if (read.length === 0) {
+          await place.advance(1_500);
+          await log.append(made('new'));
+        }
+        read.push(id);
+      }
+      expect(read).toEqual([...new Set(read)]);
+      expect(read).toEqual(expect.arrayContaining(names('young')));
+    });
+
     it('keeps catalogs apart, opens each once, and removes one for good', async () => {
       const log = await start();
       expect(await logs.open('default')).toBe(log);
