@@ -54,11 +54,14 @@ export class RefactorisationWatch {
 
   async #renewDue(): Promise<number> {
     const dueAfter = this.#options.dueAfterUpdates ?? DUE_AFTER_UPDATES;
-    const due = [...this.#ridges()].filter((ridge) => ridge.updatesSinceFactorisation >= dueAfter);
+    const tried = new Set<Ridge>();
+    // Asked for anew each time: while one is renewed, others may be let go and their memory freed.
+    const next = (): Ridge | undefined =>
+      [...this.#ridges()].find((ridge) => !tried.has(ridge) && ridge.updatesSinceFactorisation >= dueAfter);
     let renewed = 0;
     this.#busy = true;
-    for (const ridge of due) {
-      if (this.#closed) break;
+    for (let ridge = next(); ridge !== undefined && !this.#closed; ridge = next()) {
+      tried.add(ridge);
       try {
         if (await this.#renew(ridge)) renewed++;
       } catch (error) {

@@ -44,8 +44,7 @@ export async function patchTools(
   return change(catalog, hashed, { remove }, options);
 }
 
-function hashedAs({ replica }: Catalog, tools: readonly ToolDefinition[]): Hashed[] {
-  const { settings } = replica.state;
+function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefinition[]): Hashed[] {
   return tools.map((tool) => ({ tool, hash: definitionHash(tool, settings) }));
 }
 
@@ -59,12 +58,8 @@ async function change(
 ): Promise<ToolChanges> {
   const key = commandKey(catalog, idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const { state } = catalog.replica;
-    const fingerprint = state.fingerprint;
-    const put = await withEmbeddings(
-      catalog,
-      hashed.filter(({ tool, hash }) => rest.sync === undefined || state.tools.get(tool.name)?.hash !== hash),
-    );
+    const { fingerprint } = catalog.state;
+    const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined);
     const outcome = await catalog.replica.submit({
       kind: 'tools',
       key,
@@ -95,15 +90,25 @@ async function change(
   );
 }
 
-async function withEmbeddings(catalog: Catalog, hashed: readonly Hashed[]): Promise<ToolPut[]> {
-  const { tools } = catalog.replica.state;
-  const changed = hashed.filter(({ tool, hash }) => tools.get(tool.name)?.hash !== hash);
-  const vectors = await refusingUnusable(() => catalog.embedTools(changed));
-  const byName = new Map(changed.map(({ tool }, index) => [tool.name, vectors[index]]));
-  return hashed.map(({ tool, hash }) => {
-    const known = tools.get(tool.name);
-    const embedding = byName.get(tool.name) ?? (known ? tools.vectors.get(known.slot).slice() : null);
-    return { tool, hash, embedding };
+/** Only what is new here or has changed is embedded; what has not is left out of a full sync. */
+async function withEmbeddings(
+  catalog: Catalog,
+  hashed: readonly Hashed[],
+  isSync: boolean,
+): Promise<ToolPut[]> {
+  const { tools } = catalog.state;
+  // Before anything is awaited: afterwards it may be another state, and another definition that has this name.
+  const known = hashed.map(({ tool, hash }) => {
+    const record = tools.get(tool.name);
+    return record?.hash === hash ? tools.vectors.get(record.slot).slice() : null;
+  });
+  const changed = hashed.filter((_, at) => known[at] === null);
+  const made = await refusingUnusable(() => catalog.embedTools(changed));
+  const fresh = new Map(changed.map(({ tool }, at) => [tool.name, made[at]]));
+  return hashed.flatMap(({ tool, hash }, at) => {
+    const vector = known[at];
+    if (vector === null) return [{ tool, hash, embedding: fresh.get(tool.name) ?? null }];
+    return isSync ? [] : [{ tool, hash, embedding: vector }];
   });
 }
 
@@ -111,7 +116,7 @@ function commandKey(catalog: Catalog, idempotencyKey: string | undefined, conten
   if (idempotencyKey === undefined) return `tools/${randomUUID()}`;
   const prefix = `tools/${idempotencyKey}/`;
   const key = prefix + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
-  for (const known of catalog.replica.state.answers.keys()) {
+  for (const known of catalog.state.answers.keys()) {
     if (known.startsWith(prefix) && known !== key) {
       throw new Problem(
         'idempotency-conflict',

@@ -200,17 +200,15 @@ export class Evaluations {
   async #replay(job: Job): Promise<void> {
     const { catalogs, decisionLogs, kernels, steadyNow } = this.#parts;
     const { candidates, learnShare } = job.view;
-    const { state, ledger, name } = catalogs.get(job.view.catalog);
-    const log = await decisionLogs.open(name);
+    const catalog = catalogs.get(job.view.catalog);
+    const { ledger, replica } = catalog;
+    const log = await decisionLogs.open(catalog.name);
     const span = await spanOf(ledger);
     const learnUntil =
       learnShare === 1 ? undefined : span.start + Math.floor(learnShare * (span.end - span.start));
-    const replay = new Replay(
-      state,
-      candidates,
-      { kernels, derived: true },
-      { alpha: job.alpha, learnUntil },
-    );
+    const settings = { alpha: job.alpha, learnUntil };
+    const context = { kernels, derived: true };
+    const replay = await replica.whole((state) => new Replay(state, candidates, context, settings));
     let sliceStart = steadyNow();
     const rest = async (progress: number): Promise<boolean> => {
       job.view = { ...job.view, progress, ...countsOf(replay) };

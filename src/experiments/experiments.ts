@@ -75,10 +75,10 @@ export class Experiments {
   /** Everything that was shown until now is counted in it. */
   async report(catalog: string, name: string): Promise<ExperimentReportView> {
     const open = this.#catalogs.get(catalog);
-    const record = this.#find(open, name);
+    this.#find(open, name);
     await this.#exposures.flush(open);
     await open.replica.caughtUp();
-    return reportView(record, catalog);
+    return reportView(this.#find(open, name), catalog);
   }
 
   #find({ state, name: catalog }: Catalog, name: string): ExperimentRecord {

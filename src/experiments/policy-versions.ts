@@ -95,14 +95,14 @@ export class PolicyVersions {
   }
 
   async snapshots(catalog: string): Promise<SnapshotView[]> {
-    const { state } = this.#catalogs.get(catalog);
+    const open = this.#catalogs.get(catalog);
     const store = await this.#snapshots.open(catalog);
     const views: SnapshotView[] = [];
     for (const position of await store.list()) {
       const stored = await store.get(position);
       if (stored === null) continue;
       const { clock, active } = snapshotSummary(stored.bytes);
-      const kept = state.learners.get(active) !== undefined;
+      const kept = open.state.learners.get(active) !== undefined;
       views.push({ position, at: new Date(clock).toISOString(), version: active, kept });
     }
     return views;

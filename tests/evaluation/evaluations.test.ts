@@ -7,6 +7,7 @@ import { type EvaluationParts, Evaluations } from '../../src/evaluation/evaluati
 import { FileEvaluationStore } from '../../src/evaluation/file-evaluation-store.ts';
 import type { DecisionLog } from '../../src/routing/decision-log.ts';
 import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
+import { ReplacedState } from '../state/replaced-state.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { LoggedTraffic } from './logged-traffic.ts';
 
@@ -21,6 +22,8 @@ const DRAFT = {
 class Place {
   readonly open: { now: boolean } = { now: true };
   time = 1_000_000;
+  readonly replica = new ReplacedState(new LoggedTraffic(kernels, 0).state, traffic.state);
+  onOpenLog: () => void = () => undefined;
   readonly #folder = join(root, randomUUID());
 
   /** A process that starts. */
@@ -37,10 +40,23 @@ class Place {
         return traffic.decisions.find((decision) => decision.id === id) ?? null;
       },
     } as DecisionLog;
-    const catalog = { name: 'default', state: traffic.state, ledger };
+    const { replica } = this;
+    const catalog = {
+      name: 'default',
+      get state() {
+        return replica.state;
+      },
+      ledger,
+      replica,
+    };
     return new Evaluations({
       catalogs: { get: () => catalog } as unknown as EvaluationParts['catalogs'],
-      decisionLogs: { open: async () => log } as unknown as EvaluationParts['decisionLogs'],
+      decisionLogs: {
+        open: async () => {
+          this.onOpenLog();
+          return log;
+        },
+      } as unknown as EvaluationParts['decisionLogs'],
       store,
       kernels,
       now: () => this.time,
@@ -70,6 +86,16 @@ const runs = (evaluations: Evaluations, id: string) =>
   expect.poll(async () => (await evaluations.get('default', id)).status, { timeout: 20_000 }).toBe('running');
 
 describe('evaluations', () => {
+  it('read the state that is there when they begin, not one that a reload has freed', async () => {
+    const place = new Place();
+    place.onOpenLog = () => place.replica.replace();
+    const evaluations = place.start();
+    const { id } = await evaluations.create('default', DRAFT);
+    await ends(evaluations, id);
+    expect(await evaluations.get('default', id)).toMatchObject({ status: 'done', decisions: 200 });
+    await evaluations.close();
+  });
+
   it('are found after a restart, with what they found', async () => {
     const place = new Place();
     const first = place.start();

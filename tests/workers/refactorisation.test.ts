@@ -60,6 +60,19 @@ describe('the watch over ridges', () => {
     expect(() => begin()).not.toThrow();
   });
 
+  it('touches no ridge that was let go while it renewed another', async () => {
+    const ridges = [learned(50), learned(50)];
+    const looking = watch(ridges, 50).look();
+    await Promise.resolve();
+    const [gone] = ridges.splice(1);
+    gone.free();
+    gone.beginRefactorisation = () => {
+      throw new Error('the memory of this ridge belongs to somebody else now');
+    };
+    expect(await looking).toBe(1);
+    expect(troubles).toEqual([]);
+  });
+
   it('closes in the middle without a word', async () => {
     const ridge = learned(20);
     const watching = watch([ridge], 1);
