@@ -13,6 +13,8 @@ export interface Catalog {
   readonly index: ToolIndex;
   /** The state to read from; only the replica writes it. Another one after an `await`, perhaps. */
   readonly state: CatalogState;
+  /** Aborted when the catalog is closed: whoever keeps anything for it lets it go. */
+  readonly closed: AbortSignal;
   /** ms since the epoch. */
   now(): number;
   /** The embedder that made the vectors of this catalog; null: it has none, or cannot be asked now. */

@@ -56,6 +56,7 @@ export async function openCatalog(
   await replica.catchUp();
   replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
 
+  const closing = new AbortController();
   const own = new CatalogEmbedder({ name, replica, ...parts });
   await own.bindOrWait();
   embedding = own;
@@ -67,6 +68,7 @@ export async function openCatalog(
     get state() {
       return replica.state;
     },
+    closed: closing.signal,
     now: parts.now,
     get embedder() {
       return own.embedder;
@@ -77,6 +79,7 @@ export async function openCatalog(
     bindEmbedder: () => own.bind(),
     embedTools: (tools) => own.embedTools(tools),
     close: async () => {
+      closing.abort();
       own.close();
       await replica.close();
       await ledger.close();

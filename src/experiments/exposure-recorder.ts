@@ -37,32 +37,30 @@ export class ExposureRecorder {
 
   /** A variant has decided; whether that is shown remains to be seen. */
   decide(catalog: Catalog, { experiment, variant }: Assignment): void {
-    const desk = this.#desk(catalog);
-    const { decided } = desk.batch;
-    const counts = decided.get(experiment) ?? new Map<string, number>();
-    counts.set(variant, (counts.get(variant) ?? 0) + 1);
-    decided.set(experiment, counts);
-    this.#schedule(catalog, desk);
+    this.#record(catalog, ({ decided }) => {
+      const counts = decided.get(experiment) ?? new Map<string, number>();
+      counts.set(variant, (counts.get(variant) ?? 0) + 1);
+      decided.set(experiment, counts);
+    });
   }
 
   expose(catalog: Catalog, exposure: Exposure): void {
-    const desk = this.#desk(catalog);
-    if (desk.batch.exposures.length < MAX_KEPT) desk.batch.exposures.push(exposure);
-    this.#schedule(catalog, desk);
+    this.#record(catalog, ({ exposures }) => {
+      if (exposures.length < MAX_KEPT) exposures.push(exposure);
+    });
   }
 
   compare(catalog: Catalog, shadow: ShadowComparison): void {
-    const desk = this.#desk(catalog);
-    if (desk.batch.shadows.length < MAX_KEPT) desk.batch.shadows.push(shadow);
-    this.#schedule(catalog, desk);
+    this.#record(catalog, ({ shadows }) => {
+      if (shadows.length < MAX_KEPT) shadows.push(shadow);
+    });
   }
 
   /** A request fits these experiments, but does not name their kind of unit. */
   leaveOut(catalog: Catalog, experiments: readonly string[]): void {
-    const desk = this.#desk(catalog);
-    const { withoutUnit } = desk.batch;
-    for (const name of experiments) withoutUnit[name] = (withoutUnit[name] ?? 0) + 1;
-    this.#schedule(catalog, desk);
+    this.#record(catalog, ({ withoutUnit }) => {
+      for (const name of experiments) withoutUnit[name] = (withoutUnit[name] ?? 0) + 1;
+    });
   }
 
   /** Resolves when everything that was recorded so far is in the ledger, or could not be written. */
@@ -78,11 +76,21 @@ export class ExposureRecorder {
     for (const { timer } of this.#desks.values()) if (timer !== null) clearTimeout(timer);
   }
 
-  #desk(catalog: Catalog): Desk {
-    const known = this.#desks.get(catalog);
-    if (known !== undefined) return known;
-    const desk = { batch: emptyBatch(), timer: null, writing: Promise.resolve() };
+  /** What a request brings whose catalog was closed meanwhile belongs to nobody. */
+  #record(catalog: Catalog, add: (batch: Batch) => void): void {
+    if (catalog.closed.aborted) return;
+    const desk = this.#desks.get(catalog) ?? this.#newDesk(catalog);
+    add(desk.batch);
+    this.#schedule(catalog, desk);
+  }
+
+  #newDesk(catalog: Catalog): Desk {
+    const desk: Desk = { batch: emptyBatch(), timer: null, writing: Promise.resolve() };
     this.#desks.set(catalog, desk);
+    catalog.closed.addEventListener('abort', () => {
+      if (desk.timer !== null) clearTimeout(desk.timer);
+      this.#desks.delete(catalog);
+    });
     return desk;
   }
 
@@ -113,6 +121,7 @@ export class ExposureRecorder {
     try {
       await catalog.ledger.append([entry]);
     } catch (error) {
+      if (catalog.closed.aborted) return;
       // The same key once more: should the first attempt have arrived after all, the fold takes only one of them.
       await catalog.ledger.append([entry]).catch(() => {
         const count = entry.exposures.length;
