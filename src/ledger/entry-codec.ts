@@ -32,6 +32,7 @@ export function encodeEntry(entry: Entry): Buffer {
     case 'forget':
     case 'experiment':
     case 'exposures':
+    case 'unlearned':
     case 'version':
       return packDocument(ENTRY_TAG, entry, []);
   }
@@ -60,6 +61,7 @@ export function decodeEntry(bytes: Uint8Array): Entry {
     case 'forget':
     case 'experiment':
     case 'exposures':
+    case 'unlearned':
     case 'version':
       return packed;
     default: {
@@ -76,7 +78,7 @@ type PackedEntry =
   | PackedEmbedder
   | PackedObservation
   | PackedSettlement
-  | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'version' }>;
+  | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' }>;
 
 /** `embedding`: index of its array, −1 for none. */
 type PackedTools = Omit<ToolsEntry, 'put'> & {

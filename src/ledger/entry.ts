@@ -16,6 +16,7 @@ export type Entry =
   | ForgetEntry
   | ExperimentEntry
   | ExposuresEntry
+  | UnlearnedEntry
   | VersionEntry;
 
 interface EntryBase {
@@ -134,6 +135,8 @@ export interface OutcomeReport {
   readonly weight: number;
   /** When it was accepted, ms since the epoch. */
   readonly at: number;
+  /** When it happened, where the reporter says so; ms since the epoch. */
+  readonly occurredAt?: number;
   readonly latencyMs?: number;
   readonly cost?: number;
 }
@@ -186,6 +189,15 @@ export interface ShadowComparison {
   /** By name, in order. */
   readonly slate: readonly string[];
   readonly served: readonly string[];
+}
+
+/** Reports that were not joined with a decision: they teach nothing, and are counted where all processes see it. */
+export interface UnlearnedEntry extends EntryBase {
+  readonly kind: 'unlearned';
+  /** Accepted, but their decision was gone when they were to be joined with it. */
+  readonly rewards: readonly OutcomeReport[];
+  /** How many were refused when they came, by the code of the problem. */
+  readonly refused: Readonly<Record<string, number>>;
 }
 
 /** A version of the policy is made the active one. */

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import { DELAY_CLASSES_S, type RewardHour } from '../state/reward-statistics.ts';
+import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
 import type { RewardHealth } from './health-report.ts';
 import { rewardAlerts } from './reward-alerts.ts';
 
@@ -15,7 +15,7 @@ export async function rewardHealth(
   queue: JobQueue,
   traffic: TrafficCounts,
 ): Promise<RewardHealth> {
-  const hours = catalog.state.rewards.hours();
+  const hours = catalog.state.rewards.lastDay(catalog.now());
   const total = (pick: (hour: RewardHour) => number): number =>
     hours.reduce((sum, hour) => sum + pick(hour), 0);
   const statuses = sumRecords(
@@ -26,7 +26,6 @@ export async function rewardHealth(
     hours.map((hour) => hour.outcomes),
     catalog.state.rewards.emptyOutcomes(),
   );
-  const delays = DELAY_CLASSES_S.map((_, index) => total((hour) => hour.delays[index]));
   const count = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const mean = count === 0 ? null : total((hour) => hour.sum) / count;
   const variance = mean === null ? null : total((hour) => hour.sumOfSquares) / count - mean * mean;
@@ -43,7 +42,7 @@ export async function rewardHealth(
     },
     outcomes,
     value: { mean, standardDeviation: variance === null ? null : Math.sqrt(Math.max(0, variance)) },
-    delaySeconds: { p50: quantile(delays, 0.5), p95: quantile(delays, 0.95) },
+    delaySeconds: quantiles(hours.map(({ delays }) => delays)),
   };
   const alerts = rewardAlerts(figures, catalog.state.settings.rewards.windowSeconds);
   return { ...figures, ok: alerts.length === 0, alerts };
@@ -58,13 +57,19 @@ function sumRecords<Key extends string>(
   return sum;
 }
 
-function quantile(counts: readonly number[], share: number): number | null {
+/** The upper end of the class in which they fall, in seconds; in the last class, the longest delay there was. */
+function quantiles(hours: readonly Delays[]): RewardHealth['delaySeconds'] {
+  const counts = DELAY_CLASSES_S.map((_, at) => hours.reduce((sum, hour) => sum + hour.counts[at], 0));
+  const longest = Math.max(0, ...hours.map((hour) => hour.longest));
   const total = counts.reduce((sum, n) => sum + n, 0);
-  if (total === 0) return null;
-  let seen = 0;
-  for (const [index, n] of counts.entries()) {
-    seen += n;
-    if (seen >= share * total) return DELAY_CLASSES_S[index];
-  }
-  return null;
+  const quantile = (share: number): number | null => {
+    let seen = 0;
+    const at = counts.findIndex((n) => {
+      seen += n;
+      return seen >= share * total;
+    });
+    const end = DELAY_CLASSES_S[at];
+    return total === 0 ? null : Number.isFinite(end) ? end : longest;
+  };
+  return { p50: quantile(0.5), p95: quantile(0.95) };
 }

@@ -2,8 +2,9 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalo
 import type { Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiment-table.ts';
 import { type LearnerContext, Learners } from './learners.ts';
-import { ObservedDecisions } from './observed-decisions.ts';
+import { ObservedDecisions, RECORD_GRACE_MS } from './observed-decisions.ts';
 import type { FoldOutcome } from './outcome.ts';
+import { RefusedRewards } from './refused-rewards.ts';
 import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
@@ -37,6 +38,7 @@ export class CatalogState {
   readonly tools: ToolTable;
   readonly learners: Learners;
   readonly decisions = new ObservedDecisions();
+  readonly refused = new RefusedRewards();
   readonly limits = new UnitLimits();
   readonly experiments = new ExperimentTable();
   readonly rewards = new RewardStatistics();
@@ -55,13 +57,13 @@ export class CatalogState {
     return Array.from(this.tools.records(), ({ slot }) => slot);
   }
 
-  remember(key: string, at: number, outcome: FoldOutcome): void {
-    this.answers.set(key, { at, outcome });
+  remember(key: string, outcome: FoldOutcome): void {
+    this.answers.set(key, { at: this.clock, outcome });
   }
 
   /** Lets go of everything that the passing of time has settled. */
   expire(): void {
-    this.decisions.expire(this.clock);
+    this.decisions.expire(this.clock, RECORD_GRACE_MS[this.settings.rewards.onLate]);
     this.experiments.expire(this.clock);
     for (const [key, { at }] of this.answers) {
       if (this.answers.size <= MAX_ANSWERS && at + ANSWER_LIFETIME_MS >= this.clock) break;

@@ -1,8 +1,9 @@
 import type { ObservationEntry, ObservedDecision, OutcomeReport, SettlementEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './credit-experiments.ts';
+import { refuse } from './fold-unlearned.ts';
 import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
-import { type ObservedRecord, RECORD_GRACE_MS, reportsOf, type ToolReports } from './observed-decisions.ts';
+import { type ObservedRecord, reportsOf, type ToolReports } from './observed-decisions.ts';
 import type { FoldOutcome, RewardOutcome } from './outcome.ts';
 
 /**
@@ -11,12 +12,12 @@ import type { FoldOutcome, RewardOutcome } from './outcome.ts';
  */
 export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldOutcome> {
   const { decision } = entry;
-  const first = state.decisions.get(decision.id) === undefined;
-  if (first && isGone(state, decision)) {
-    const rewards = entry.reports.map(({ rewardId }) => late(rewardId));
-    return { kind: 'observation', rewards };
+  if (state.decisions.mayBeDropped(decision)) {
+    const reason = isLate(state, decision, entry.at) ? 'after-deadline' : 'record-expired';
+    return { kind: 'observation', rewards: refuse(state, entry.reports, 'late', reason) };
   }
-  const record = state.decisions.open(decision);
+  const first = state.decisions.get(decision.id) === undefined;
+  const record = state.decisions.open(decision, state.clock);
   if (first) countShown(state, decision);
   const rewards: RewardOutcome[] = [];
   for (const [index, report] of entry.reports.entries()) {
@@ -26,7 +27,10 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
         ? yield* applyReport(state, record, decision, report)
         : { ...known, status: 'duplicate' };
     if (known === undefined) record.rewards.set(report.rewardId, outcome);
-    state.rewards.count(report, outcome.status, decision.at, first && index === 0);
+    state.rewards.count(state.clock, report, outcome, {
+      decidedAt: decision.at,
+      isFirst: first && index === 0,
+    });
     rewards.push(outcome);
   }
   const applied = entry.reports.filter((_, index) => rewards[index].status === 'applied');
@@ -47,9 +51,9 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
     return { kind: 'settlement', closed: closes };
   }
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
-  if (!teaches || isGone(state, decision)) return { kind: 'settlement', closed: false };
+  if (!teaches || state.decisions.mayBeDropped(decision)) return { kind: 'settlement', closed: false };
   countShown(state, decision);
-  const opened = state.decisions.open(decision);
+  const opened = state.decisions.open(decision, state.clock);
   yield* learnDefault(state, opened, decision, defaultReward);
   creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
   return { kind: 'settlement', closed: true };
@@ -68,7 +72,7 @@ function* applyReport(
 ): Generator<void, RewardOutcome> {
   const { rewardId } = report;
   const contract = state.settings.rewards;
-  if (report.at > record.deadline && contract.onLate !== 'learn') return late(rewardId);
+  if (isLate(state, record, report.at)) return { rewardId, status: 'late', reason: 'after-deadline' };
   if (decision.fingerprint !== state.fingerprint) {
     return { rewardId, status: 'rejected', reason: 'embedder-changed' };
   }
@@ -89,7 +93,7 @@ function* applyReport(
   else tool.statistics.successes++;
 
   if (!decision.learn) return { rewardId, status: 'applied', reason: 'learning-off' };
-  if (!mayTeach(state, decision, tool.slot, report.weight, report.at)) {
+  if (!mayTeach(state, decision, tool.slot, report.weight)) {
     record.muted = true;
     keepSilent(record, reports);
     return { rewardId, status: 'applied', reason: 'unit-limit' };
@@ -139,11 +143,10 @@ function countShown(state: CatalogState, decision: ObservedDecision): void {
   }
 }
 
-/** Its record may have been dropped already, so that applying anything could apply it twice. */
-function isGone(state: CatalogState, decision: ObservedDecision): boolean {
-  return decision.deadline + RECORD_GRACE_MS < state.clock;
-}
-
-function late(rewardId: string): RewardOutcome {
-  return { rewardId, status: 'late', reason: 'after-deadline' };
+function isLate(
+  { settings }: CatalogState,
+  { deadline }: { readonly deadline: number },
+  at: number,
+): boolean {
+  return at > deadline && settings.rewards.onLate !== 'learn';
 }

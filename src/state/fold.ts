@@ -8,6 +8,7 @@ import { foldForget } from './fold-forget.ts';
 import { foldObservation, foldSettlement } from './fold-observation.ts';
 import { foldSettings, foldVersion } from './fold-settings.ts';
 import { foldTools } from './fold-tools.ts';
+import { foldUnlearned } from './fold-unlearned.ts';
 import type { FoldOutcome } from './outcome.ts';
 
 /**
@@ -63,6 +64,8 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* once(state, entry, () => foldExperiment(state, entry));
     case 'exposures':
       return foldExposures(state, entry);
+    case 'unlearned':
+      return foldUnlearned(state, entry);
   }
 }
 
@@ -84,7 +87,7 @@ const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
 
 function* once(
   state: CatalogState,
-  entry: { key: string; at: number },
+  entry: { key: string },
   decide: () => FoldOutcome | FoldSteps,
 ): FoldSteps {
   const known = state.answers.get(entry.key);
@@ -92,6 +95,6 @@ function* once(
   const decided = decide();
   const outcome = 'next' in decided ? yield* decided : decided;
   // A refusal is no answer to keep: the same command may be sent again once its condition holds.
-  if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, entry.at, outcome);
+  if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, outcome);
   return outcome;
 }

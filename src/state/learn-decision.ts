@@ -12,10 +12,10 @@ export function mayTeach(
   { unit }: ObservedDecision,
   slot: number,
   weight: number,
-  at: number,
 ): boolean {
-  if (state.limits.spend(unit, slot, weight, at, state.settings.rewards.unitHourlyWeight)) return true;
-  state.rewards.countOverLimit(at);
+  const { clock, limits, rewards, settings } = state;
+  if (limits.spend(unit, slot, weight, clock, settings.rewards.unitHourlyWeight)) return true;
+  rewards.countOverLimit(clock);
   return false;
 }
 
@@ -94,7 +94,7 @@ export function* closeDecision(
     if (reports?.called) {
       lessons.push({ index, slot, reward: reports.taught, weight: reports.weight, fresh: false });
     } else if (index >= decision.shown) {
-    } else if (mayTeach(state, decision, slot, 1, state.clock)) {
+    } else if (mayTeach(state, decision, slot, 1)) {
       lessons.push({ index, slot, reward: 0, fresh: true });
     } else {
       reportsOf(record, name).silent = true;
@@ -115,7 +115,7 @@ export function* learnDefault(
   const lessons: Lesson[] = [];
   for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
     const slot = state.tools.find(name)?.slot;
-    if (slot === undefined || !mayTeach(state, decision, slot, 1, state.clock)) continue;
+    if (slot === undefined || !mayTeach(state, decision, slot, 1)) continue;
     lessons.push({ index, slot, reward, fresh: true });
   }
   yield* teach(state, record, decision, lessons);

@@ -1,3 +1,4 @@
+import type { RewardContract } from '../ledger/catalog-settings.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { Credit } from './decision-credit.ts';
 import type { RewardOutcome } from './outcome.ts';
@@ -31,6 +32,8 @@ export function reportsOf(record: ObservedRecord, tool: string): ToolReports {
 export interface ObservedRecord {
   readonly id: string;
   readonly deadline: number;
+  /** When its window is over by the clock of the fold, whatever the clock was that made the decision. */
+  readonly until: number;
   closed: boolean;
   /** Its unit went over the limit: nothing more is learned from this decision. */
   muted: boolean;
@@ -48,15 +51,29 @@ export interface ObservedRecord {
   credit?: Credit;
 }
 
+const HOUR_MS = 60 * 60 * 1000;
+
 /**
- * A repeated append can come as late as the queue's last retry. Records are kept this long after their deadline;
- * a report that arrives even later is refused, never applied twice.
+ * How long records are kept after their window. A repeated append can come as late as the queue's last retry; where
+ * late reports are learned, their decisions stay open for a day.
  */
-export const RECORD_GRACE_MS = 60 * 60 * 1000;
+export const RECORD_GRACE_MS: Record<RewardContract['onLate'], number> = {
+  log: HOUR_MS,
+  reject: HOUR_MS,
+  learn: 24 * HOUR_MS,
+};
+
+/** A record that ends later than this from now was made by a clock that was ahead. */
+const LONGEST_WINDOW_MS = 7 * 24 * HOUR_MS;
 
 /** Decisions with reports, in order of first report; bounded by window + grace. */
 export class ObservedDecisions {
   readonly #records = new Map<string, ObservedRecord>();
+  /**
+   * The latest deadline of a record that was dropped. A decision with a later one never lost its record, however
+   * wrong the clocks were: what is reported about it cannot have been applied before.
+   */
+  droppedThrough = 0;
 
   get size(): number {
     return this.#records.size;
@@ -66,12 +83,14 @@ export class ObservedDecisions {
     return this.#records.get(id);
   }
 
-  open(decision: ObservedDecision): ObservedRecord {
+  /** @param clock of the fold */
+  open(decision: ObservedDecision, clock: number): ObservedRecord {
     const known = this.#records.get(decision.id);
     if (known !== undefined) return known;
     const record: ObservedRecord = {
       id: decision.id,
       deadline: decision.deadline,
+      until: Math.max(decision.deadline, clock + decision.deadline - decision.at),
       closed: false,
       muted: false,
       tools: new Map(),
@@ -83,11 +102,18 @@ export class ObservedDecisions {
     return record;
   }
 
-  /** Drops what can no longer change. Records are near enough in order of deadline for this to stay cheap. */
-  expire(clock: number): void {
-    for (const [id, record] of this.#records) {
-      if (record.deadline + RECORD_GRACE_MS >= clock) return;
+  /** Whether there may have been a record of this decision, so that applying anything could apply it twice. */
+  mayBeDropped(decision: ObservedDecision): boolean {
+    return decision.deadline <= this.droppedThrough && !this.#records.has(decision.id);
+  }
+
+  /** Drops what can no longer change. Records are near enough in order of their ends for this to stay cheap. */
+  expire(clock: number, graceMs: number): void {
+    for (const [id, { until, deadline }] of this.#records) {
+      if (until > clock + LONGEST_WINDOW_MS) continue;
+      if (until + graceMs >= clock) return;
       this.#records.delete(id);
+      this.droppedThrough = Math.max(this.droppedThrough, deadline);
     }
   }
 

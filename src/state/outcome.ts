@@ -8,6 +8,7 @@ export type FoldOutcome =
   | { readonly kind: 'forget'; readonly forgotten: number }
   | ExperimentOutcome
   | { readonly kind: 'exposures' }
+  | { readonly kind: 'unlearned' }
   | { readonly kind: 'version'; readonly policyVersion: string }
   | { readonly kind: 'version-unknown' }
   /** Something was learned since the learner that came with it was made: make it again. */
@@ -41,6 +42,10 @@ export interface RewardOutcome {
 
 export type RewardReason =
   | 'after-deadline'
+  /** Its decision was let go by the fold: whether the reward was applied before is not known any more. */
+  | 'record-expired'
+  /** Its decision was deleted from the decision log before the two were joined. */
+  | 'decision-expired'
   | 'embedder-changed'
   | 'tool-unknown'
   | 'tool-not-shown'

@@ -1,11 +1,33 @@
 import type { OutcomeReport } from '../ledger/entry.ts';
-import type { RewardStatus } from './outcome.ts';
+import type { RewardOutcome, RewardReason, RewardStatus } from './outcome.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const KEPT_HOURS = 24;
 
 /** Upper ends of the delay classes, seconds after the decision. */
-export const DELAY_CLASSES_S = [1, 5, 15, 60, 300, 600, 1800, 3600, 21_600, 86_400, Number.POSITIVE_INFINITY];
+export const DELAY_CLASSES_S = [
+  1,
+  5,
+  15,
+  60,
+  300,
+  600,
+  1800,
+  3600,
+  21_600,
+  86_400,
+  172_800,
+  345_600,
+  604_800,
+  Number.POSITIVE_INFINITY,
+];
+
+/** How long something took, counted by class. */
+export interface Delays {
+  readonly counts: number[];
+  /** Seconds: the end of the last class. */
+  longest: number;
+}
 
 /** One hour of rewards. */
 export interface RewardHour {
@@ -16,30 +38,59 @@ export interface RewardHour {
   readonly outcomes: Record<OutcomeReport['outcome'], number>;
   sum: number;
   sumOfSquares: number;
-  /** Reports by delay class. */
-  readonly delays: number[];
+  /** From the decision to the report. */
+  readonly delays: Delays;
+  /** From the decision to the outcome, of reports that say when that was. */
+  readonly outcomeDelays: Delays;
   /** Outcomes that were not learned because their unit had taught their tool enough for the hour. */
   overUnitLimit: number;
+  /** Reports that were not learned, or only in part, by why. */
+  readonly reasons: Partial<Record<RewardReason, number>>;
+  /** Reports that were not accepted, by the code of the problem. */
+  readonly refused: Record<string, number>;
 }
 
-/** What came in over the last day, hour by hour: the raw material of the reward health report. */
+/** What is known about the decision of a report. */
+export interface ReportedDecision {
+  readonly decidedAt: number;
+  /** It is the first report about it. */
+  readonly isFirst: boolean;
+}
+
+/**
+ * What came in over the last day, hour by hour: the raw material of the reward health report. Hours are those of the
+ * fold's clock, which only goes forward: a report with a wrong time cannot push the others out.
+ */
 export class RewardStatistics {
   #hours: RewardHour[] = [];
 
-  count(report: OutcomeReport, status: RewardStatus, decidedAt: number, firstOfDecision: boolean): void {
-    const hour = this.#at(report.at);
-    if (firstOfDecision) hour.decisions++;
-    hour.statuses[status]++;
-    if (status === 'duplicate') return;
+  /** @param clock of the fold */
+  count(clock: number, report: OutcomeReport, outcome: RewardOutcome, decision?: ReportedDecision): void {
+    const hour = this.#at(clock);
+    if (decision?.isFirst) hour.decisions++;
+    hour.statuses[outcome.status]++;
+    if (outcome.status === 'duplicate') return;
+    if (outcome.reason !== undefined) {
+      hour.reasons[outcome.reason] = (hour.reasons[outcome.reason] ?? 0) + 1;
+    }
     hour.outcomes[report.outcome]++;
     hour.sum += report.value;
     hour.sumOfSquares += report.value * report.value;
-    const delay = (report.at - decidedAt) / 1000;
-    hour.delays[DELAY_CLASSES_S.findIndex((end) => delay <= end)]++;
+    if (decision === undefined) return;
+    countDelay(hour.delays, report.at - decision.decidedAt);
+    if (report.occurredAt !== undefined) {
+      countDelay(hour.outcomeDelays, report.occurredAt - decision.decidedAt);
+    }
   }
 
-  countOverLimit(at: number): void {
-    this.#at(at).overUnitLimit++;
+  countOverLimit(clock: number): void {
+    this.#at(clock).overUnitLimit++;
+  }
+
+  /** Reports that were answered with a problem. */
+  countRefused(clock: number, code: string, count: number): void {
+    const { refused } = this.#at(clock);
+    refused[code] = (refused[code] ?? 0) + count;
   }
 
   emptyStatuses(): RewardHour['statuses'] {
@@ -50,6 +101,12 @@ export class RewardStatistics {
     return { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0 };
   }
 
+  /** Those of the last day before `now`. */
+  lastDay(now: number): readonly RewardHour[] {
+    const oldest = Math.floor(now / HOUR_MS) - KEPT_HOURS;
+    return this.#hours.filter(({ hour }) => hour > oldest);
+  }
+
   hours(): readonly RewardHour[] {
     return this.#hours;
   }
@@ -58,10 +115,10 @@ export class RewardStatistics {
     this.#hours = [...hours];
   }
 
-  #at(time: number): RewardHour {
-    const hour = Math.floor(time / HOUR_MS);
-    const known = this.#hours.find((other) => other.hour === hour);
-    if (known !== undefined) return known;
+  #at(clock: number): RewardHour {
+    const hour = Math.floor(clock / HOUR_MS);
+    const known = this.#hours.at(-1);
+    if (known?.hour === hour) return known;
     const fresh: RewardHour = {
       hour,
       decisions: 0,
@@ -69,11 +126,24 @@ export class RewardStatistics {
       outcomes: this.emptyOutcomes(),
       sum: 0,
       sumOfSquares: 0,
-      delays: DELAY_CLASSES_S.map(() => 0),
+      delays: noDelays(),
+      outcomeDelays: noDelays(),
       overUnitLimit: 0,
+      reasons: {},
+      refused: {},
     };
     this.#hours.push(fresh);
     this.#hours = this.#hours.filter((other) => other.hour > hour - KEPT_HOURS);
     return fresh;
   }
+}
+
+function noDelays(): Delays {
+  return { counts: DELAY_CLASSES_S.map(() => 0), longest: 0 };
+}
+
+function countDelay(delays: Delays, ms: number): void {
+  const seconds = Math.max(0, ms / 1000);
+  delays.counts[DELAY_CLASSES_S.findIndex((end) => seconds <= end)]++;
+  delays.longest = Math.max(delays.longest, seconds);
 }

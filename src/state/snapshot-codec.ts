@@ -7,6 +7,7 @@ import type { ExperimentTableState } from './experiment-table.ts';
 import { FloatPool } from './float-pool.ts';
 import type { LearnerContext, LearnerVersion } from './learners.ts';
 import { type PackedRecord, packRecord, unpackRecord } from './observed-codec.ts';
+import type { RewardOutcome } from './outcome.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 /**
@@ -19,7 +20,7 @@ import type { ToolRecord } from './tool-table.ts';
  * codec writes it, with its length in the JSON.
  */
 const MAGIC = 'BSNP';
-const VERSION = 1;
+const VERSION = 2;
 const HEAD_BYTES = 16;
 const DOCUMENT_TAG = 3;
 
@@ -44,6 +45,8 @@ export function encodeSnapshot(state: CatalogState): Uint8Array {
     tools: records,
     freeSlots: state.tools.freeSlots(),
     decisions: [...state.decisions.records()].map((record) => packRecord(record, pool)),
+    droppedThrough: state.decisions.droppedThrough,
+    refused: state.refused.save(),
     answers: [...state.answers],
     limits: state.limits.save(),
     rewardHours: state.rewards.hours(),
@@ -94,6 +97,8 @@ export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: Lear
   }
   state.tools.restoreFreeSlots(saved.freeSlots);
   for (const packed of saved.decisions) state.decisions.restore(unpackRecord(packed, floats));
+  state.decisions.droppedThrough = saved.droppedThrough;
+  state.refused.restore(saved.refused);
   for (const [key, answer] of saved.answers) state.answers.set(key, answer);
   state.limits.restore(saved.limits);
   state.rewards.restore(saved.rewardHours);
@@ -126,6 +131,8 @@ type SavedState = Pick<
   readonly tools: readonly ToolRecord[];
   readonly freeSlots: readonly number[];
   readonly decisions: readonly PackedRecord[];
+  readonly droppedThrough: number;
+  readonly refused: readonly RewardOutcome[];
   readonly answers: readonly [string, Answer][];
   readonly limits: ReturnType<CatalogState['limits']['save']>;
   readonly experiments: ExperimentTableState;

@@ -68,9 +68,11 @@ const report = withOptional(
     value: fc.double(),
     weight: fc.double(),
     at: time,
+    occurredAt: time,
     latencyMs: fc.double(),
     cost: fc.double(),
   },
+  'occurredAt',
   'latencyMs',
   'cost',
 ) as fc.Arbitrary<OutcomeReport>;
@@ -130,6 +132,25 @@ export const entry = fc.oneof(
     },
     'actor',
   ),
+  withOptional({
+    ...base,
+    kind: fc.constant('unlearned'),
+    rewards: fc.array(
+      fc.record(
+        {
+          rewardId: text,
+          tool: fc.option(text),
+          outcome: fc.constant('success'),
+          value: fc.constantFrom(1, -0.5),
+          weight: fc.constant(1),
+          at: time,
+        },
+        { noNullPrototype: true },
+      ),
+      { maxLength: 3 },
+    ),
+    refused: fc.constantFrom({}, { 'decision-not-found': 3, 'reward-late': 1 }),
+  }),
   withOptional({
     ...base,
     kind: fc.constant('exposures'),

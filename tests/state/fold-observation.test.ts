@@ -110,7 +110,7 @@ describe('folding observations', () => {
   it('refuses a report whose record may have been dropped rather than risk applying it twice', () => {
     const story = Story.withTools(1);
     story.rewards(observe(decision('a', ['t0']), [report('r1', 't0')]));
-    const later = START + 10 * MINUTE + RECORD_GRACE_MS + 1;
+    const later = START + 1000 + 10 * MINUTE + RECORD_GRACE_MS.log + 1;
     story.rewards(
       observe(decision('b', ['t0'], { at: later, deadline: later + MINUTE }), [
         report('r2', 't0', { at: later }),
@@ -118,7 +118,7 @@ describe('folding observations', () => {
     );
     const before = learned(story);
     expect(story.rewards(observe(decision('a', ['t0']), [report('r1', 't0')]))).toMatchObject([
-      { status: 'late' },
+      { status: 'late', reason: 'record-expired' },
     ]);
     expect(learned(story)).toEqual(before);
   });
