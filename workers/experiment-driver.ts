@@ -54,14 +54,16 @@ export class ExperimentDriver {
     const due = () =>
       catalog.state.experiments.all().flatMap((record) => {
         const change = nextStep(record, catalog.now());
-        return change === null ? [] : [{ name: record.definition.name, change }];
+        return change === null
+          ? []
+          : [{ name: record.definition.name, change, decidedBy: record.allocation?.version }];
       });
     if (due().length === 0) return;
     const lease = await this.#parts.leases.acquire(`experiments-${catalog.name}`);
     if (lease === null) return;
     try {
-      for (const { name, change } of due()) {
-        await this.#parts.experiments.change(catalog.name, name, change, ACTOR);
+      for (const { name, change, decidedBy } of due()) {
+        await this.#parts.experiments.change(catalog.name, name, change, ACTOR, decidedBy);
       }
     } finally {
       await lease.release();

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
-import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
+import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
-import { applySettings, type CatalogSettingsPatch } from './configure-catalog.ts';
+import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
 import { refusingUnusable } from './refuse-unusable.ts';
 
 /** Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index. */
@@ -125,14 +125,14 @@ export class Catalogs {
       );
     }
     this.#refuseOtherShard(name);
-    const settings = this.#settingsFor(name, patch);
+    const complete = checked(patch);
     await refusingUnusable(() => this.#checkModels(patch));
     const catalog = await this.#opened(name);
     await catalog.replica.submit({
       kind: 'settings',
       key: `settings/${randomUUID()}`,
       at: catalog.now(),
-      settings,
+      patch: complete,
       ...(actor === undefined ? {} : { actor }),
     });
     if (patch.embedder !== undefined) await refusingUnusable(() => catalog.bindEmbedder());
@@ -178,22 +178,23 @@ export class Catalogs {
     }
   }
 
-  #settingsFor(name: string, patch: CatalogSettingsPatch): CatalogSettings {
-    try {
-      return applySettings(this.#open.get(name)?.state.settings ?? DEFAULT_CATALOG_SETTINGS, patch);
-    } catch (error) {
-      if (!(error instanceof PolicySettingsError)) throw error;
-      throw new Problem(
-        'unknown-policy',
-        error.message,
-        'Use one of the names and parameters that are listed.',
-      );
-    }
-  }
-
   async close(): Promise<void> {
     for (const catalog of this.#open.values()) await catalog.close();
     this.#open.clear();
+  }
+}
+
+/** @throws Problem unknown-policy */
+function checked(patch: CatalogSettingsPatch): SettingsPatch {
+  try {
+    return completePatch(patch);
+  } catch (error) {
+    if (!(error instanceof PolicySettingsError)) throw error;
+    throw new Problem(
+      'unknown-policy',
+      error.message,
+      'Use one of the names and parameters that are listed.',
+    );
   }
 }
 

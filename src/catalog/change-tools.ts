@@ -56,13 +56,13 @@ async function change(
   rest: Pick<ToolsEntry, 'remove' | 'sync'>,
   { ifMatch, idempotencyKey, actor }: ChangeOptions,
 ): Promise<ToolChanges> {
-  const key = commandKey(catalog, idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
+  const command = commandOf(idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { fingerprint } = catalog.state;
     const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined);
     const outcome = await catalog.replica.submit({
       kind: 'tools',
-      key,
+      ...command,
       at: catalog.now(),
       put,
       ...rest,
@@ -73,6 +73,13 @@ async function change(
     if (outcome.kind === 'tools') {
       const { kind: _, ...changes } = outcome;
       return changes;
+    }
+    if (outcome.kind === 'key-used') {
+      throw new Problem(
+        'idempotency-conflict',
+        'This Idempotency-Key was used for another change of the tools.',
+        'Use a new key for new content; repeat a key only to repeat the very same request.',
+      );
     }
     if (outcome.kind === 'tools-refused' && outcome.reason === 'revision') {
       throw new Problem(
@@ -112,20 +119,14 @@ async function withEmbeddings(
   });
 }
 
-function commandKey(catalog: Catalog, idempotencyKey: string | undefined, content: unknown): string {
-  if (idempotencyKey === undefined) return `tools/${randomUUID()}`;
-  const prefix = `tools/${idempotencyKey}/`;
-  const key = prefix + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
-  for (const known of catalog.state.answers.keys()) {
-    if (known.startsWith(prefix) && known !== key) {
-      throw new Problem(
-        'idempotency-conflict',
-        'This Idempotency-Key was used for another change of the tools.',
-        'Use a new key for new content; repeat a key only to repeat the very same request.',
-      );
-    }
-  }
-  return key;
+/** With a key of the sender's the same content is applied once, and other content refused. */
+function commandOf(
+  idempotencyKey: string | undefined,
+  content: unknown,
+): Pick<ToolsEntry, 'key' | 'content'> {
+  if (idempotencyKey === undefined) return { key: `tools/${randomUUID()}` };
+  const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  return { key: `tools/${idempotencyKey}`, content: digest };
 }
 
 function refuseRepeats(names: readonly string[]): void {

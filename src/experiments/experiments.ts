@@ -39,12 +39,16 @@ export class Experiments {
     return this.get(catalog, draft.name);
   }
 
-  /** @throws Problem experiment-not-found, experiment-conflict and whatever else the fold refuses. */
+  /**
+   * @param ifAllocation of the shares that the change was decided by: refused when they are others by now.
+   * @throws Problem experiment-not-found, experiment-conflict and whatever else the fold refuses.
+   */
   async change(
     catalog: string,
     name: string,
     change: ExperimentChange,
     actor?: string,
+    ifAllocation?: number,
   ): Promise<MovedExperiment> {
     const { replica, now } = this.#catalogs.get(catalog);
     // What was shown until now belongs to the time before.
@@ -55,6 +59,7 @@ export class Experiments {
       at: now(),
       name,
       change,
+      ...(ifAllocation !== undefined && { ifAllocation }),
       ...(actor !== undefined && { actor }),
     });
     if (outcome.kind === 'experiment-refused') throw refusalProblem(outcome.reason, outcome.sentence);

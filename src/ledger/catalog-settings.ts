@@ -34,6 +34,11 @@ export interface Pin {
   readonly until?: string;
 }
 
+/** Some of the settings, as a command carries them: the fold puts them over what there is then. A policy is whole. */
+export type SettingsPatch = Partial<Omit<CatalogSettings, 'rewards'>> & {
+  readonly rewards?: Partial<RewardContract>;
+};
+
 /** A policy by name with its parameters; an unknown name or parameter is an error. */
 export interface PolicySettings {
   readonly name: string;

@@ -58,6 +58,10 @@ export function decodeEntry(bytes: Uint8Array): Entry {
     case 'settlement':
       return { ...packed, decision: unpackObserved(packed.decision, arrays) };
     case 'settings':
+      if (packed.patch === undefined) {
+        throw new Error('The ledger holds whole settings, which only an earlier version of Bandolier knows.');
+      }
+      return packed;
     case 'forget':
     case 'experiment':
     case 'exposures':

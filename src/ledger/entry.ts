@@ -1,5 +1,5 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
-import type { CatalogSettings, PolicySettings } from './catalog-settings.ts';
+import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -42,9 +42,10 @@ export interface EmbedderEntry extends EntryBase {
   }[];
 }
 
+/** Settings that were changed; what is left out stays as it is when the entry is folded. */
 export interface SettingsEntry extends EntryBase {
   readonly kind: 'settings';
-  readonly settings: CatalogSettings;
+  readonly patch: SettingsPatch;
 }
 
 /** Tools put or removed, with their embeddings, so that no replica embeds twice. */
@@ -56,6 +57,8 @@ export interface ToolsEntry extends EntryBase {
   readonly sync?: Readonly<Record<string, string>>;
   /** Refused unless the catalog has this revision. */
   readonly ifMatch?: string;
+  /** Digest of what was asked for, where the sender chose the key: the key is refused for anything else. */
+  readonly content?: string;
   /** Fingerprint of the embedder that made the vectors. */
   readonly fingerprint: string | null;
 }
@@ -160,6 +163,8 @@ export interface ExperimentEntry extends EntryBase {
   readonly kind: 'experiment';
   readonly name: string;
   readonly change: ExperimentChange;
+  /** Refused unless it still runs with this allocation: somebody decided by what was known then. */
+  readonly ifAllocation?: number;
 }
 
 /** Decisions that were shown to units of experiments, and what shadow variants made of others; in batches. */

@@ -1,6 +1,6 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { definitionHash } from '../catalog/definition-hash.ts';
-import { DEFAULT_CATALOG_SETTINGS, type PolicySettings } from '../ledger/catalog-settings.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ToolIndex } from '../retrieval/tool-index.ts';
@@ -47,8 +47,7 @@ export class SimulatedCatalog {
   constructor(kernels: Kernels, dimensions: number, policy: PolicySettings) {
     this.state = new CatalogState(NAME, { kernels, derived: true });
     this.index = new ToolIndex(kernels);
-    const rewards = { ...DEFAULT_CATALOG_SETTINGS.rewards, windowSeconds: WINDOW_SECONDS };
-    this.#fold({ kind: 'settings', settings: { ...DEFAULT_CATALOG_SETTINGS, policy, rewards } });
+    this.#fold({ kind: 'settings', patch: { policy, rewards: { windowSeconds: WINDOW_SECONDS } } });
     if (dimensions > 0) {
       this.#fold({ kind: 'embedder', fingerprint: `${NAME}/${dimensions}`, dimensions, vectors: [] });
     }

@@ -13,6 +13,8 @@ import { UnitLimits } from './unit-limits.ts';
 export interface Answer {
   readonly at: number;
   readonly outcome: FoldOutcome;
+  /** Digest of the command, where its sender chose the key. */
+  readonly content?: string;
 }
 
 /** Answers to commands are remembered this long, for their idempotency keys. */
@@ -57,8 +59,8 @@ export class CatalogState {
     return Array.from(this.tools.records(), ({ slot }) => slot);
   }
 
-  remember(key: string, outcome: FoldOutcome): void {
-    this.answers.set(key, { at: this.clock, outcome });
+  remember(key: string, answer: Omit<Answer, 'at'>): void {
+    this.answers.set(key, { at: this.clock, ...answer });
   }
 
   /** Lets go of everything that the passing of time has settled. */

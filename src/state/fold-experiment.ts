@@ -18,6 +18,10 @@ export function foldExperiment(state: CatalogState, entry: ExperimentEntry): Exp
   if (change.action === 'create') return create(state, change.definition, actor);
   const record = state.experiments.get(name);
   if (record === undefined) return refused('unknown', `There is no experiment "${name}".`);
+  const isAsExpected = record.status === 'running' && record.allocation?.version === entry.ifAllocation;
+  if (entry.ifAllocation !== undefined && !isAsExpected) {
+    return refused('status', `Experiment "${name}" was changed by somebody else meanwhile.`);
+  }
   switch (change.action) {
     case 'start':
       return startExperiment(state, record, actor);

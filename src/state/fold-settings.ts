@@ -1,12 +1,14 @@
-import { completeSettings } from '../ledger/catalog-settings.ts';
 import type { SettingsEntry, VersionEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { FoldOutcome } from './outcome.ts';
 
-export function foldSettings(state: CatalogState, { settings }: SettingsEntry): FoldOutcome {
-  state.settings = completeSettings(settings);
-  const { version } = state.learners.activate(settings.policy, state.tools.vectors, state.slots());
-  return { kind: 'settings', policyVersion: version };
+/** Merges what was changed into what there is, whoever changed something else in between. */
+export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldOutcome {
+  const { policy } = patch;
+  if (policy !== undefined) state.learners.activate(policy, state.tools.vectors, state.slots());
+  const rewards = { ...state.settings.rewards, ...patch.rewards };
+  state.settings = { ...state.settings, ...patch, rewards };
+  return { kind: 'settings', policyVersion: state.learners.active.version };
 }
 
 /** Back to a version that is kept. It went on learning meanwhile, so no observation is missing. */

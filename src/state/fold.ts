@@ -87,14 +87,15 @@ const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
 
 function* once(
   state: CatalogState,
-  entry: { key: string },
+  { key, content }: { key: string; content?: string },
   decide: () => FoldOutcome | FoldSteps,
 ): FoldSteps {
-  const known = state.answers.get(entry.key);
-  if (known !== undefined) return known.outcome;
+  const known = state.answers.get(key);
+  if (known !== undefined) return known.content === content ? known.outcome : { kind: 'key-used' };
   const decided = decide();
   const outcome = 'next' in decided ? yield* decided : decided;
   // A refusal is no answer to keep: the same command may be sent again once its condition holds.
-  if (!REFUSALS.has(outcome.kind)) state.remember(entry.key, outcome);
+  if (REFUSALS.has(outcome.kind)) return outcome;
+  state.remember(key, content === undefined ? { outcome } : { outcome, content });
   return outcome;
 }

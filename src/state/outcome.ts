@@ -13,6 +13,8 @@ export type FoldOutcome =
   | { readonly kind: 'version-unknown' }
   /** Something was learned since the learner that came with it was made: make it again. */
   | { readonly kind: 'version-stale' }
+  /** Its key was used for another command. */
+  | { readonly kind: 'key-used' }
   | { readonly kind: 'ignored' };
 
 export type ToolsOutcome =

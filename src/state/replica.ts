@@ -81,21 +81,22 @@ export class Replica {
 
   /** Appends a command and answers what the fold decided about it. @throws LedgerUnavailableError */
   async submit(entry: Entry): Promise<FoldOutcome> {
-    const outcome = this.outcomeOf(entry.key);
+    const outcome = this.#outcomeOf(entry);
     // Whoever waits below hears of the failure; this keeps it from being an unhandled one as well.
     outcome.catch(() => {});
     try {
       await this.#ledger.append([entry]);
     } catch (error) {
-      this.#settle(entry.key, (waiter) => waiter.reject(error as Error));
+      this.#settle(commandOf(entry), (waiter) => waiter.reject(error as Error));
     }
     return outcome;
   }
 
-  /** Resolves with the outcome of the next entry of this key that is folded here. */
-  outcomeOf(key: string): Promise<FoldOutcome> {
+  /** Resolves with the outcome of the next entry of this command that is folded here. */
+  #outcomeOf(entry: Entry): Promise<FoldOutcome> {
+    const command = commandOf(entry);
     return new Promise((resolve, reject) => {
-      this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), { resolve, reject }]);
+      this.#waiting.set(command, [...(this.#waiting.get(command) ?? []), { resolve, reject }]);
     });
   }
 
@@ -184,11 +185,11 @@ export class Replica {
     this.#options.onReload?.(fresh, old);
     old.free();
     const uncertain = new LedgerUnavailableError('it is not known whether this was applied; send it again');
-    for (const key of [...this.#waiting.keys()]) {
-      const known = fresh.answers.get(key);
-      this.#settle(key, (waiter) =>
-        known === undefined ? waiter.reject(uncertain) : waiter.resolve(known.outcome),
-      );
+    for (const [key, { outcome, content }] of fresh.answers) {
+      this.#settle(commandOf({ key, content }), (waiter) => waiter.resolve(outcome));
+    }
+    for (const command of [...this.#waiting.keys()]) {
+      this.#settle(command, (waiter) => waiter.reject(uncertain));
     }
     this.#letGo();
   }
@@ -222,7 +223,7 @@ export class Replica {
 
   #settleFolded(positioned: PositionedEntry, outcome: FoldOutcome): void {
     this.#options.onFold?.(positioned, outcome);
-    this.#settle(positioned.entry.key, (waiter) => waiter.resolve(outcome));
+    this.#settle(commandOf(positioned.entry), (waiter) => waiter.resolve(outcome));
     this.#letGo();
   }
 
@@ -244,4 +245,9 @@ export class Replica {
     this.#waiting.delete(key);
     for (const waiter of waiters) settle(waiter);
   }
+}
+
+/** What tells a command from others, also from one that was given the same key for something else. */
+function commandOf({ key, content }: { readonly key: string; readonly content?: string }): string {
+  return content === undefined ? key : `${key} ${content}`;
 }

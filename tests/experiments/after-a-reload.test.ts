@@ -37,7 +37,7 @@ describe('what was awaited is answered from the state of afterwards', () => {
   it('lists of snapshots', async () => {
     const [first, later] = [Story.withTools(2), Story.withTools(2)];
     const policy = { ...later.state.settings.policy, name: 'sc-linucb' };
-    later.tell({ kind: 'settings', key: 's', at: START, settings: { ...later.state.settings, policy } });
+    later.tell({ kind: 'settings', key: 's', at: START, patch: { policy } });
     const { catalogs, replace } = reloading(first, later);
     const store = {
       list: async () => [3],

@@ -15,8 +15,7 @@ function teach(story: Story, times: number): void {
 
 function choose(story: Story, alpha: number): void {
   const policy = { ...story.state.settings.policy, name: 'sc-linucb', parameters: { alpha } };
-  const settings = { ...story.state.settings, policy };
-  story.tell({ kind: 'settings', key: `alpha/${alpha}`, at: START, settings });
+  story.tell({ kind: 'settings', key: `alpha/${alpha}`, at: START, patch: { policy } });
 }
 
 /** The story as a catalog; `before` happens just before each entry that is submitted. */

@@ -36,7 +36,7 @@ describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.m
     disposals.push(() => ended(child, 'SIGKILL'));
     let said = '';
     child.stdout.on('data', (chunk) => (said += chunk));
-    const entry: Entry = { kind: 'settings', key: 'settings/1', at: 1, settings: DEFAULT_CATALOG_SETTINGS };
+    const entry: Entry = { kind: 'settings', key: 'settings/1', at: 1, patch: DEFAULT_CATALOG_SETTINGS };
     await queue.add([{ name: 'entries', id: 'one', payload: entry }]);
     await until(() => said.includes('taken'));
     const ledger = await new RedisLedgers(admin).open('default');

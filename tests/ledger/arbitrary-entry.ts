@@ -81,7 +81,7 @@ const base = { key: text, at: time };
 
 export const entry = fc.oneof(
   withOptional(
-    { ...base, actor: text, kind: fc.constant('settings'), settings: fc.constant(DEFAULT_CATALOG_SETTINGS) },
+    { ...base, actor: text, kind: fc.constant('settings'), patch: fc.constant(DEFAULT_CATALOG_SETTINGS) },
     'actor',
   ),
   withOptional(

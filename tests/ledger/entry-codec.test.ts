@@ -44,6 +44,9 @@ describe('the entry codec', () => {
 
   it('names a kind that it does not know', () => {
     expect(() => decodeEntry(packDocument(1, { kind: 'from-the-future' }, []))).toThrow('"from-the-future"');
+    expect(() => decodeEntry(packDocument(1, { kind: 'settings', settings: {} }, []))).toThrow(
+      'earlier version',
+    );
     expect(() => decodeEntry(packDocument(2, { kind: 'tools' }, []))).toThrow('tag is 2');
   });
 });

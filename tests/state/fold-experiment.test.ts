@@ -205,8 +205,7 @@ describe('learners of variants', () => {
     const { version } = trial(story).variants.get('new')!;
     for (let alpha = 1; alpha < 8; alpha++) {
       const policy = { ...story.state.settings.policy, name: 'sc-linucb', parameters: { alpha } };
-      const settings = { ...story.state.settings, policy };
-      story.tell({ kind: 'settings', key: `alpha/${alpha}`, at: START, settings });
+      story.tell({ kind: 'settings', key: `alpha/${alpha}`, at: START, patch: { policy } });
     }
     expect(story.state.learners.get(version!)).toBeDefined();
     move(story, { action: 'stop' });

@@ -95,12 +95,12 @@ describe('folding observations', () => {
       { status: 'late', reason: 'after-deadline' },
     ]);
     expect(learned(story)).toEqual(before);
-    const contract = { ...story.state.settings.rewards, onLate: 'learn' } as const;
+    const contract = { onLate: 'learn' } as const;
     story.tell({
       kind: 'settings',
       key: 'k',
       at: START,
-      settings: { ...story.state.settings, rewards: contract },
+      patch: { rewards: contract },
     });
     expect(story.rewards(observe(decision('b', ['t0']), [report('r2', 't0', late)]))).toMatchObject([
       { status: 'applied' },
@@ -144,12 +144,12 @@ describe('folding observations', () => {
     ['last', [1, -1], 0],
   ] as const)('makes one reward of several by "%s": %j is learned as %d', (aggregation, values, expected) => {
     const story = Story.withTools(2);
-    const contract = { ...story.state.settings.rewards, aggregation };
+    const contract = { aggregation };
     story.tell({
       kind: 'settings',
       key: 'k',
       at: START,
-      settings: { ...story.state.settings, rewards: contract },
+      patch: { rewards: contract },
     });
     const observed = decision('a', ['t0', 't1']);
     for (const [index, value] of values.entries()) {
@@ -225,12 +225,12 @@ describe('folding observations', () => {
     const before = learned(story);
     story.rewards(observe(decision('a', ['t0', 't1'], { learn: false }), [report('r1', 't0')]));
     expect(learned(story)).toEqual(before);
-    const contract = { ...story.state.settings.rewards, unitHourlyWeight: 2 };
+    const contract = { unitHourlyWeight: 2 };
     story.tell({
       kind: 'settings',
       key: 'k',
       at: START,
-      settings: { ...story.state.settings, rewards: contract },
+      patch: { rewards: contract },
     });
     const reasons = ['b', 'c', 'd'].map((id) => {
       const observed = decision(id, ['t0', 't1'], { unit: 7 });

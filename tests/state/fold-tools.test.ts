@@ -44,6 +44,17 @@ describe('folding tools', () => {
     expect(namesOf(story)).toEqual(before);
   });
 
+  it('takes a key for one change only, whichever of two at once comes first', () => {
+    const story = Story.withTools(1);
+    const first = putTools([tool('t7')], { key: 'tools/mine', content: 'a' });
+    const outcome = story.tell(first);
+    expect(outcome).toMatchObject({ added: 1 });
+    expect(story.tell(first)).toEqual(outcome);
+    const other = putTools([tool('t8')], { key: 'tools/mine', content: 'b' });
+    expect(story.tell(other)).toEqual({ kind: 'key-used' });
+    expect(namesOf(story)).toEqual(['t0', 't7']);
+  });
+
   it('pauses after every tool; position and revision move when all of it is done, and nothing is missing meanwhile', () => {
     const story = Story.withTools(3);
     const { position, revision } = story.state;

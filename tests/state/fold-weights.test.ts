@@ -11,9 +11,7 @@ function learned(story: Story): LearnerState {
 }
 
 function contract(story: Story, rewards: Partial<RewardContract>): void {
-  const { settings } = story.state;
-  const complete = { ...settings, rewards: { ...settings.rewards, ...rewards } };
-  story.tell({ kind: 'settings', key: `settings/${story.entries.length}`, at: START, settings: complete });
+  story.tell({ kind: 'settings', key: `settings/${story.entries.length}`, at: START, patch: { rewards } });
 }
 
 /** P and N of one tool in the only case there is. */
@@ -121,8 +119,7 @@ describe('erasing', () => {
       kind: 'settings',
       key: 'another-version',
       at: START,
-      settings: {
-        ...story.state.settings,
+      patch: {
         policy: { ...story.state.settings.policy, parameters: { alpha: 1 } },
       },
     });

@@ -3,11 +3,8 @@ import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
 import { decision, observe, report, START, Story } from './entries.ts';
 
 function choose(story: Story, policy: Partial<PolicySettings> & { name: string }): string {
-  const settings = {
-    ...story.state.settings,
-    policy: { ...story.state.settings.policy, parameters: {}, ...policy },
-  };
-  const outcome = story.tell({ kind: 'settings', key: `s${story.entries.length}`, at: START, settings });
+  const patch = { policy: { ...story.state.settings.policy, parameters: {}, ...policy } };
+  const outcome = story.tell({ kind: 'settings', key: `s${story.entries.length}`, at: START, patch });
   if (outcome.kind !== 'settings') throw new Error(outcome.kind);
   return outcome.policyVersion;
 }

@@ -14,9 +14,8 @@ function decidedAt(id: string, at: number): ObservedDecision {
   return decision(id, ['t0', 't1'], { at, deadline: at + 10 * MINUTE });
 }
 
-function settings({ state }: Story, onLate: RewardContract['onLate'], key: string): SettingsEntry {
-  const rewards = { ...state.settings.rewards, onLate };
-  return { kind: 'settings', key, at: START, settings: { ...state.settings, rewards } };
+function settings(onLate: RewardContract['onLate'], key: string): SettingsEntry {
+  return { kind: 'settings', key, at: START, patch: { rewards: { onLate } } };
 }
 
 describe('entries of a clock that was wrong', () => {
@@ -69,7 +68,7 @@ describe('entries of a clock that was wrong', () => {
   it('leave the hours of the statistics and of the limits as they are', () => {
     const story = Story.withTools(2);
     const ahead = report('a.0', 't0', { at: START + 10 * YEAR });
-    story.tell(settings(story, 'learn', 'k'));
+    story.tell(settings('learn', 'k'));
     story.rewards(observe(decidedAt('a', START), [ahead], { at: START }));
     story.rewards(observe(decidedAt('b', START), [report('b.0', 't0')]));
     expect(story.state.rewards.lastDay(START).map(({ decisions }) => decisions)).toEqual([2]);
@@ -81,7 +80,7 @@ describe('reports long after the window', () => {
 
   it('are learned for a day where the contract says so, each of them once', () => {
     const story = Story.withTools(2);
-    story.tell(settings(story, 'learn', 'k'));
+    story.tell(settings('learn', 'k'));
     const observed = decidedAt('a', START);
     const entry = observe(observed, late(80, 'a.0'));
     // Others go on meanwhile.
@@ -106,7 +105,7 @@ describe('reports long after the window', () => {
     const dropping = observe(decidedAt('b', START + 80 * MINUTE), late(81, 'b.0'));
     story.rewards(dropping);
     expect(story.state.decisions.get('default.a')).toBeUndefined();
-    story.tell(settings(story, 'learn', 'k'));
+    story.tell(settings('learn', 'k'));
     expect(story.rewards(entry)).toMatchObject([{ status: 'late', reason: 'record-expired' }]);
     expect(story.rewards(entry)).toMatchObject([{ status: 'duplicate' }]);
     expect(story.state.tools.find('t0')?.statistics.called).toBe(2);
@@ -156,7 +155,7 @@ describe('any clocks', () => {
         let time = START;
         for (const [n, one] of steps.entries()) {
           time += one.after;
-          if (one.onLate !== null) story.tell(settings(story, one.onLate, `k${n}`));
+          if (one.onLate !== null) story.tell(settings(one.onLate, `k${n}`));
           const known = made.get(one.decision) ?? decidedAt(`${one.decision}`, time + one.decidedBy);
           made.set(one.decision, known);
           const id = `${one.decision}.${one.report}`;

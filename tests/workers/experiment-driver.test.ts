@@ -144,6 +144,26 @@ describe('the driver of automatic experiments', () => {
     expect(driven.trial.shares.get('new')).toBe(5000);
   });
 
+  it('gives way to whoever changed the shares, or stopped it, in the same moment', async () => {
+    for (const theirs of [
+      { action: 'shares', shares: { old: 7000, new: 3000 } },
+      { action: 'stop' },
+    ] as const) {
+      driven = new Driven();
+      driven.visits();
+      driven.now += 24 * HOUR;
+      const catalog = driven.catalog(async (entry) => {
+        move(driven.story, theirs);
+        return driven.story.tell(entry);
+      });
+      driven.drive(catalog);
+      await look();
+      expect(driven.leases).toBe(1);
+      expect(driven.trial.history.at(-1)).toMatchObject({ action: theirs.action, actor: null });
+      await driven.driver?.close();
+    }
+  });
+
   it('goes on with other catalogs, and tries again, when one cannot be changed', async () => {
     driven = new Driven();
     driven.visits();
