@@ -11,6 +11,9 @@ export interface SettingNotes {
   readonly variable?: string;
 }
 
+const HOST = /(\[[\da-f:.]+\]|[\w-]+(\.[\w-]+)*)(:\d{1,5})?/.source;
+const HOST_LIST = new RegExp(`^${HOST}(,${HOST})*$`, 'i');
+
 /**
  * Everything that may be set about the service, each with its default. What belongs to one catalog (policy,
  * reward contract, fail mode) is set over the API instead: src/catalog/settings.ts.
@@ -27,6 +30,15 @@ export const settingsSchema = z.strictObject({
     .max(65_535)
     .default(8787)
     .meta({ description: 'Port to listen on; 0 takes a free one.', unit: 'TCP port' }),
+  allowedHosts: z
+    .string()
+    .regex(HOST_LIST, 'names of hosts, each with or without a port, with commas between')
+    .optional()
+    .meta({
+      description:
+        'Names under which the router may be asked, beside localhost and loopback addresses (`router.example.com,10.0.0.7:8080`; without a port, every port). Others are answered 403: web pages could be behind them.',
+      unit: 'names',
+    }),
   dataDir: z
     .string()
     .min(1)

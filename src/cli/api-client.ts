@@ -68,7 +68,8 @@ export class ApiClient {
     idempotencyKey: string | undefined,
   ): Promise<Response> {
     const headers = {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
+      // Without a body as well: it shows that no form in a web page sent this.
+      ...(method !== 'GET' && { 'content-type': 'application/json' }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
     try {

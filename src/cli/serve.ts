@@ -6,6 +6,7 @@ import type { Settings } from '../../config/settings.ts';
 import { Admission } from '../http/admission.ts';
 import { createApp } from '../http/app.ts';
 import { type Listener, listen } from '../http/listen.ts';
+import { RequestGuard } from '../http/request-guard.ts';
 import type { Services } from '../http/services.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { packageRoot } from '../package-root.ts';
@@ -63,7 +64,9 @@ export async function startServer(
     await prepare(service);
     const admission = new Admission(settings.maxConcurrentRequests);
     const app = createApp(service, admission, log);
-    const listener = await listen(app, admission, settings.host, settings.port);
+    const guard = new RequestGuard(settings.allowedHosts);
+    const { host, port } = settings;
+    const listener = await listen(app, { admission, guard, host, port });
     const stop = async () => {
       await listener.close(settings.shutdownSeconds * 1000);
       await service.close();

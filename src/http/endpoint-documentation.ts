@@ -35,7 +35,15 @@ function problemCodes<Parts extends RequestParts>(definition: EndpointDefinition
   const { request } = definition;
   const takesInput = Object.keys(request).length > 0;
   return [
-    ...(request.body ? (['malformed-request', 'unsupported-media-type', 'body-too-large'] as const) : []),
+    'malformed-request',
+    'host-not-allowed',
+    'origin-not-allowed',
+    'method-not-allowed',
+    'request-timeout',
+    'expectation-failed',
+    'headers-too-large',
+    ...(definition.method === 'get' ? [] : (['unsupported-media-type'] as const)),
+    ...(request.body ? (['body-too-large'] as const) : []),
     ...(takesInput ? (['validation-failed'] as const) : []),
     ...(definition.problems ?? []),
     'too-many-requests',

@@ -1,6 +1,7 @@
 import type { HonoRequest } from 'hono';
 import { Problem } from '../problem.ts';
 import { guardJson } from './json-guard.ts';
+import { isJson } from './request-guard.ts';
 
 /** Bytes of a request body unless the endpoint says otherwise. */
 export const DEFAULT_BODY_LIMIT = 1024 * 1024;
@@ -40,9 +41,9 @@ export function invalid(violations: readonly { path: string; message: string }[]
 }
 
 function requireJson(request: HonoRequest): void {
-  const mediaType = request.header('content-type')?.split(';')[0].trim().toLowerCase() ?? '';
-  if (!/^application\/([\w.-]+\+)?json$/.test(mediaType)) {
-    const sent = mediaType === '' ? 'none' : `"${mediaType.slice(0, 100)}"`;
+  const contentType = request.header('content-type');
+  if (!isJson(contentType)) {
+    const sent = contentType === undefined ? 'none' : `"${contentType.slice(0, 100)}"`;
     throw new Problem(
       'unsupported-media-type',
       `The body has to be JSON; its content type is ${sent}.`,

@@ -1,8 +1,10 @@
-import type { Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Admission } from './admission.ts';
+import { front, noTunnel, parserProblem, refuse, refuseConnection, unknownExpectation } from './front.ts';
+import type { RequestGuard } from './request-guard.ts';
 
 export interface Listener {
   /** `http://127.0.0.1:8787`. */
@@ -16,9 +18,16 @@ export class ListenError extends Error {
   override readonly name = 'ListenError';
 }
 
+export interface ListenOptions {
+  readonly admission: Admission;
+  readonly guard: RequestGuard;
+  readonly host: string;
+  readonly port: number;
+}
+
 /** @throws ListenError */
-export async function listen(app: Hono, admission: Admission, host: string, port: number): Promise<Listener> {
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+export async function listen(app: Hono, { admission, guard, host, port }: ListenOptions): Promise<Listener> {
+  const server = serverOf(front(guard, getRequestListener(app.fetch, { hostname: 'localhost' })));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, host, port)));
     server.listen(port, host, resolve);
@@ -27,6 +36,15 @@ export async function listen(app: Hono, admission: Admission, host: string, port
     url: urlOf(server.address() as AddressInfo),
     close: (graceMs) => closeServer(server, admission, graceMs),
   };
+}
+
+function serverOf(listener: RequestListener): Server {
+  // `Host` is looked at where everything else is that can be wrong with a request.
+  const server = createServer({ requireHostHeader: false }, listener);
+  server.on('checkExpectation', (request, response) => refuse(request, response, unknownExpectation()));
+  server.on('connect', (_request, socket) => refuseConnection(socket, noTunnel()));
+  server.on('clientError', (error, socket) => refuseConnection(socket, parserProblem(error)));
+  return server;
 }
 
 async function closeServer(server: Server, admission: Admission, graceMs: number): Promise<void> {

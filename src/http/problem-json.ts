@@ -5,6 +5,9 @@ export function statusOf(code: ProblemCode): ProblemStatus {
   switch (code) {
     case 'malformed-request':
       return 400;
+    case 'host-not-allowed':
+    case 'origin-not-allowed':
+      return 403;
     case 'catalog-not-found':
     case 'tool-not-found':
     case 'decision-not-found':
@@ -17,6 +20,8 @@ export function statusOf(code: ProblemCode): ProblemStatus {
       return 404;
     case 'method-not-allowed':
       return 405;
+    case 'request-timeout':
+      return 408;
     case 'idempotency-conflict':
     case 'experiment-exists':
     case 'experiment-conflict':
@@ -34,6 +39,8 @@ export function statusOf(code: ProblemCode): ProblemStatus {
       return 413;
     case 'unsupported-media-type':
       return 415;
+    case 'expectation-failed':
+      return 417;
     case 'wrong-shard':
       return 421;
     case 'validation-failed':
@@ -41,6 +48,8 @@ export function statusOf(code: ProblemCode): ProblemStatus {
       return 422;
     case 'too-many-requests':
       return 429;
+    case 'headers-too-large':
+      return 431;
     case 'internal':
       return 500;
     case 'unavailable':
@@ -49,7 +58,23 @@ export function statusOf(code: ProblemCode): ProblemStatus {
   }
 }
 
-export type ProblemStatus = 400 | 404 | 405 | 409 | 412 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
+export type ProblemStatus =
+  | 400
+  | 403
+  | 404
+  | 405
+  | 408
+  | 409
+  | 412
+  | 413
+  | 415
+  | 417
+  | 421
+  | 422
+  | 429
+  | 431
+  | 500
+  | 503;
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 

@@ -93,7 +93,7 @@ export class RunningService {
     body?: unknown,
     headers: Record<string, string> = {},
   ): Promise<{ readonly status: number; readonly headers: Headers; readonly body: Body }> {
-    const json: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const json: Record<string, string> = method === 'GET' ? {} : { 'content-type': 'application/json' };
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const response = await fetch(this.url + path, { method, headers: { ...json, ...headers }, body: text });
     const answer = await response.text();

@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { afterEach, describe, expect, it } from 'vitest';
 import { Admission } from '../../src/http/admission.ts';
 import { ListenError, type Listener, listen } from '../../src/http/listen.ts';
+import { RequestGuard } from '../../src/http/request-guard.ts';
 import { appWith } from './fake-services.ts';
 
 const open: Listener[] = [];
@@ -12,7 +13,7 @@ afterEach(async () => {
 });
 
 async function listening(app: Hono, admission = new Admission(10)) {
-  const listener = await listen(app, admission, '127.0.0.1', 0);
+  const listener = await listen(app, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
   open.push(listener);
   return listener;
 }
@@ -20,7 +21,12 @@ async function listening(app: Hono, admission = new Admission(10)) {
 describe('listen', () => {
   it('says in one sentence that the port is taken', async () => {
     const { url } = await listening(new Hono());
-    const again = listen(new Hono(), new Admission(1), '127.0.0.1', Number(new URL(url).port));
+    const again = listen(new Hono(), {
+      admission: new Admission(1),
+      guard: new RequestGuard(),
+      host: '127.0.0.1',
+      port: Number(new URL(url).port),
+    });
     await expect(again).rejects.toThrow(ListenError);
     await expect(again).rejects.toThrow(/^Port \d+ is taken\. .*BANDOLIER_PORT/);
   });
@@ -43,7 +49,7 @@ describe('listen', () => {
     const { url } = await listening(app, admission);
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.write(
-      'POST /v1/route HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+      'POST /v1/route HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
     );
     await once(socket, 'connect');
     socket.destroy();

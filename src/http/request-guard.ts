@@ -1,0 +1,131 @@
+import type { IncomingMessage } from 'node:http';
+import { isIPv6 } from 'node:net';
+import { isLoopback } from '../../config/loopback.ts';
+import { Problem } from '../problem.ts';
+
+/** A host with its port: what a URL has between `//` and the path. */
+interface Authority {
+  /** In lower case, without the dot at the end; IPv6 in brackets and in its shortest form. */
+  readonly name: string;
+  readonly port: string | null;
+}
+
+const CHANGING = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
+
+/**
+ * Keeps web pages out. A browser lets any page send requests to this machine, and a page can give its own name our
+ * address (DNS rebinding); but the browser says in `Host`, `Origin` and `Sec-Fetch-*` which page it was, and only
+ * lets other sites' pages send what a form could send.
+ */
+export class RequestGuard {
+  readonly #allowed: readonly Authority[];
+
+  /** @param allowedHosts beside loopback names: `router.example.com,10.0.0.7:8080`; without a port, every port. */
+  constructor(allowedHosts = '') {
+    this.#allowed = allowedHosts.split(',').flatMap((host) => authorityOf(host.trim()) ?? []);
+  }
+
+  /** What speaks against answering, from the head alone. Probes may come under any host. */
+  fault(request: IncomingMessage, isProbe: boolean): Problem | null {
+    const host = isProbe ? null : this.#host(request);
+    if (host instanceof Problem) return host;
+    const { origin, 'sec-fetch-site': site } = request.headers;
+    if (origin !== undefined) {
+      if (!this.#isOwn(origin, request)) return foreignPage(`the origin ${quoted(origin)}`);
+    } else if (site === 'cross-site' && !isNavigation(request)) return foreignPage('another site');
+    else if (CHANGING.has(request.method ?? '') && !cannotBeForm(request)) return couldBeForm();
+    return null;
+  }
+
+  #host(request: IncomingMessage): Authority | Problem {
+    const hosts = request.headersDistinct.host ?? [];
+    if (hosts.length !== 1) {
+      return malformed(`The request has ${hosts.length === 0 ? 'no' : 'several'} \`Host\` headers.`);
+    }
+    const host = authorityOf(hosts[0]);
+    if (host === null) return malformed(`The \`Host\` header ${quoted(hosts[0])} is no name with a port.`);
+    const target = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '');
+    if (target !== null && target[1].toLowerCase() !== hosts[0].toLowerCase()) {
+      return malformed('The request target and the `Host` header name different hosts.');
+    }
+    if (this.#isAllowed(host)) return host;
+    return new Problem(
+      'host-not-allowed',
+      `This router is not known as ${quoted(hosts[0])}.`,
+      `Ask it as localhost or 127.0.0.1, or start it with \`BANDOLIER_ALLOWED_HOSTS=${host.name}\` ` +
+        'if that is a name of yours.',
+    );
+  }
+
+  #isAllowed({ name, port }: Authority): boolean {
+    if (isLoopback(name) || name.endsWith('.localhost')) return true;
+    return this.#allowed.some((host) => host.name === name && (host.port === null || host.port === port));
+  }
+
+  /** The page came from the host that it asks, or from one of ours behind a proxy that changes `Host`. */
+  #isOwn(origin: string, request: IncomingMessage): boolean {
+    const [, scheme, rest] = /^(https?:)\/\/(.*)$/i.exec(origin) ?? [];
+    const page = rest === undefined ? null : authorityOf(rest);
+    const host = authorityOf(request.headers.host ?? '');
+    if (page === null) return false;
+    const standard = DEFAULT_PORTS[scheme.toLowerCase()];
+    if (host !== null && host.name === page.name && (host.port ?? standard) === (page.port ?? standard)) {
+      return true;
+    }
+    return this.#allowed.some(
+      ({ name, port }) => name === page.name && (port === null || port === (page.port ?? standard)),
+    );
+  }
+}
+
+export function isJson(contentType: string | undefined): boolean {
+  const mediaType = contentType?.split(';')[0].trim().toLowerCase() ?? '';
+  return /^application\/([\w.-]+\+)?json$/.test(mediaType);
+}
+
+/** No user, no path, no blanks: what a URL parser would put up with is not what a `Host` may be. */
+function authorityOf(text: string): Authority | null {
+  const [, name, port] =
+    /^(\[[\da-f:.]+\]|[\w-]+(?:\.[\w-]+)*\.?)(?::(\d{0,5}))?$/.exec(text.toLowerCase()) ?? [];
+  if (name === undefined) return null;
+  const known = { port: port === undefined || port === '' ? null : port };
+  if (!name.startsWith('[')) return { ...known, name: name.replace(/\.$/, '') };
+  return isIPv6(name.slice(1, -1)) ? { ...known, name: new URL(`http://${name}`).hostname } : null;
+}
+
+/** Somebody followed a link, which shows them the answer and nobody else. */
+function isNavigation({ method, headers }: IncomingMessage): boolean {
+  const isReading = method === 'GET' || method === 'HEAD';
+  return isReading && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+}
+
+/** A form cannot send these, nor can `fetch` with `no-cors`. `Authorization` can come from a browser's memory. */
+function cannotBeForm({ headers }: IncomingMessage): boolean {
+  return isJson(headers['content-type']) || headers['x-bandolier'] !== undefined;
+}
+
+function foreignPage(whose: string): Problem {
+  return new Problem(
+    'origin-not-allowed',
+    `The request comes from a web page of ${whose}.`,
+    'Let a program of yours ask the router, not a page in a browser. Pages of hosts that ' +
+      '`BANDOLIER_ALLOWED_HOSTS` names are let in.',
+  );
+}
+
+function couldBeForm(): Problem {
+  return new Problem(
+    'unsupported-media-type',
+    'A request that changes something has to show that no form in a web page sent it.',
+    'Send the header `Content-Type: application/json`, also without a body, or `X-Bandolier: 1`.',
+  );
+}
+
+function malformed(message: string): Problem {
+  return new Problem('malformed-request', message, 'Send one `Host` header, such as `Host: localhost:8787`.');
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Listener, listen } from '../../src/http/listen.ts';
+import { RequestGuard } from '../../src/http/request-guard.ts';
+import { appWith } from './fake-services.ts';
+import { type RawAnswer, rawBytes, rawRequest } from './raw-request.ts';
+
+let listener: Listener;
+const reached: string[] = [];
+
+beforeAll(async () => {
+  const { app, admission } = appWith({
+    catalogs: { list: async () => [] },
+    experiments: {
+      change: async (_catalog, name) => {
+        reached.push(name);
+        return {} as never;
+      },
+    },
+  });
+  listener = await listen(app, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
+});
+afterAll(() => listener.close(0));
+
+const ask = (...lines: string[]) => rawRequest(listener.url, ...lines, 'Connection: close');
+const HOST = 'Host: localhost';
+
+function expectProblem(answer: RawAnswer, status: number, code: string): void {
+  expect(answer).toMatchObject({
+    ...{ status, code, contentType: 'application/problem+json' },
+    suggestedFix: expect.stringMatching(/\w/),
+  });
+}
+
+describe('what Node cannot read is answered as a problem', () => {
+  it.each([
+    ['no HTTP', ['hello there']],
+    ['TLS', ['\u0016\u0003\u0001\u0002']],
+    ['a broken header', ['GET /livez HTTP/1.1', HOST, 'a b: c']],
+    ['two lengths', ['POST /v1/route HTTP/1.1', HOST, 'Content-Length: 1', 'Content-Length: 2']],
+    ['length and chunks', ['POST / HTTP/1.1', HOST, 'Content-Length: 1', 'Transfer-Encoding: chunked']],
+    ['another version', ['GET /livez HTTP/3.7', HOST]],
+  ])('%s: 400', async (_, lines) => {
+    expectProblem(await ask(...lines), 400, 'malformed-request');
+  });
+
+  it('too many headers: 431, also when more comes than a socket holds', async () => {
+    for (const length of [20_000, 2_000_000]) {
+      const answer = await ask('GET /livez HTTP/1.1', HOST, `X-Long: ${'x'.repeat(length)}`);
+      expectProblem(answer, 431, 'headers-too-large');
+    }
+  });
+
+  it('too long chunk extensions: 413', async () => {
+    const head = [
+      'POST /v1/route HTTP/1.1',
+      HOST,
+      'Content-Type: application/json',
+      'Transfer-Encoding: chunked',
+    ];
+    const bytes = `${head.join('\r\n')}\r\n\r\n1;${'x'.repeat(40_000)}\r\n`;
+    expectProblem(await rawBytes(listener.url, bytes), 413, 'body-too-large');
+  });
+
+  it('expectations that nobody can meet: 417', async () => {
+    expectProblem(await ask('GET /livez HTTP/1.1', HOST, 'Expect: miracles'), 417, 'expectation-failed');
+  });
+
+  it('CONNECT: 405', async () => {
+    expectProblem(await ask('CONNECT evil.example:443 HTTP/1.1', HOST), 405, 'method-not-allowed');
+  });
+});
+
+describe('Host and target', () => {
+  it.each([
+    ['none', ['GET /v1/catalogs HTTP/1.1'], 400, 'malformed-request'],
+    ['none in HTTP/1.0', ['GET /v1/catalogs HTTP/1.0'], 400, 'malformed-request'],
+    ['two', ['GET /v1/catalogs HTTP/1.1', HOST, 'Host: evil.example'], 400, 'malformed-request'],
+    ['two alike', ['GET /v1/catalogs HTTP/1.1', HOST, HOST], 400, 'malformed-request'],
+    ['a user', ['GET /v1/catalogs HTTP/1.1', 'Host: a@localhost'], 400, 'malformed-request'],
+    ['somebody else', ['GET /v1/catalogs HTTP/1.1', 'Host: evil.example'], 403, 'host-not-allowed'],
+    ['another target', ['GET http://evil.example/ HTTP/1.1', HOST], 400, 'malformed-request'],
+    ['no path', ['OPTIONS * HTTP/1.1', HOST], 400, 'malformed-request'],
+    ['a probe in disguise', ['GET /v1/livez HTTP/1.1', 'Host: a.b'], 403, 'host-not-allowed'],
+    ['another probe', ['GET /livez/../v1/catalogs HTTP/1.1', 'Host: a.b'], 403, 'host-not-allowed'],
+  ])('%s: refused', async (_, lines, status, code) => {
+    expectProblem(await ask(...lines), status, code);
+  });
+
+  it('in absolute form reaches the same endpoint', async () => {
+    const answer = await ask('GET http://localhost/v1/catalogs HTTP/1.1', HOST);
+    expect(answer.text).toContain('{"catalogs":[]}');
+  });
+
+  it('probes answer under any host and none', async () => {
+    for (const lines of [['HTTP/1.0'], ['HTTP/1.1'], ['HTTP/1.1', 'Host: 10.0.0.3:8787']]) {
+      expect((await ask(`GET /livez ${lines[0]}`, ...lines.slice(1))).status).toBe(200);
+    }
+  });
+});
+
+describe('a POST without a body', () => {
+  const post = 'POST /v1/catalogs/default/experiments/e/kill HTTP/1.1';
+
+  it('is done once it shows that no page sent it', async () => {
+    expectProblem(await ask(post, HOST, 'Content-Length: 0'), 415, 'unsupported-media-type');
+    expect(reached).toEqual([]);
+    expect((await ask(post, HOST, 'X-Bandolier: 1', 'Content-Length: 0')).status).toBe(200);
+    expect((await ask(post, HOST, 'Content-Type: application/json', 'Content-Length: 0')).status).toBe(200);
+    expect(reached).toEqual(['e', 'e']);
+  });
+});
