@@ -5,6 +5,7 @@ import { requestId } from './request-id.ts';
 declare module 'hono' {
   interface ContextVariableMap {
     requestId: string;
+    visit: Visit;
   }
 }
 
@@ -51,6 +52,28 @@ export class Admission {
   }
 }
 
+/** One request: it counts while it is worked on, but not while its body is still on the way. */
+export class Visit {
+  readonly #admission: Admission;
+  #isInside = false;
+
+  constructor(admission: Admission) {
+    this.#admission = admission;
+  }
+
+  /** @throws Problem as `Admission` does; it is outside then. */
+  enter(): void {
+    this.#admission.enter();
+    this.#isInside = true;
+  }
+
+  /** Does nothing when it is outside already. */
+  leave(): void {
+    if (this.#isInside) this.#admission.leave();
+    this.#isInside = false;
+  }
+}
+
 /** Probes of the machinery around us, which have to be answered when nothing else is. */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
@@ -62,11 +85,13 @@ export function admitRequests(app: Hono, admission: Admission): void {
     context.header('x-request-id', id);
     context.header('x-content-type-options', 'nosniff');
     if (PROBES.has(context.req.path)) return next();
-    admission.enter();
+    const visit = new Visit(admission);
+    context.set('visit', visit);
+    visit.enter();
     try {
       await next();
     } finally {
-      admission.leave();
+      visit.leave();
       // Otherwise the connection stays open for the client's next request, and the server with it.
       if (admission.draining) context.header('connection', 'close');
     }

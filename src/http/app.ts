@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { type Admission, admitRequests } from './admission.ts';
+import { BodyIntake } from './body-intake.ts';
 import { mountDocumentation } from './documentation-pages.ts';
 import type { Endpoint } from './endpoint-definition.ts';
 import { activateDecision } from './endpoints/activate-decision.ts';
@@ -119,7 +120,10 @@ export function createApp(services: Services, admission: Admission, log: Failure
   keepPositions(app, services.positions);
 
   const endpoints = apiEndpoints(services);
-  for (const { method, path, respond } of endpoints) app.on(method, path, respond);
+  const bodies = new BodyIntake();
+  for (const { method, path, respond } of endpoints) {
+    app.on(method, path, (context) => respond(context, bodies));
+  }
   mountMetrics(app, services);
   mountDocumentation(app, () => openApiDocument(endpoints));
 

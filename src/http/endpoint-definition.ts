@@ -1,6 +1,8 @@
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ProblemCode } from '../problem.ts';
+import type { BodyIntake } from './body-intake.ts';
+import type { BodyLimits } from './json-scanner.ts';
 
 /** One endpoint: what it takes, what it answers, what it does. Every file in endpoints/ makes one. */
 export interface EndpointDefinition<Parts extends RequestParts> {
@@ -23,10 +25,8 @@ export interface EndpointDefinition<Parts extends RequestParts> {
   readonly request: Parts;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: boolean;
-  /** Bytes; 1 MB unless said. */
-  readonly bodyLimit?: number;
-  /** Throws for bodies that are not worth the schema's time, before it looks at them. */
-  readonly refuse?: (body: unknown) => void;
+  /** Of the body; `ORDINARY_BODY` unless said. */
+  readonly limits?: BodyLimits;
   readonly answers: Readonly<Partial<Record<Answer['status'], AnswerNotes>>>;
   /** Problems of its own, beside those that every endpoint can have. */
   readonly problems?: readonly ProblemCode[];
@@ -65,5 +65,5 @@ export interface Endpoint {
   readonly method: string;
   /** `/v1/catalogs/:catalog`. */
   readonly path: string;
-  readonly respond: (context: Context) => Promise<Response>;
+  readonly respond: (context: Context, bodies: BodyIntake) => Promise<Response>;
 }

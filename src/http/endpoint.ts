@@ -1,71 +1,86 @@
 import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { Violation } from '../problem.ts';
+import { inSlices } from '../slices.ts';
+import type { BodyIntake } from './body-intake.ts';
+import { emptyBody, invalid } from './body-problems.ts';
+import { type BodyCheck, bodyCheck, check } from './check-body.ts';
 import type { Endpoint, EndpointDefinition, RequestInput, RequestParts } from './endpoint-definition.ts';
 import { documentationOf } from './endpoint-documentation.ts';
-import { DEFAULT_BODY_LIMIT, invalid, readJsonBody } from './json-body.ts';
-import { jsonPath } from './json-guard.ts';
-
-/** At most this many violations are listed; the last one then says how many more there are. */
-const MAX_VIOLATIONS = 200;
+import { parseBody, requireJson } from './json-body.ts';
+import { ORDINARY_BODY } from './json-scanner.ts';
 
 export function endpoint<Parts extends RequestParts>(definition: EndpointDefinition<Parts>): Endpoint {
+  const { body } = definition.request;
+  const checkBody = body === undefined ? null : bodyCheck(body);
   return {
     documentation: documentationOf(definition),
     method: definition.method.toUpperCase(),
     path: definition.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    respond: async (context) => {
-      const answer = await definition.handle(await readInput(definition, context), context.var.requestId);
-      context.var.announce?.(answer.body);
-      if (answer.body === undefined) return context.body(null, 204, { ...answer.headers });
-      const headers = { 'content-type': 'application/json', ...answer.headers };
-      return context.body(JSON.stringify(answer.body), answer.status as 200, headers);
-    },
+    respond: (context, bodies) =>
+      checkBody === null
+        ? answer(definition, context)
+        : withBody(definition, context, bodies, (value) => answer(definition, context, { checkBody, value })),
   };
+}
+
+/** The body counts in the process until it is answered. */
+async function withBody<Parts extends RequestParts>(
+  { bodyOptional = false, limits = ORDINARY_BODY }: EndpointDefinition<Parts>,
+  context: Context,
+  bodies: BodyIntake,
+  use: (value: unknown) => Promise<Response>,
+): Promise<Response> {
+  const mayBeEmpty = bodyOptional && context.req.header('content-type') === undefined;
+  if (!mayBeEmpty) requireJson(context.req);
+  context.var.visit.leave();
+  const held = await bodies.read(context, limits);
+  try {
+    context.var.visit.enter();
+    if (held.bytes.length === 0) {
+      if (bodyOptional) return await use({});
+      throw emptyBody();
+    }
+    if (mayBeEmpty) requireJson(context.req);
+    return await use(await parseBody(held));
+  } finally {
+    held.release();
+  }
+}
+
+async function answer<Parts extends RequestParts>(
+  definition: EndpointDefinition<Parts>,
+  context: Context,
+  body?: GivenBody,
+): Promise<Response> {
+  const input = await readInput(definition, context, body);
+  const { body: answered, headers: own, status } = await definition.handle(input, context.var.requestId);
+  context.var.announce?.(answered);
+  if (answered === undefined) return context.body(null, 204, { ...own });
+  const headers = { 'content-type': 'application/json', ...own };
+  return context.body(JSON.stringify(answered), status as 200, headers);
+}
+
+interface GivenBody {
+  readonly checkBody: BodyCheck;
+  readonly value: unknown;
 }
 
 async function readInput<Parts extends RequestParts>(
   definition: EndpointDefinition<Parts>,
   context: Context,
+  body: GivenBody | undefined,
 ): Promise<RequestInput<Parts>> {
-  const { params, query, headers, body } = definition.request;
+  const { params, query, headers } = definition.request;
   const violations: Violation[] = [];
   const input = {
     params: params && check(params, context.req.param(), violations),
     query: query && check(query, singleValues(context.req.queries()), violations),
     headers: headers && check(headers, pick(headers, context), violations),
-    body: body && check(body, await readBody(definition, context), violations),
+    body: body && (await inSlices(body.checkBody(body.value, violations))),
   };
-  if (violations.length > 0) throw invalid(shortened(violations));
+  if (violations.length > 0) throw invalid(violations);
   return input as RequestInput<Parts>;
-}
-
-async function readBody<Parts extends RequestParts>(definition: EndpointDefinition<Parts>, context: Context) {
-  const body = await readJsonBody(context.req, definition.bodyLimit ?? DEFAULT_BODY_LIMIT, {
-    optional: definition.bodyOptional === true,
-  });
-  definition.refuse?.(body);
-  return body;
-}
-
-function check(schema: z.ZodType, value: unknown, violations: Violation[]): unknown {
-  const parsed = schema.safeParse(value);
-  for (const issue of parsed.error?.issues ?? []) {
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) {
-        violations.push({ path: jsonPath([...issue.path, key]), message: 'is not known here' });
-      }
-    } else {
-      violations.push({ path: jsonPath(issue.path) || '(root)', message: issue.message });
-    }
-  }
-  return parsed.data;
-}
-
-function shortened(violations: Violation[]): Violation[] {
-  if (violations.length <= MAX_VIOLATIONS) return violations;
-  const more = violations.length - MAX_VIOLATIONS;
-  return [...violations.slice(0, MAX_VIOLATIONS), { path: '…', message: `and ${more} more` }];
 }
 
 /** A parameter given twice stays a list, which no schema accepts. */

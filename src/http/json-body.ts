@@ -1,46 +1,15 @@
 import type { HonoRequest } from 'hono';
 import { Problem } from '../problem.ts';
-import { guardJson } from './json-guard.ts';
+import { inSlices, type Steps } from '../slices.ts';
+import type { HeldBody } from './body-intake.ts';
+import { invalid, notJson } from './body-problems.ts';
+import { guardJson, jsonPath } from './json-guard.ts';
 import { isJson } from './request-guard.ts';
-
-/** Bytes of a request body unless the endpoint says otherwise. */
-export const DEFAULT_BODY_LIMIT = 1024 * 1024;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/**
- * The body of a request as JSON that is safe to hand on.
- * @throws Problem unsupported-media-type, body-too-large, malformed-request or validation-failed.
- */
-export async function readJsonBody(
-  request: HonoRequest,
-  limit: number,
-  { optional = false } = {},
-): Promise<unknown> {
-  if (optional && request.header('content-type') === undefined) {
-    if ((await readBytes(request, limit)).length === 0) return {};
-  }
-  requireJson(request);
-  const bytes = await readBytes(request, limit);
-  if (optional && bytes.length === 0) return {};
-  const value = parse(bytes);
-  const violations = guardJson(value);
-  if (violations.length > 0) throw invalid(violations);
-  return value;
-}
-
-export function invalid(violations: readonly { path: string; message: string }[]): Problem {
-  const first = violations[0];
-  const others = violations.length > 1 ? ` and ${violations.length - 1} more` : '';
-  return new Problem(
-    'validation-failed',
-    `${first.path}: ${first.message}${others}.`,
-    'Mend what `violations` lists and send the request again. /docs shows every field with its limits.',
-    { violations },
-  );
-}
-
-function requireJson(request: HonoRequest): void {
+/** @throws Problem unsupported-media-type */
+export function requireJson(request: HonoRequest): void {
   const contentType = request.header('content-type');
   if (!isJson(contentType)) {
     const sent = contentType === undefined ? 'none' : `"${contentType.slice(0, 100)}"`;
@@ -60,51 +29,43 @@ function requireJson(request: HonoRequest): void {
   }
 }
 
-async function readBytes(request: HonoRequest, limit: number): Promise<Uint8Array> {
-  const announced = request.header('content-length');
-  if (announced !== undefined && request.header('transfer-encoding') === undefined) {
-    // Node's parser holds the client to the length it announced, so this needs no counting.
-    if (Number(announced) > limit) throw tooLarge(limit);
-    return new Uint8Array(await request.raw.arrayBuffer().catch(brokenOff));
-  }
-  if (request.raw.body === null) return new Uint8Array();
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  const reader = request.raw.body.getReader();
-  for (;;) {
-    const { done, value } = await reader.read().catch(brokenOff);
-    if (done) return Buffer.concat(chunks, length);
-    length += value.byteLength;
-    if (length > limit) {
-      await reader.cancel();
-      throw tooLarge(limit);
+/** A body as JSON that is safe to hand on. @throws Problem malformed-request or validation-failed. */
+export function parseBody(body: HeldBody): Promise<unknown> {
+  return inSlices(parseInPieces(body));
+}
+
+/** What is in no list at once, then every element of its lists by itself. */
+function* parseInPieces({ bytes, lists }: HeldBody): Steps<unknown> {
+  const whole = parse(withoutLists(bytes, lists), []);
+  for (const { key, bounds } of lists) {
+    // A member that is there twice, as a list and as something else: the last one counts.
+    const list = (whole as Record<string, unknown>)[key];
+    if (!Array.isArray(list)) continue;
+    for (let at = 0; at < bounds.length; at += 2) {
+      list.push(parse(bytes.subarray(bounds[at], bounds[at + 1]), [key, at / 2]));
+      yield;
     }
-    chunks.push(value);
   }
+  return whole;
 }
 
-function brokenOff(cause: unknown): never {
-  throw new Problem('malformed-request', 'The body broke off before its end.', 'Send it again.', { cause });
+function withoutLists(bytes: Uint8Array, lists: HeldBody['lists']): Uint8Array {
+  if (lists.length === 0) return bytes;
+  const starts = [0, ...lists.map(({ end }) => end)];
+  const ends = [...lists.map(({ start }) => start), bytes.length];
+  return Buffer.concat(starts.map((start, i) => bytes.subarray(start, ends[i])));
 }
 
-function parse(bytes: Uint8Array): unknown {
+/** @param path what it is a piece of; none: it is what is in no list. */
+function parse(piece: Uint8Array, path: readonly PropertyKey[]): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch (error) {
-    // V8 quotes the text around the fault, which can be a user's query: only the place is passed on.
-    const place = /at position \d+/.exec((error as Error).message)?.[0];
-    throw new Problem(
-      'malformed-request',
-      bytes.length === 0 ? 'The body is empty.' : `The body is not valid JSON${place ? ` (${place})` : ''}.`,
-      'Send one JSON value in UTF-8. Numbers such as NaN and Infinity do not exist in JSON.',
-    );
+    value = JSON.parse(utf8.decode(piece));
+  } catch {
+    // What V8 says quotes the text around the fault, which can be a user's query.
+    throw notJson(path.length === 0 ? null : jsonPath(path));
   }
-}
-
-function tooLarge(limit: number): Problem {
-  return new Problem(
-    'body-too-large',
-    `The body is larger than ${limit / 1024 / 1024} MB.`,
-    'Split the request. Tools can be sent in several PATCH requests, rewards in batches of at most 1,000.',
-  );
+  const violations = guardJson(value, path);
+  if (violations.length > 0) throw invalid(violations);
+  return value;
 }

@@ -1,28 +1,27 @@
 import type { Violation } from '../problem.ts';
 
-/** Nested arrays and objects in one body: a schema of depth 64 inside `tools[i].inputSchema`, and some room. */
-export const MAX_JSON_DEPTH = 72;
-
 /**
- * What no body may contain, whatever its schema says: `__proto__` keys, numbers that overflow to infinity and
- * bottomless nesting. Free-form parts (input schemas, metadata) are not described by any schema of ours, so this
- * looks at every value. `constructor` and `prototype` are ordinary names here: nothing merges what it parsed.
+ * What no body may contain, whatever its schema says: `__proto__` keys and numbers that overflow to infinity.
+ * Free-form parts (input schemas, metadata) are not described by any schema of ours, so this looks at every value.
+ * `constructor` and `prototype` are ordinary names here: nothing merges what it parsed.
  *
+ * @param value not nested so deep that this cannot be recursive: `JsonScanner` has refused that.
+ * @param within where the value is.
  * @returns the first few violations, none if the value is harmless.
  */
-export function guardJson(value: unknown, limit = 20): Violation[] {
+export function guardJson(value: unknown, within: readonly PropertyKey[] = [], limit = 20): Violation[] {
   const violations: Violation[] = [];
-  const path: (string | number)[] = [];
+  const path: PropertyKey[] = [...within];
   visit(value);
   return violations;
 
   function visit(current: unknown): void {
     if (typeof current === 'number') {
       if (!Number.isFinite(current)) report('is too large for a number');
+    } else if (Array.isArray(current)) {
+      for (let i = 0; i < current.length; i++) step(i, current[i]);
     } else if (typeof current === 'object' && current !== null) {
-      if (path.length >= MAX_JSON_DEPTH) report(`is nested more than ${MAX_JSON_DEPTH} levels deep`);
-      else if (Array.isArray(current)) for (let i = 0; i < current.length; i++) step(i, current[i]);
-      else for (const key of Object.keys(current)) step(key, (current as Record<string, unknown>)[key]);
+      for (const key of Object.keys(current)) step(key, (current as Record<string, unknown>)[key]);
     }
   }
 

@@ -132,6 +132,8 @@ export function problemHeaders(problem: Problem): Record<string, string> {
   return {
     'content-type': PROBLEM_MEDIA_TYPE,
     'cache-control': 'no-store',
+    // What is still to come of the request is not waited for.
+    ...(status === 408 && { connection: 'close' }),
     ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter)) }),
   };
 }

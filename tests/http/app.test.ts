@@ -79,6 +79,25 @@ describe('a request', () => {
     expect((await app.request('/v1/route', init as RequestInit)).status).toBe(413);
   });
 
+  it('does not count as work while its body is on the way', async () => {
+    const { app, json } = appWith({ routing: { route: async () => ANSWER } }, 1);
+    let end = (): void => {};
+    const body = new ReadableStream({
+      start: (controller) => {
+        controller.enqueue(Buffer.from('{"query":'));
+        end = () => {
+          controller.enqueue(Buffer.from('"q"}'));
+          controller.close();
+        };
+      },
+    });
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' };
+    const halfSent = app.request('/v1/route', init as RequestInit);
+    expect((await json('POST', '/v1/route', { query: 'q' })).status).toBe(200);
+    end();
+    expect((await halfSent).status).toBe(200);
+  });
+
   it.each([
     [{ 'content-type': 'text/plain' }],
     [{ 'content-type': 'application/jsonx' }],

@@ -1,11 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardJson, jsonPath, MAX_JSON_DEPTH } from '../../src/http/json-guard.ts';
-
-const nested = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)) as unknown;
+import { guardJson, jsonPath } from '../../src/http/json-guard.ts';
 
 describe('guardJson', () => {
-  it('accepts any JSON that has no `__proto__`, no overflow and no abyss', () => {
+  it('accepts any JSON that has no `__proto__` and no overflow', () => {
     const key = fc.string().filter((name) => name !== '__proto__');
     const { tree } = fc.letrec((tie) => ({
       leaf: fc.oneof(
@@ -30,12 +28,6 @@ describe('guardJson', () => {
     expect(guardJson(JSON.parse('{"a":{"b":[1,-1e999]}}'))).toEqual([
       { path: 'a.b[1]', message: 'is too large for a number' },
     ]);
-  });
-
-  it('stops at the depth limit, however deep the value goes', () => {
-    expect(guardJson(nested(MAX_JSON_DEPTH))).toEqual([]);
-    expect(guardJson(nested(MAX_JSON_DEPTH + 1))).toHaveLength(1);
-    expect(guardJson(nested(400_000))).toHaveLength(1);
   });
 
   it('reports a few violations, not a million', () => {

@@ -5,7 +5,7 @@ import type { ToolsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { changeHeaders, conditionsOf, etag } from '../wire/headers.ts';
 import { toolName } from '../wire/names.ts';
-import { refuseTooManyTools, TOOLS_BODY_LIMIT, toolChangesSchema, toolsSchema } from '../wire/tool.ts';
+import { TOOLS_BODY, toolChangesSchema, toolsSchema } from '../wire/tool.ts';
 
 const requestSchema = z
   .strictObject({
@@ -28,8 +28,7 @@ export function patchTools(tools: Pick<ToolsService, 'patch'>): Endpoint {
     tag: 'Tools',
     summary: 'Put some tools, remove some.',
     request: { params: catalogParams, headers: changeHeaders, body: requestSchema },
-    bodyLimit: TOOLS_BODY_LIMIT,
-    refuse: (body) => refuseTooManyTools(body, ['put', 'remove']),
+    limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
     handle: async ({ params, headers, body }) => {

@@ -4,7 +4,7 @@ import type { Endpoint } from '../endpoint-definition.ts';
 import type { ToolsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { changeHeaders, conditionsOf, etag } from '../wire/headers.ts';
-import { refuseTooManyTools, TOOLS_BODY_LIMIT, toolChangesSchema, toolsSchema } from '../wire/tool.ts';
+import { TOOLS_BODY, toolChangesSchema, toolsSchema } from '../wire/tool.ts';
 
 export function syncTools(tools: Pick<ToolsService, 'sync'>): Endpoint {
   return endpoint({
@@ -16,8 +16,7 @@ export function syncTools(tools: Pick<ToolsService, 'sync'>): Endpoint {
     description:
       'Tools that did not change cost nothing; what was learned about removed ones is kept for a while.',
     request: { params: catalogParams, headers: changeHeaders, body: z.strictObject({ tools: toolsSchema }) },
-    bodyLimit: TOOLS_BODY_LIMIT,
-    refuse: (body) => refuseTooManyTools(body, ['tools']),
+    limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
     handle: async ({ params, headers, body }) => {

@@ -1,11 +1,24 @@
 import { z } from '@hono/zod-openapi';
 import { Problem } from '../../problem.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
+import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema } from './input-schema.ts';
 import { catalogName, toolName } from './names.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;
-export const TOOLS_BODY_LIMIT = 32 * 1024 * 1024;
+
+/** Ten thousand tools of 3 KB and 200 values each: few have more. */
+export const TOOLS_BODY: BodyLimits = {
+  bytes: 32 * 1024 * 1024,
+  values: 2_000_000,
+  elements: MAX_TOOLS_PER_REQUEST,
+  tooManyElements: () =>
+    new Problem(
+      'too-many-tools',
+      `More than ${MAX_TOOLS_PER_REQUEST} tools in one request.`,
+      'Send them in several PATCH requests, or use `bandolier import`, which does that.',
+    ),
+};
 
 /** Text that people wrote: line breaks and tabs are fine, other control characters are not. */
 const text = (length: number) =>
@@ -63,21 +76,6 @@ function repeatedNames(names: readonly string[]): { path: (string | number)[]; m
     }
     return [{ path: [index, 'name'], message: `is the same as the name of number ${earlier}` }];
   });
-}
-
-/** Answers 413 before a schema spends time on every one of too many tools. */
-export function refuseTooManyTools(body: unknown, lists: readonly string[]): void {
-  const members = new Map(Object.entries(body ?? {}));
-  const lengths = lists
-    .map((list) => members.get(list))
-    .map((list) => (Array.isArray(list) ? list.length : 0));
-  const count = lengths.reduce((sum, length) => sum + length, 0);
-  if (count <= MAX_TOOLS_PER_REQUEST) return;
-  throw new Problem(
-    'too-many-tools',
-    `${count} tools in one request; at most ${MAX_TOOLS_PER_REQUEST} are accepted.`,
-    'Send them in several PATCH requests, or use `bandolier import`, which does that.',
-  );
 }
 
 export const toolChangesSchema = z

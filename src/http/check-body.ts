@@ -1,0 +1,96 @@
+import { z } from '@hono/zod-openapi';
+import type { Violation } from '../problem.ts';
+import type { Steps } from '../slices.ts';
+import { jsonPath } from './json-guard.ts';
+
+/** At most so many violations are listed, and nobody looks for more. */
+export const MAX_VIOLATIONS = 100;
+
+/** Checks values, and collects what is wrong with them. Answers what the schema made of the value. */
+export type BodyCheck = (value: unknown, violations: Violation[]) => Steps<unknown>;
+
+export function check(
+  schema: z.ZodType,
+  value: unknown,
+  violations: Violation[],
+  within: readonly PropertyKey[] = [],
+): unknown {
+  const { data, error } = schema.safeParse(value);
+  for (const issue of error?.issues ?? []) {
+    const path = [...within, ...issue.path];
+    if (issue.code === 'unrecognized_keys') {
+      for (const key of issue.keys) add({ path: jsonPath([...path, key]), message: 'is not known here' });
+    } else add({ path: jsonPath(path) || '(root)', message: issue.message });
+    if (violations.length >= MAX_VIOLATIONS) break;
+  }
+  return data;
+
+  function add(violation: Violation): void {
+    if (violations.length < MAX_VIOLATIONS) violations.push(violation);
+  }
+}
+
+/** Stands for an element that was refused: whoever looks at the whole list is not shown it, and says nothing. */
+const REFUSED = Symbol('refused');
+const CHECKED = z
+  .unknown()
+  .refine((element) => element !== REFUSED, { abort: true, message: REFUSED.description });
+
+/**
+ * A check that looks at the elements of lists one after the other, with a pause after each, and then at the rest:
+ * no request holds the event loop, however many it has. It stops with the last violation that is listed.
+ */
+export function bodyCheck(schema: z.ZodType): BodyCheck {
+  const lists = schema instanceof z.ZodObject ? listsOf(schema) : [];
+  const rest = lists.length === 0 ? schema : withCheckedElements(schema as z.ZodObject, lists);
+  return function* (value, violations) {
+    const outline: unknown = isObject(value) ? { ...value } : value;
+    for (const { key, element } of lists) {
+      const items = isObject(outline) ? outline[key] : undefined;
+      if (!isObject(outline) || !Array.isArray(items)) continue;
+      const checked: unknown[] = [];
+      outline[key] = checked;
+      for (let i = 0; i < items.length; i++) {
+        const before = violations.length;
+        const item = check(element, items[i], violations, [key, i]);
+        if (violations.length >= MAX_VIOLATIONS) return undefined;
+        checked.push(violations.length === before ? item : REFUSED);
+        yield;
+      }
+    }
+    const others: Violation[] = [];
+    const checked = check(rest, outline, others);
+    violations.push(...others.filter(({ message }) => message !== REFUSED.description));
+    return checked;
+  };
+}
+
+interface ListSchema {
+  readonly key: string;
+  readonly array: z.ZodArray;
+  readonly element: z.ZodType;
+  readonly isOptional: boolean;
+}
+
+function listsOf({ shape }: z.ZodObject): ListSchema[] {
+  return Object.entries(shape).flatMap(([key, member]) => {
+    const isOptional = member instanceof z.ZodOptional;
+    const array = isOptional ? member.unwrap() : member;
+    return array instanceof z.ZodArray
+      ? [{ key, array, element: array.element as z.ZodType, isOptional }]
+      : [];
+  });
+}
+
+/** The same schema, for lists whose elements were checked: their number, and what they have to do with each other. */
+function withCheckedElements(schema: z.ZodObject, lists: readonly ListSchema[]): z.ZodObject {
+  const members = lists.map(({ key, array, isOptional }) => {
+    const checked = z.core.clone(array, { ...array._zod.def, element: CHECKED });
+    return [key, isOptional ? checked.optional() : checked];
+  });
+  return schema.safeExtend(Object.fromEntries(members));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

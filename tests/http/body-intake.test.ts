@@ -1,0 +1,142 @@
+import type { Context } from 'hono';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { BodyIntake } from '../../src/http/body-intake.ts';
+import { TOOLS_BODY } from '../../src/http/wire/tool.ts';
+
+const MB = 1024 * 1024;
+
+/** A request whose body comes when the test says so. */
+function arriving(headers: Record<string, string> = {}) {
+  let controller!: ReadableStreamDefaultController<Uint8Array>;
+  const use = (own: typeof controller): void => {
+    controller = own;
+  };
+  const body = new ReadableStream<Uint8Array>({ start: use });
+  const context = { env: undefined, req: { header: (name: string) => headers[name], raw: { body } } };
+  return {
+    context: context as unknown as Context,
+    send: (bytes: number | string) =>
+      controller.enqueue(typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.alloc(bytes, '  \n')),
+    end: () => controller.close(),
+    breakOff: () => controller.error(new Error('gone')),
+  };
+}
+
+function complete(bytes: number) {
+  const request = arriving();
+  request.send('{"put":[');
+  for (let left = bytes; left > 0; left -= MB) {
+    request.send(Math.min(left, MB) - 3);
+    request.send('1, ');
+  }
+  request.send('1]}');
+  request.end();
+  return request.context;
+}
+
+/** All that can happen without new input has happened. */
+const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+afterEach(() => void vi.useRealTimers());
+
+describe('bodies', () => {
+  it('count while they come and until they are released', async () => {
+    const intake = new BodyIntake();
+    const request = arriving();
+    const reading = intake.read(request.context, TOOLS_BODY);
+    request.send('{"put":');
+    await vi.waitFor(() => expect(intake.held).toBeGreaterThan(7));
+    request.send('[1]}');
+    request.end();
+    const body = await reading;
+    expect(Buffer.from(body.bytes).toString()).toBe('{"put":[1]}');
+    expect(body.lists).toMatchObject([{ key: 'put', bounds: [8, 9] }]);
+    expect(intake.held).toBeGreaterThan(11);
+    body.release();
+    expect(intake.held).toBe(0);
+  });
+
+  it('hold only what has come, whatever they announced', async () => {
+    const intake = new BodyIntake();
+    const requests = Array.from({ length: 30 }, () => arriving({ 'content-length': `${30 * MB}` }));
+    const readings = requests.map(({ context }) => intake.read(context, TOOLS_BODY).catch(() => null));
+    for (const { send } of requests) send('{');
+    await settled();
+    expect(intake.held).toBeLessThan(MB);
+    for (const { breakOff } of requests) breakOff();
+    await Promise.all(readings);
+    expect(intake.held).toBe(0);
+  });
+
+  it('are held as what they are, not as the packets in which they came', async () => {
+    const intake = new BodyIntake();
+    const request = arriving();
+    const reading = intake.read(request.context, TOOLS_BODY);
+    const packet = Buffer.alloc(64 * 1024);
+    for (let i = 0; i < 1000; i++)
+      request.send(
+        packet
+          .subarray(i, i + 1)
+          .fill(' ')
+          .toString(),
+      );
+    request.end();
+    const body = await reading;
+    expect(body.bytes.buffer.byteLength).toBeLessThan(4096);
+    body.release();
+  });
+
+  it('that are large find no room beside others, small ones still do', async () => {
+    const intake = new BodyIntake({ maxHeldBytes: 10 * MB });
+    const held = await intake.read(complete(4 * MB), TOOLS_BODY);
+    await expect(intake.read(complete(4 * MB), TOOLS_BODY)).rejects.toMatchObject({
+      code: 'too-many-requests',
+      retryAfterSeconds: 2,
+    });
+    const small = await intake.read(complete(1000), TOOLS_BODY);
+    small.release();
+    held.release();
+    expect(intake.held).toBe(0);
+    (await intake.read(complete(4 * MB), TOOLS_BODY)).release();
+  });
+
+  it('that are large are worked on two at a time, small ones beside them', async () => {
+    const intake = new BodyIntake();
+    const first = await intake.read(complete(2 * MB), TOOLS_BODY);
+    const second = await intake.read(complete(2 * MB), TOOLS_BODY);
+    const third = intake.read(complete(2 * MB), TOOLS_BODY);
+    expect(await Promise.race([third, settled()])).toBeUndefined();
+    (await intake.read(complete(MB / 2), TOOLS_BODY)).release();
+    second.release();
+    (await third).release();
+    first.release();
+    expect(intake.held).toBe(0);
+  });
+
+  it('that come too slowly are refused, slow ones that keep the pace are not', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const intake = new BodyIntake({ pace: { bytesPerSecond: 100, graceSeconds: 10 } });
+    const [slow, steady] = [arriving(), arriving()];
+    const refused = intake.read(slow.context, TOOLS_BODY).catch((reason: unknown) => reason);
+    const read = intake.read(steady.context, TOOLS_BODY);
+    slow.send(500);
+    for (let second = 0; second < 40; second++) {
+      steady.send(100);
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    expect(await refused).toMatchObject({ code: 'request-timeout' });
+    steady.end();
+    (await read).release();
+    expect(intake.held).toBe(0);
+  });
+
+  it('that break off are refused', async () => {
+    const intake = new BodyIntake();
+    const request = arriving();
+    const reading = intake.read(request.context, TOOLS_BODY);
+    request.send('{');
+    request.breakOff();
+    await expect(reading).rejects.toMatchObject({ code: 'malformed-request' });
+    expect(intake.held).toBe(0);
+  });
+});
