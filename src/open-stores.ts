@@ -3,8 +3,6 @@ import { openEmbeddedStores } from './embedded-stores.ts';
 import type { Stores } from './stores.ts';
 
 export interface StoreListeners {
-  /** ms since the epoch. */
-  now(): number;
   trouble(message: string, error: unknown): void;
 }
 

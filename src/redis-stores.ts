@@ -6,6 +6,7 @@ import { RedisConnections } from './redis/redis-connection.ts';
 import { RedisDecisionLogs } from './routing/redis-decision-logs.ts';
 import { RedisLeases } from './state/redis-leases.ts';
 import { RedisSnapshotStores } from './state/redis-snapshot-store.ts';
+import { StoreClock } from './store-clock.ts';
 import type { Stores } from './stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -17,24 +18,38 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function openRedisStores(
   redisUrl: string,
   settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
-  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+  { trouble }: { trouble(message: string, error: unknown): void },
 ): Promise<Stores> {
   const connections = await RedisConnections.open(redisUrl);
   for (const sentence of await connections.advice()) trouble(sentence, null);
+  const clock = await StoreClock.start({
+    keeper: 'Redis',
+    ask: () => connections.time(),
+    onSkew: (sentence) => trouble(sentence, null),
+  }).catch((error) => {
+    connections.close();
+    throw error;
+  });
   const leases = new RedisLeases(connections.commands);
   const decisionLogs = new RedisDecisionLogs(connections, {
     retainMs: settings.keepDecisionsDays * DAY_MS,
-    now,
+    now: clock.now,
   });
   return {
     mode: 'redis',
+    clock,
     ledgers: new RedisLedgers(connections),
     snapshots: new RedisSnapshotStores(connections),
     leases,
     decisionLogs,
     evaluations: new RedisEvaluationStore(connections),
-    queue: new BullmqJobQueue(connections, { maxJobs: settings.maxPendingRewards, onTrouble: trouble }),
+    queue: new BullmqJobQueue(connections, {
+      maxJobs: settings.maxPendingRewards,
+      clock,
+      onTrouble: trouble,
+    }),
     close: async () => {
+      clock.close();
       await decisionLogs.close();
       await leases.close();
       connections.close();

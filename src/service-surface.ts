@@ -144,5 +144,8 @@ async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness>
         ? 'in use'
         : `not available: retrieval by words alone in ${without.map(({ name }) => name).join(', ')}`,
   };
+  await stores.clock.look();
+  const skews = stores.clock.skews();
+  checks.clock = { ok: true, detail: skews.length === 0 ? 'right' : skews.join(' ') };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
 }

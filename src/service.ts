@@ -42,7 +42,6 @@ export interface Service extends Services {
  * works beside the request path; `close` goes the other way round.
  */
 export async function startService(settings: Settings, log: Logger): Promise<Service> {
-  const now = (): number => Date.now();
   const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
@@ -50,8 +49,10 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
   };
   try {
     const kernels = await loadKernels((reason) => log.warn(reason));
-    const stores = await openStores(settings, { now, trouble });
+    const stores = await openStores(settings, { trouble });
     closers.push(() => stores.close());
+    const { clock } = stores;
+    const { now } = clock;
     const metrics = new Metrics();
     const sources = embedderSources(settings, {
       onChange: (embedder, available, reason) => log.warn({ embedder, available }, `embedder: ${reason}`),
@@ -60,7 +61,9 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     });
     const embedders = new Embedders(sources);
     closers.push(() => embedders.close());
-    const rerankers = new Rerankers((model) => openReranker(settings, model, { now, trouble }));
+    const rerankers = new Rerankers((model) =>
+      openReranker(settings, model, { now: () => Date.now(), trouble }),
+    );
     closers.push(() => rerankers.close());
     const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
 
@@ -73,7 +76,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           kernels,
           embedders,
           createVectorIndex,
-          now,
+          clock,
           steadyNow: () => performance.now(),
           onFold: (catalog, folded, outcome) => {
             const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
@@ -118,6 +121,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       });
       closers.push(() => keeper.close());
     }
+    clock.report();
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });
     closers.push(() => watch.close());
 

@@ -3,10 +3,13 @@ import type { Ledgers } from './ledger/ledger.ts';
 import type { JobQueue } from './queue/job-queue.ts';
 import type { DecisionLogs } from './routing/decision-log.ts';
 import type { Leases, SnapshotStores } from './state/snapshot-store.ts';
+import type { StoreClock } from './store-clock.ts';
 
 /** The ports behind which everything durable lies: one set of adapters per mode. */
 export interface Stores {
   readonly mode: 'embedded' | 'redis';
+  /** The time for everything that is kept in them, or compared with what is. */
+  readonly clock: StoreClock;
   readonly ledgers: Ledgers;
   readonly snapshots: SnapshotStores;
   readonly leases: Leases;

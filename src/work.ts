@@ -15,11 +15,11 @@ export interface Work {
  * their decisions, decisions are settled, snapshots are made under a lease.
  */
 export async function startWork(redisUrl: string, settings: Settings, log: Logger): Promise<Work> {
-  const now = (): number => Date.now();
   const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
-  const stores = await openRedisStores(redisUrl, settings, { now, trouble });
+  const stores = await openRedisStores(redisUrl, settings, { trouble });
+  stores.clock.report();
   const ledgers = new LedgerCollection(stores.ledgers);
-  startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
+  startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now: stores.clock.now });
   const keeper = new SnapshotKeeper({ stores, ledgers, place: { redisUrl }, trouble });
   return {
     close: async () => {

@@ -17,8 +17,8 @@ export interface OpenCatalogParts {
   readonly embedders: Embedders;
   /** How vectors are searched. */
   readonly createVectorIndex: CreateVectorIndex;
-  /** ms since the epoch. */
-  now(): number;
+  /** ms since the epoch, and what is told of times in the store. */
+  readonly clock: { readonly now: () => number; readonly notice: (time: number) => void };
   /** ms of a clock that never jumps. */
   steadyNow(): number;
   onFold(catalog: string, folded: PositionedEntry, outcome: FoldOutcome): void;
@@ -33,14 +33,20 @@ export async function openCatalog(
   name: string,
   parts: OpenCatalogParts,
 ): Promise<Catalog & { close(): Promise<void> }> {
+  const { clock } = parts;
   const ledger = await parts.ledgers.open(name);
-  const load = (): Promise<CatalogState> => newestState(name, ledger, parts);
+  const load = async (): Promise<CatalogState> => {
+    const state = await newestState(name, ledger, parts);
+    clock.notice(state.clock);
+    return state;
+  };
   const index = new ToolIndex(parts.kernels, parts.createVectorIndex);
   let embedding: CatalogEmbedder | null = null;
   const replica = new Replica(await load(), ledger, {
     now: parts.steadyNow,
     reload: load,
     onFold: (folded, outcome) => {
+      clock.notice(folded.entry.at);
       parts.onFold(name, folded, outcome);
       if (outcome.kind === 'embedder') embedding?.openWanted();
     },
@@ -57,7 +63,7 @@ export async function openCatalog(
   replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
 
   const closing = new AbortController();
-  const own = new CatalogEmbedder({ name, replica, ...parts });
+  const own = new CatalogEmbedder({ name, replica, now: clock.now, ...parts });
   await own.bindOrWait();
   embedding = own;
   return {
@@ -69,7 +75,7 @@ export async function openCatalog(
       return replica.state;
     },
     closed: closing.signal,
-    now: parts.now,
+    now: clock.now,
     get embedder() {
       return own.embedder;
     },

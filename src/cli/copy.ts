@@ -10,7 +10,6 @@ import { dataDirOption, type SettingFlags, settingsWith } from './setting-option
 import { UserError } from './user-error.ts';
 
 const listeners = {
-  now: (): number => Date.now(),
   trouble: (message: string): void => void process.stderr.write(`bandolier: ${message}\n`),
 };
 

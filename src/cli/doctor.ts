@@ -7,6 +7,7 @@ import { loadKernels } from '../load-kernels.ts';
 import { openStores } from '../open-stores.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
+import type { Stores } from '../stores.ts';
 import { learnerSizes } from './learner-sizes.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
 
@@ -26,6 +27,7 @@ const CHECKS: readonly Check[] = [
   { name: 'data folder', look: checkDataFolder },
   { name: 'disk space', look: checkDiskSpace },
   { name: 'Redis', look: checkRedis },
+  { name: 'clock', look: checkClock },
   { name: 'embedding model', look: checkModel },
   { name: 'fast kernels', look: checkKernels },
   { name: 'learners', look: checkLearners },
@@ -108,14 +110,41 @@ async function checkKernels(): Promise<Finding> {
   return { detail: reason, mend: 'Run `npm run kernels`, or use a Node with WebAssembly SIMD.' };
 }
 
+/** This machine's clock, that of Redis, and what is stored already. */
+async function checkClock(settings: Settings): Promise<Finding> {
+  const stores = await openUnlessInUse(settings, () => {});
+  if (stores === null) return fine('a running service knows: GET /readyz');
+  const { clock, ledgers, decisionLogs } = stores;
+  try {
+    for (const name of await ledgers.list()) {
+      const ledger = await ledgers.open(name);
+      const [newest] = await ledger.read(Math.max(0, (await ledger.head()) - 1), 1);
+      if (newest !== undefined) clock.notice(newest.entry.at);
+      await ledger.close();
+      await decisionLogs.open(name);
+    }
+    const skews = clock.skews();
+    if (skews.length === 0) return fine('right, as far as can be told');
+    return { detail: 'wrong', mend: skews.join('\n      ') };
+  } finally {
+    await stores.queue.close(0);
+    await stores.close();
+  }
+}
+
+/** Null when a service has the data folder. */
+function openUnlessInUse(settings: Settings, trouble: (message: string) => void): Promise<Stores | null> {
+  return openStores(settings, { trouble }).catch((error: unknown) => {
+    if (error instanceof DataFolderLockedError) return null;
+    throw error;
+  });
+}
+
 /** How much memory a service with this data takes for what it learned. */
 async function checkLearners(settings: Settings): Promise<Finding> {
   const troubles: string[] = [];
   const trouble = (message: string): void => void troubles.push(message);
-  const stores = await openStores(settings, { now: () => Date.now(), trouble }).catch((error: unknown) => {
-    if (error instanceof DataFolderLockedError) return null;
-    throw error;
-  });
+  const stores = await openUnlessInUse(settings, trouble);
   if (stores === null) return fine('a running service knows: bandolier_learner_bytes in its /metrics');
   try {
     const names = await stores.ledgers.list();

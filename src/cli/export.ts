@@ -29,7 +29,7 @@ Examples:
 async function exportEverything(options: SettingFlags & { readonly catalog?: string }): Promise<void> {
   const { settings } = settingsWith(options);
   const trouble = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
-  const stores = await openStores(settings, { now: () => Date.now(), trouble });
+  const stores = await openStores(settings, { trouble });
   try {
     const kernels = await loadKernels(trouble);
     const names = await stores.ledgers.list();

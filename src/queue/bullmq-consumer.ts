@@ -1,7 +1,7 @@
 import { type Job as BullmqJob, DelayedError, WaitingError, Worker } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
-import { type JobData, ownId } from './bullmq-job.ts';
+import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
 import { type Job, UnrecoverableJobError } from './job-queue.ts';
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
@@ -13,12 +13,15 @@ export interface BullmqConsumerParts {
   readonly concurrency: number;
   readonly dead: RedisDeadJobs;
   readonly counts: JobCounts;
+  readonly clock: QueueClock;
   readonly retryDelayMs: (failures: number) => number;
   readonly lockMs: number;
   readonly onTrouble: (message: string, error: unknown) => void;
 }
 
 const MAX_ERROR_CHARACTERS = 2_000;
+/** What the clocks of processes differ by even if all are right. */
+const MOST_EARLY_MS = 500;
 /** After Redis or BullMQ itself failed. */
 const TRY_AGAIN_MS = 1_000;
 /** For what has to be written down when nothing runs any more: while Redis is away that never ends. */
@@ -67,6 +70,7 @@ export class BullmqConsumer {
   }
 
   async #run(job: BullmqJob<JobData>, token = ''): Promise<void> {
+    await this.#refuseEarly(job, token);
     if (job.attemptsStarted > 1) await this.#parts.counts.runsAgain(this.#name, String(job.id));
     this.#running++;
     const ended = await Promise.race([this.#attempt(job), this.#givenUp]);
@@ -77,6 +81,14 @@ export class BullmqConsumer {
       throw new WaitingError();
     }
     await this.#failed(job, token, ended.error);
+  }
+
+  /** A worker whose clock is ahead takes jobs before they are due. */
+  async #refuseEarly(job: BullmqJob<JobData>, token: string): Promise<void> {
+    const early = (job.data.dueAt ?? 0) - this.#parts.clock.keeperNow();
+    if (early <= MOST_EARLY_MS) return;
+    await job.moveToDelayed(Date.now() + early, token);
+    throw new DelayedError();
   }
 
   async #attempt(job: BullmqJob<JobData>): Promise<'done' | { readonly error: unknown }> {
@@ -97,7 +109,12 @@ export class BullmqConsumer {
     const failures = failuresOf(job) + (isNoFault ? 0 : 1);
     if (error instanceof UnrecoverableJobError || failures >= MAX_ATTEMPTS) {
       const text = (error instanceof Error ? error.message : String(error)).slice(0, MAX_ERROR_CHARACTERS);
-      await dead.bury({ job: jobOf(job), failedAt: Date.now(), attempts: failures, error: text });
+      await dead.bury({
+        job: jobOf(job),
+        failedAt: this.#parts.clock.now(),
+        attempts: failures,
+        error: text,
+      });
       return;
     }
     await counts.failedBefore(this.#name, String(job.id));

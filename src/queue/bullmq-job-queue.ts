@@ -2,7 +2,7 @@ import { type JobsOptions, Queue } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
-import { bullmqId, type JobData, jobKey, ownId } from './bullmq-job.ts';
+import { bullmqId, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { idsOfJobs } from './bullmq-job-ids.ts';
 import { JobCounts } from './job-counts.ts';
 import { type DeadJob, type Job, type JobQueue, QueueUnavailableError } from './job-queue.ts';
@@ -12,6 +12,8 @@ import { retryDelayMs } from './retry-schedule.ts';
 export interface BullmqJobQueueOptions {
   /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
   readonly maxJobs?: number;
+  /** The time of `runAt`, and that of Redis; the machine's unless said. */
+  readonly clock?: QueueClock;
   /** ms that a job waits after its n-th failure. */
   readonly retryDelayMs?: (failures: number) => number;
   /** A job whose worker has not been heard of for so long is given to another one. */
@@ -52,6 +54,7 @@ export class BullmqJobQueue implements JobQueue {
     this.#options = {
       maxJobs: MOST_JOBS,
       retryDelayMs,
+      clock: { now: () => Date.now(), keeperNow: () => Date.now() },
       lockMs: LOCK_MS,
       onTrouble: () => {},
       ...options,
@@ -78,13 +81,14 @@ export class BullmqJobQueue implements JobQueue {
   ): void {
     if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
     this.#workerConnection ??= this.#connections.anotherToDuplicate({ maxRetriesPerRequest: null });
-    const { retryDelayMs, lockMs, onTrouble } = this.#options;
+    const { retryDelayMs, clock, lockMs, onTrouble } = this.#options;
     const consumer = new BullmqConsumer(name, handler, {
       connection: this.#workerConnection,
       concurrency,
       dead: this.#dead,
       counts: this.#counts,
       retryDelayMs,
+      clock,
       lockMs,
       onTrouble,
     });
@@ -142,14 +146,16 @@ export class BullmqJobQueue implements JobQueue {
 
   /** Adds jobs of one name. One that waits or runs is left as it is. */
   async #addAlike(jobs: readonly Job[]): Promise<void> {
-    const now = Date.now();
+    const now = this.#options.clock.now();
+    // BullMQ compares with the clocks of workers, which nearly always are right: what is due is told in Redis's time.
+    const timestamp = Math.floor(this.#options.clock.keeperNow());
     const inOrder = jobs.toSorted((a, b) => (a.runAt ?? now) - (b.runAt ?? now));
     const bulk = inOrder.map(({ name, id, payload, runAt = now }) => ({
       name,
-      data: { payload: payload ?? null, failures: 0 },
+      data: { payload: payload ?? null, failures: 0, ...(runAt > now && { dueAt: timestamp + runAt - now }) },
       opts: {
         jobId: bullmqId(id),
-        timestamp: now,
+        timestamp,
         ...(runAt > now && { delay: runAt - now }),
       },
     }));

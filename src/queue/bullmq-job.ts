@@ -5,6 +5,15 @@ export interface JobData {
   readonly payload: unknown;
   /** How often it failed by its own fault. */
   readonly failures: number;
+  /** Not before this time of the store, whatever the clock of the worker says; ms since the epoch. */
+  readonly dueAt?: number;
+}
+
+/** Times of the store, ms since the epoch. */
+export interface QueueClock {
+  readonly now: () => number;
+  /** As Redis says it, without what the store is ahead of it. */
+  keeperNow(): number;
 }
 
 /** The id of a job in BullMQ, which takes neither colons nor numbers. */

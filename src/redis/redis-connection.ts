@@ -71,6 +71,12 @@ export class RedisConnections {
     return advice;
   }
 
+  /** What its clock says, ms since the epoch. On a cluster, the clock of one of its nodes. */
+  async time(): Promise<number> {
+    const [seconds, microseconds] = (await this.commands.call('TIME')) as [string, string];
+    return Number(seconds) * 1000 + Number(microseconds) / 1000;
+  }
+
   /** One more connection, for commands that block or for a library that wants its own. */
   another(options: RedisOptions = {}): RedisClient {
     return this.#kept(this.#isCluster ? cluster(this.#url, options) : single(this.#url, options));

@@ -37,6 +37,11 @@ export class DecisionIndex {
     return this.#segments.at(-1);
   }
 
+  /** Newest time of a record, ms since the epoch; 0 when there is none. */
+  get newestAt(): number {
+    return Math.max(0, ...this.#segments.map(({ newestAt }) => newestAt));
+  }
+
   add(segment: number, id: string, offset: number, at: number): void {
     let indexed = this.newest;
     if (indexed?.first !== segment) {

@@ -13,6 +13,8 @@ export interface FileDecisionLogOptions extends SegmentLogOptions {
   readonly retainMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
+  /** Hears the newest time in a log that is opened. */
+  readonly notice?: (time: number) => void;
 }
 
 /** An activation is a record of its own, after that of its decision. */
@@ -45,6 +47,7 @@ export class FileDecisionLog implements DecisionLog {
       const index = new DecisionIndex(folder);
       const opened = new FileDecisionLog(log, index, options);
       await opened.#buildIndex();
+      options.notice?.(index.newestAt);
       await opened.expire();
       return opened;
     });

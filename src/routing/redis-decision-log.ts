@@ -15,13 +15,13 @@ export interface RedisDecisionLogOptions {
   readonly now: () => number;
 }
 
-/** KEYS decision, order. ARGV bytes, expires at, id, made at, forget what was made before, head. */
+/** KEYS decision, order. ARGV bytes, ms to live, id, made at, forget what was made before, head, ms that all live. */
 const APPEND = new Script(`
 redis.call('HSET', KEYS[1], 'd', ARGV[1], 'h', ARGV[6])
-redis.call('PEXPIREAT', KEYS[1], ARGV[2])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
-redis.call('PEXPIREAT', KEYS[2], ARGV[2])
+redis.call('PEXPIRE', KEYS[2], ARGV[7])
 return 1
 `);
 /** KEYS decision. ARGV activated at. Answers 0 when there is no such decision. */
@@ -122,9 +122,10 @@ export class RedisDecisionLog implements DecisionLog {
   async #write(decision: Decision): Promise<void> {
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
-    const expiresAt = decision.at + retainMs;
+    // As a duration: the clock of Redis need not agree with ours.
+    const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
-    const args = [bytes, expiresAt, decision.id, decision.at, now() - retainMs, head];
+    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs];
     await APPEND.run(this.#commands, [this.#key(decision.id), this.#order], args);
   }
 

@@ -182,7 +182,7 @@ describe('doctor', () => {
   it('finds nothing wrong where nothing is', async () => {
     const { stdout, code } = await bandolier(['doctor', '--data-dir', 'fresh', '--port', '0']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/Everything is as it should be/)]);
-    expect(stdout.match(/^ok /gm)).toHaveLength(8);
+    expect(stdout.match(/^ok /gm)).toHaveLength(9);
     expect(stdout).toContain('learners: nothing was learned yet');
   });
 

@@ -80,8 +80,8 @@ export class Deployment {
     return router;
   }
 
-  async startWorker(): Promise<RunningWorker> {
-    const worker = await RunningWorker.start(this.redisUrl);
+  async startWorker(settings: Readonly<Record<string, string>> = {}): Promise<RunningWorker> {
+    const worker = await RunningWorker.start(this.redisUrl, settings);
     this.workers.push(worker);
     return worker;
   }
