@@ -94,9 +94,10 @@ export class Catalogs {
     return [...this.#open.values()];
   }
 
-  /** @throws Problem catalog-not-found, wrong-shard */
+  /** @throws Problem catalog-not-found, wrong-shard; unavailable where an entry was folded half */
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
+    if (catalog?.replica.isWhole === false) throw catalog.replica.failure;
     if (catalog !== undefined) return catalog;
     this.#refuseOtherShard(name);
     throw new Problem(

@@ -104,11 +104,18 @@ export function problemJson(problem: Problem, requestId: string): ProblemJson {
 }
 
 /**
- * Stores that are full or away say so with `retryAfterSeconds`. Anything else that is no `Problem` is a fault of
- * ours. What either says stays in the log.
+ * Stores that are full or away say so with `retryAfterSeconds`; what has a `suggestedFix` as well is said as it is.
+ * Anything else that is no `Problem` is a fault of ours, and what it says stays in the log.
  */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof Error && 'retryAfterSeconds' in error && 'suggestedFix' in error) {
+    const retryAfterSeconds = Number(error.retryAfterSeconds);
+    return new Problem('unavailable', error.message, String(error.suggestedFix), {
+      retryAfterSeconds,
+      cause: error,
+    });
+  }
   if (error instanceof Error && 'retryAfterSeconds' in error) {
     return new Problem(
       'unavailable',

@@ -14,6 +14,7 @@ export interface Ledger {
    * Appends in the given order, all or nothing, and resolves once the entries are durable.
    * @returns the position of the last one.
    * @throws LedgerUnavailableError when the store is full or away; nothing was accepted then.
+   * @throws OutcomeUnknownError when the store did not answer: it may have been accepted.
    */
   append(entries: readonly Entry[]): Promise<Position>;
   /**

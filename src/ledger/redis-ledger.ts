@@ -1,6 +1,8 @@
 import { catalogKey } from '../redis/keys.ts';
+import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
+import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntry, encodeEntry } from './entry-codec.ts';
 import {
@@ -83,7 +85,9 @@ export class RedisLedger implements Ledger {
     const records = entries.map((entry) => Buffer.from(encodeEntry(entry)));
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
     const args = [this.#identity, this.#mostEntries, mark, ...records];
-    const head = Number(await inWordsOfTheLedger(() => APPEND.run(this.#commands, this.#keys, args)));
+    const head = Number(
+      await inWordsOfTheLedger(() => answered(() => APPEND.run(this.#commands, this.#keys, args))),
+    );
     this.#tail.notice(head);
     return head;
   }
@@ -157,6 +161,7 @@ async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (error) {
+    if (error instanceof OutcomeUnknownError) throw error;
     const { message } = error as Error;
     if (message.includes('LEDGERGONE')) {
       throw new LedgerRemovedError('The catalog of this ledger was deleted.');
@@ -165,5 +170,15 @@ async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
       ? 'it is full, since nobody makes snapshots. Is a worker running?'
       : message;
     throw new LedgerUnavailableError(`The ledger in Redis cannot be used: ${reason}`, { cause: error });
+  }
+}
+
+/** @throws OutcomeUnknownError when it was sent and no answer came */
+async function answered<T>(command: () => Promise<T>): Promise<T> {
+  try {
+    return await command();
+  } catch (error) {
+    if (!mayHaveRun(error)) throw error;
+    throw new OutcomeUnknownError(`Redis did not answer: ${(error as Error).message}.`, { cause: error });
   }
 }

@@ -1,6 +1,8 @@
 import { type JobsOptions, Queue } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
+import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
 import { bullmqId, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { idsOfJobs } from './bullmq-job-ids.ts';
@@ -161,8 +163,7 @@ export class BullmqJobQueue implements JobQueue {
     }));
     const queue = this.#queue(jobs[0].name);
     const [{ name, data, opts }] = bulk;
-    if (bulk.length === 1) await queue.add(name, data, opts);
-    else await queue.addBulk(bulk);
+    await answered<unknown>(() => (bulk.length === 1 ? queue.add(name, data, opts) : queue.addBulk(bulk)));
   }
 
   async #isLive({ name, id }: Job): Promise<boolean> {
@@ -191,9 +192,19 @@ async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof QueueUnavailableError) throw error;
+    if (error instanceof QueueUnavailableError || error instanceof OutcomeUnknownError) throw error;
     throw new QueueUnavailableError(`The job queue in Redis cannot be used: ${(error as Error).message}`, {
       cause: error,
     });
+  }
+}
+
+/** @throws OutcomeUnknownError when it was sent and no answer came */
+async function answered<T>(command: () => Promise<T>): Promise<T> {
+  try {
+    return await command();
+  } catch (error) {
+    if (!mayHaveRun(error)) throw error;
+    throw new OutcomeUnknownError(`Redis did not answer: ${(error as Error).message}.`, { cause: error });
   }
 }

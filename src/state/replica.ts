@@ -2,13 +2,16 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import type { Entry, Position } from '../ledger/entry.ts';
 import {
   type Ledger,
+  LedgerRemovedError,
   LedgerTrimmedError,
   LedgerUnavailableError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
+import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
+import { WaitingOutcomes } from './waiting-outcomes.ts';
 
 /** Folding gives the event loop back after this many milliseconds. */
 const FOLD_SLICE_MS = 3;
@@ -19,8 +22,8 @@ const READ_BATCH = 256;
 const MAX_STARTS = 3;
 /** While the store is away. */
 const RETRY_MS = 200;
-
-type Waiter = { resolve: (outcome: FoldOutcome) => void; reject: (error: Error) => void };
+/** So long somebody waits for entries that are durable already. */
+const PATIENCE_MS = 10_000;
 
 export interface ReplicaOptions {
   /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
@@ -32,13 +35,37 @@ export interface ReplicaOptions {
   readonly onReload?: (fresh: CatalogState, old: CatalogState) => void;
 }
 
+/** It stopped following its ledger, for good; the message says where and why. Nothing of the request was accepted. */
+export class ReplicaFailedError extends Error {
+  override readonly name = 'ReplicaFailedError';
+  readonly retryAfterSeconds = 10;
+  readonly suggestedFix =
+    'Nothing was accepted. Restart this process, or ask another one; if it fails again, `bandolier doctor` says what can be done.';
+}
+
 /**
  * A state that follows its ledger. Everything that ranks reads `state`; nobody but the loop in here writes it.
+ *
+ * Before `follow` it folds only in `catchUp`. From then on it is in one of these states:
+ *
+ * - **Following.** It reads what is new, folds it a few milliseconds at a time, and waits for more. Commands are
+ *   appended, and answered when their entry has been folded here.
+ * - **Away.** The store does not answer. The state stays as it is and can be ranked with; it asks again five times a
+ *   second. Commands fail with what the ledger says. Then it follows again.
+ * - **Starting over.** The ledger has been trimmed, or has lost entries, behind which this state is: the newest
+ *   snapshot takes its place. Whoever waits is answered from it, or told that the outcome is unknown.
+ * - **Failed.** An entry cannot be read or folded. Nothing is folded any more, until the process is restarted;
+ *   `failure` says why. Commands are refused at once, those that wait are told that the outcome is unknown. Between
+ *   two entries the state is whole and goes on serving as it is; in the middle of one it is not (`isWhole`).
+ * - **Closed**, or its ledger was removed by another process. Commands are refused with the reason that `close` was
+ *   given, or with the removal. The state may be freed.
+ *
+ * No promise in here stays open for ever: commands and `caughtUp` give up after ten seconds.
  */
 export class Replica {
   readonly #ledger: Ledger;
   readonly #stop = new AbortController();
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new WaitingOutcomes();
   /** Who waits for a position, in no order: there are few. */
   readonly #reaching = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
   readonly #options: ReplicaOptions;
@@ -46,7 +73,8 @@ export class Replica {
   #beforeNext: ((error: Error | null) => void)[] | null = null;
   #state: CatalogState;
   #running: Promise<void> | null = null;
-  #failure: Error | null = null;
+  #failure: ReplicaFailedError | null = null;
+  #isWhole = true;
 
   constructor(state: CatalogState, ledger: Ledger, options: ReplicaOptions) {
     this.#state = state;
@@ -60,8 +88,13 @@ export class Replica {
   }
 
   /** Why it no longer follows its ledger; null while it does. */
-  get failure(): Error | null {
+  get failure(): ReplicaFailedError | null {
     return this.#failure;
+  }
+
+  /** False when it failed in the middle of an entry: what the state says may contradict itself. */
+  get isWhole(): boolean {
+    return this.#isWhole;
   }
 
   /** Folds everything that the ledger holds now, and resolves when that is done. */
@@ -72,32 +105,30 @@ export class Replica {
 
   /** Follows the ledger until `close`. A failure of the loop itself is reported through `failed`. */
   follow(failed: (error: unknown) => void): void {
-    this.#running = this.#loop().catch((error) => {
-      this.#failure = error;
-      this.#rejectAll(error);
+    this.#running = this.#loop().catch((error: Error) => {
+      if (error instanceof LedgerRemovedError) {
+        this.#stop.abort(error);
+        return this.#rejectAll(error);
+      }
+      const { position } = this.#state;
+      this.#isWhole = this.#beforeNext === null;
+      this.#failure = new ReplicaFailedError(
+        `It stopped following its ledger after entry ${position}: ${error.message}`,
+        { cause: error },
+      );
+      this.#rejectAll(this.#failure);
       failed(error);
     });
   }
 
-  /** Appends a command and answers what the fold decided about it. @throws LedgerUnavailableError */
+  /**
+   * Appends a command and answers what the fold decided about it.
+   * @throws LedgerUnavailableError, ReplicaFailedError, or whatever `close` was given: nothing was accepted
+   * @throws OutcomeUnknownError when it may have been
+   */
   async submit(entry: Entry): Promise<FoldOutcome> {
-    const outcome = this.#outcomeOf(entry);
-    // Whoever waits below hears of the failure; this keeps it from being an unhandled one as well.
-    outcome.catch(() => {});
-    try {
-      await this.#ledger.append([entry]);
-    } catch (error) {
-      this.#settle(commandOf(entry), (waiter) => waiter.reject(error as Error));
-    }
-    return outcome;
-  }
-
-  /** Resolves with the outcome of the next entry of this command that is folded here. */
-  #outcomeOf(entry: Entry): Promise<FoldOutcome> {
-    const command = commandOf(entry);
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(command, [...(this.#waiting.get(command) ?? []), { resolve, reject }]);
-    });
+    this.#refuseIfOver();
+    return this.#waiting.after(entry, () => this.#ledger.append([entry]));
   }
 
   /** Entries that are durable but not folded here yet. */
@@ -105,34 +136,41 @@ export class Replica {
     return (await this.#ledger.head()) - this.state.position;
   }
 
-  /** Resolves when everything that is durable now has been folded here. @throws Error when it no longer follows. */
+  /**
+   * Resolves when everything that is durable now has been folded here.
+   * @throws LedgerUnavailableError when that takes too long, ReplicaFailedError, or whatever `close` was given
+   */
   async caughtUp(): Promise<void> {
-    await this.reached(await this.#ledger.head());
+    const head = await this.#ledger.head();
+    await this.reached(head, AbortSignal.timeout(PATIENCE_MS));
+    if (this.state.position >= head) return;
+    throw new LedgerUnavailableError(`entries up to ${head} have not been folded here in time`);
   }
 
   /** Resolves when the entry at this position has been folded here, or when `giveUp` aborts. @throws as above */
-  reached(position: Position, giveUp?: AbortSignal): Promise<void> {
-    if (this.#failure !== null) return Promise.reject(this.#failure);
-    if (this.state.position >= position || this.#stop.signal.aborted) return Promise.resolve();
-    return new Promise((resolve, reject) => {
+  async reached(position: Position, giveUp: AbortSignal): Promise<void> {
+    this.#refuseIfOver();
+    if (this.state.position >= position) return;
+    await new Promise<void>((resolve, reject) => {
       const onAbort = (): void => waiter.done();
       const waiter = {
         position,
         done: (error?: Error) => {
           this.#reaching.delete(waiter);
-          giveUp?.removeEventListener('abort', onAbort);
+          giveUp.removeEventListener('abort', onAbort);
           if (error === undefined) resolve();
           else reject(error);
         },
       };
       this.#reaching.add(waiter);
-      giveUp?.addEventListener('abort', onAbort);
-      if (giveUp?.aborted) waiter.done();
+      giveUp.addEventListener('abort', onAbort);
+      if (giveUp.aborted) waiter.done();
     });
   }
 
   /** What `look` sees where no entry is half folded: at once, or before the next one is begun. @throws as above */
-  whole<Seen>(look: (state: CatalogState) => Seen): Promise<Seen> {
+  async whole<Seen>(look: (state: CatalogState) => Seen): Promise<Seen> {
+    this.#refuseIfOver();
     return new Promise((resolve, reject) => {
       const see = (error: Error | null): void => {
         try {
@@ -142,15 +180,21 @@ export class Replica {
           reject(error);
         }
       };
-      if (this.#failure !== null || this.#beforeNext === null) see(this.#failure);
+      if (this.#beforeNext === null) see(null);
       else this.#beforeNext.push(see);
     });
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort();
+  /** @param because what everybody is told who wants something afterwards */
+  async close(because: Error = new LedgerUnavailableError('the catalog is closed')): Promise<void> {
+    if (!this.#stop.signal.aborted) this.#stop.abort(because);
     await this.#running;
-    this.#rejectAll(new LedgerUnavailableError('the catalog was closed before the outcome was known'));
+    this.#rejectAll(because);
+  }
+
+  #refuseIfOver(): void {
+    if (this.#failure !== null) throw this.#failure;
+    this.#stop.signal.throwIfAborted();
   }
 
   async #loop(): Promise<void> {
@@ -184,13 +228,10 @@ export class Replica {
     this.#state = fresh;
     this.#options.onReload?.(fresh, old);
     old.free();
-    const uncertain = new LedgerUnavailableError('it is not known whether this was applied; send it again');
     for (const [key, { outcome, content }] of fresh.answers) {
-      this.#settle(commandOf({ key, content }), (waiter) => waiter.resolve(outcome));
+      this.#waiting.resolve({ key, content }, outcome);
     }
-    for (const command of [...this.#waiting.keys()]) {
-      this.#settle(command, (waiter) => waiter.reject(uncertain));
-    }
+    this.#waiting.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
     this.#letGo();
   }
 
@@ -223,7 +264,7 @@ export class Replica {
 
   #settleFolded(positioned: PositionedEntry, outcome: FoldOutcome): void {
     this.#options.onFold?.(positioned, outcome);
-    this.#settle(commandOf(positioned.entry), (waiter) => waiter.resolve(outcome));
+    this.#waiting.resolve(positioned.entry, outcome);
     this.#letGo();
   }
 
@@ -232,22 +273,12 @@ export class Replica {
     for (const waiter of [...this.#reaching]) if (waiter.position <= this.state.position) waiter.done();
   }
 
+  /** Commands that wait may be in the ledger already. */
   #rejectAll(error: Error): void {
-    for (const key of [...this.#waiting.keys()]) this.#settle(key, (waiter) => waiter.reject(error));
+    const removed = error instanceof LedgerRemovedError;
+    this.#waiting.rejectAll(removed ? error : new OutcomeUnknownError(error.message, { cause: error }));
     for (const waiter of [...this.#reaching]) waiter.done(error);
     for (const see of this.#beforeNext ?? []) see(error);
     this.#beforeNext = null;
   }
-
-  #settle(key: string, settle: (waiter: Waiter) => void): void {
-    const waiters = this.#waiting.get(key);
-    if (waiters === undefined) return;
-    this.#waiting.delete(key);
-    for (const waiter of waiters) settle(waiter);
-  }
-}
-
-/** What tells a command from others, also from one that was given the same key for something else. */
-function commandOf({ key, content }: { readonly key: string; readonly content?: string }): string {
-  return content === undefined ? key : `${key} ${content}`;
 }

@@ -3,6 +3,18 @@ export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
 }
 
+/** Something was sent or written, and it is not known whether it took effect. The message says how that came. */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+  readonly retryAfterSeconds = 1;
+  readonly suggestedFix =
+    'Send it again: with the same Idempotency-Key (rewards: `idempotencyKey`) it takes effect once. Without one, look first whether it has.';
+
+  constructor(how: string, options?: ErrorOptions) {
+    super(`It is not known whether this was applied; it may have been. ${how}`, options);
+  }
+}
+
 /** Records that were asked for are older than the oldest that is kept. */
 export class StorageTrimmedError extends Error {
   override readonly name = 'StorageTrimmedError';

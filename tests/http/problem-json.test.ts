@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asProblem, problemHeaders, problemJson } from '../../src/http/problem-json.ts';
 import { Problem } from '../../src/problem.ts';
+import { OutcomeUnknownError } from '../../src/storage/storage-errors.ts';
 
 describe('problem+json', () => {
   it('has the members of RFC 9457 and ours', () => {
@@ -30,6 +31,16 @@ describe('problem+json', () => {
     expect(problem.code).toBe('unavailable');
     expect(problem.message).not.toMatch(/data/);
     expect(problemHeaders(problem)).toMatchObject({ 'retry-after': '3' });
+  });
+
+  it('does not say that nothing was accepted when something may have been', () => {
+    const away = asProblem(Object.assign(new Error('away'), { retryAfterSeconds: 1 }));
+    expect(away.message).toContain('Nothing was accepted');
+    const unknown = asProblem(new OutcomeUnknownError('Redis did not answer.'));
+    expect(unknown).toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+    expect(unknown.message).toMatch(/may have been/);
+    expect(unknown.suggestedFix).toMatch(/same Idempotency-Key/);
+    expect(`${unknown.message} ${unknown.suggestedFix}`).not.toMatch(/nothing was accepted/i);
   });
 
   it('sends Retry-After with 429 and 503 only', () => {
