@@ -26,17 +26,17 @@ const KEEP_SNAPSHOTS = 3;
  * Redis, back, or to a folder that is a backup. The source may be in use if it is Redis: jobs are read before the
  * ledger they end in, and the ledger before the decisions it speaks of, so that what is accepted by then is in the
  * copy, if need be twice; the fold takes it once.
- * @throws CopyRefusedError when the target has one of the catalogs already
+ * @throws CopyRefusedError when the target has a catalog already
  */
 export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
   const names = await from.ledgers.list();
-  const present = await to.ledgers.list();
-  const both = names.filter((name) => present.includes(name));
-  if (both.length > 0) {
+  const [present] = await to.ledgers.list();
+  if (present !== undefined) {
     throw new CopyRefusedError(
-      `The target has a catalog "${both[0]}" already. Use an empty folder or an empty Redis: nothing is merged.`,
+      `The target has a catalog "${present}" already. Use an empty folder or an empty Redis: nothing is merged.`,
     );
   }
+  await to.deployment.beginCopy(await from.deployment.id());
   const copied = { catalogs: names.length, entries: 0, snapshots: 0, decisions: 0, jobs: 0 };
   await copyJobs(from, to, copied);
   for (const name of names) {
@@ -50,6 +50,7 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
       await to.evaluations.save(evaluation);
     }
   }
+  await to.deployment.endCopy();
   return copied;
 }
 

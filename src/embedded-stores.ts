@@ -8,6 +8,7 @@ import { FileDecisionLogs } from './routing/file-decision-logs.ts';
 import { FileLeases } from './state/file-leases.ts';
 import { FileSnapshotStores } from './state/file-snapshot-store.ts';
 import { lockDataFolder } from './storage/data-folder.ts';
+import { readDeployment, writeDeployment } from './storage/deployment-file.ts';
 import type { TornTail } from './storage/segment-log.ts';
 import { StoreClock } from './store-clock.ts';
 import type { Stores } from './stores.ts';
@@ -58,6 +59,12 @@ export async function openEmbeddedStores(
   return {
     mode: 'embedded',
     clock,
+    lost: null,
+    deployment: {
+      id: () => readDeployment(dataDir),
+      beginCopy: (id) => writeDeployment(dataDir, id),
+      endCopy: async () => {},
+    },
     ledgers: new FileLedgers(dataDir, { now, onTornTail }),
     snapshots: new FileSnapshotStores(dataDir),
     leases,

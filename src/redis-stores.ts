@@ -2,14 +2,19 @@ import type { Settings } from '../config/settings.ts';
 import { RedisEvaluationStore } from './evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from './ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from './queue/bullmq-job-queue.ts';
-import { RedisConnections } from './redis/redis-connection.ts';
+import { RedisConnections, RedisUnusableError } from './redis/redis-connection.ts';
+import { type RedisEpoch, RedisLostError } from './redis/redis-epoch.ts';
 import { RedisDecisionLogs } from './routing/redis-decision-logs.ts';
 import { RedisLeases } from './state/redis-leases.ts';
 import { RedisSnapshotStores } from './state/redis-snapshot-store.ts';
 import { StoreClock } from './store-clock.ts';
-import type { Stores } from './stores.ts';
+import type { DeploymentMark, Stores } from './stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface RedisStores extends Stores {
+  readonly epoch: RedisEpoch;
+}
 
 /**
  * Many processes: everything that is durable lies in Redis.
@@ -19,8 +24,21 @@ export async function openRedisStores(
   redisUrl: string,
   settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
   { trouble }: { trouble(message: string, error: unknown): void },
-): Promise<Stores> {
+): Promise<RedisStores> {
   const connections = await RedisConnections.open(redisUrl);
+  const { epoch } = connections;
+  try {
+    await epoch.claim();
+  } catch (error) {
+    connections.close();
+    throw error instanceof RedisLostError ? new RedisUnusableError(error.message) : error;
+  }
+  epoch.listen({
+    onLost: (reason) => trouble(reason, null),
+    onFound: () => trouble('Redis is again the one that this process knows', null),
+    onRestored: () => trouble('Redis was restored from a backup: what it holds is read again', null),
+  });
+  epoch.watch();
   for (const sentence of await connections.advice()) trouble(sentence, null);
   const clock = await StoreClock.start({
     keeper: 'Redis',
@@ -30,7 +48,7 @@ export async function openRedisStores(
     connections.close();
     throw error;
   });
-  const leases = new RedisLeases(connections.commands);
+  const leases = new RedisLeases(connections);
   const decisionLogs = new RedisDecisionLogs(connections, {
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now: clock.now,
@@ -38,6 +56,11 @@ export async function openRedisStores(
   return {
     mode: 'redis',
     clock,
+    epoch,
+    get lost() {
+      return epoch.loss;
+    },
+    deployment: markOf(epoch),
     ledgers: new RedisLedgers(connections),
     snapshots: new RedisSnapshotStores(connections),
     leases,
@@ -54,5 +77,13 @@ export async function openRedisStores(
       await leases.close();
       connections.close();
     },
+  };
+}
+
+function markOf(epoch: RedisEpoch): DeploymentMark {
+  return {
+    id: async () => epoch.deployment,
+    beginCopy: (id) => epoch.beginRestore(id),
+    endCopy: () => epoch.endRestore(),
   };
 }

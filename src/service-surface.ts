@@ -124,12 +124,11 @@ export function servicesOf(parts: ServiceParts): Services {
 async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness> {
   const checks: Record<string, { ok: boolean; detail: string }> = {};
   for (const { name, replica } of catalogs.all()) {
-    const lag = await replica.lag().catch(() => null);
-    const ok = lag !== null && replica.failure === null;
-    const detail =
-      replica.failure?.message ?? (lag === null ? 'its ledger is away' : `${lag} entries behind`);
-    checks[`catalog:${name}`] = { ok, detail };
+    const lag = await replica.lag().catch((error: Error) => error);
+    const fault = replica.failure ?? (lag instanceof Error ? lag : null);
+    checks[`catalog:${name}`] = { ok: fault === null, detail: fault?.message ?? `${lag} entries behind` };
   }
+  checks.store = { ok: stores.lost === null, detail: stores.lost ?? 'the one that is known' };
   const pending = await stores.queue.pending().catch(() => null);
   checks.queue = {
     ok: pending !== null,

@@ -22,6 +22,7 @@ import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
 import { openStores } from './open-stores.ts';
 import { createSplitters } from './queries/splitters.ts';
+import { AcceptedRewards } from './rewards/accepted-rewards.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
 import { Routing } from './routing/routing.ts';
 import { ShadowRanking } from './routing/shadow-ranking.ts';
@@ -68,6 +69,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
 
     const traffic = new Traffic(now);
+    const accepted = new AcceptedRewards(stores.queue);
+    closers.push(async () => accepted.close());
     const catalogs = await Catalogs.start(
       (name) =>
         openCatalog(name, {
@@ -79,6 +82,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           clock,
           steadyNow: () => performance.now(),
           onFold: (catalog, folded, outcome) => {
+            accepted.folded(folded.entry.key);
             const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
             metrics.countFold(
               catalog,
@@ -86,6 +90,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
               rewards.map(({ status }) => status),
             );
           },
+          onReload: (catalog) => void accepted.sendAgain(catalog),
           onNotice: (message) => log.warn(message),
           onTrouble: trouble,
         }),
@@ -115,7 +120,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     if (stores.mode === 'embedded') {
       const keeper = new SnapshotKeeper({
         ...{ stores, ledgers, trouble },
-        place: { dataDir: settings.dataDir },
+        place: () => ({ dataDir: settings.dataDir }),
         // Rewards as long as the decisions they belong to: evaluations are made from both.
         keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
       });
@@ -149,7 +154,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     });
     closers.push(() => evaluations.close());
     const versions = new PolicyVersions(catalogs, stores.snapshots, kernels);
-    const intake = new RewardIntake(catalogs, routing, stores.queue, now);
+    const intake = new RewardIntake(catalogs, routing, { queue: stores.queue, accepted }, now);
     // With Redis that is what `bandolier work` is for.
     if (stores.mode === 'embedded')
       startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });

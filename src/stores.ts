@@ -7,6 +7,9 @@ import type { StoreClock } from './store-clock.ts';
 
 /** The ports behind which everything durable lies: one set of adapters per mode. */
 export interface Stores {
+  /** Why nothing may be written any more, in one sentence; null while it may. */
+  readonly lost: string | null;
+  readonly deployment: DeploymentMark;
   readonly mode: 'embedded' | 'redis';
   /** The time for everything that is kept in them, or compared with what is. */
   readonly clock: StoreClock;
@@ -18,4 +21,12 @@ export interface Stores {
   readonly queue: JobQueue;
   /** Closes what is open and lets the data folder go. The queue is closed by whoever processes its jobs. */
   close(): Promise<void>;
+}
+
+/** Tells one deployment from others, also after it was moved or restored. */
+export interface DeploymentMark {
+  id(): Promise<string>;
+  /** What is written from now on is a copy of that deployment. Other processes wait until `endCopy`. */
+  beginCopy(id: string): Promise<void>;
+  endCopy(): Promise<void>;
 }

@@ -20,7 +20,10 @@ export async function startWork(redisUrl: string, settings: Settings, log: Logge
   stores.clock.report();
   const ledgers = new LedgerCollection(stores.ledgers);
   startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now: stores.clock.now });
-  const keeper = new SnapshotKeeper({ stores, ledgers, place: { redisUrl }, trouble });
+  const keeper = new SnapshotKeeper({
+    ...{ stores, ledgers, trouble },
+    place: () => ({ redisUrl, epoch: stores.epoch.current }),
+  });
   return {
     close: async () => {
       await stores.queue.close(settings.shutdownSeconds * 1000);

@@ -4,8 +4,8 @@ import { RedisSnapshotStores } from '../src/state/redis-snapshot-store.ts';
 import type { OpenPlace } from './write-snapshot.ts';
 
 /** Ledger and snapshots of one catalog in Redis, for a snapshot thread. */
-export async function openRedisPlace(redisUrl: string, catalog: string): Promise<OpenPlace> {
-  const connections = await RedisConnections.open(redisUrl);
+export async function openRedisPlace(redisUrl: string, epoch: string, catalog: string): Promise<OpenPlace> {
+  const connections = await RedisConnections.open(redisUrl, epoch);
   const ledger = await new RedisLedgers(connections).open(catalog);
   return {
     store: await new RedisSnapshotStores(connections).open(catalog),

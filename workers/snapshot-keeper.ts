@@ -8,7 +8,9 @@ import { snapshotLease } from '../src/state/snapshot-store.ts';
 import type { Stores } from '../src/stores.ts';
 
 /** Where the thread finds ledger and snapshots: it opens them for itself. */
-export type SnapshotPlace = { readonly dataDir: string } | { readonly redisUrl: string };
+export type SnapshotPlace =
+  | { readonly dataDir: string }
+  | { readonly redisUrl: string; readonly epoch: string };
 
 /** What a snapshot thread is told, and what it answers. */
 export interface SnapshotThreadTask {
@@ -39,7 +41,8 @@ export interface SnapshotKeeperParts {
   readonly ledgers: OpenLedgers;
   /** Entries younger than this (ms since the epoch) stay in the ledger even if no snapshot needs them. */
   keepSince?(): number;
-  readonly place: SnapshotPlace;
+  /** As it is when a snapshot is begun. */
+  place(): SnapshotPlace;
   trouble(message: string, error: unknown): void;
 }
 
@@ -63,7 +66,7 @@ export class SnapshotKeeper {
     try {
       const upTo = await ledger.head();
       const { warnings, position } = await runThread({
-        place,
+        place: place(),
         catalog,
         upTo,
         fence: lease.fence,
@@ -104,18 +107,23 @@ export class SnapshotKeeper {
 
   #look(): void {
     this.#looking = this.#looking.then(async () => {
-      const { ledgers, trouble } = this.#parts;
-      const names = await ledgers.names().catch((error: unknown) => {
-        trouble('the catalogs that need a snapshot are not known', error);
+      const names = await this.#parts.ledgers.names().catch((error: Error) => {
+        this.#report('the catalogs that need a snapshot are not known', error);
         return [];
       });
       for (const name of names) {
         if (this.#closed) return;
         await this.#snapshotIfDue(name).catch((error) =>
-          trouble(`no snapshot of catalog "${name}" could be made`, error),
+          this.#report(`no snapshot of catalog "${name}" could be made`, error),
         );
       }
     });
+  }
+
+  #report(message: string, error: Error): void {
+    // That another Redis is in its place is said once, by who found out.
+    const cause = error.cause ?? error;
+    if (!(cause instanceof Error && cause.name === 'RedisLostError')) this.#parts.trouble(message, error);
   }
 
   async #snapshotIfDue(catalog: string): Promise<void> {

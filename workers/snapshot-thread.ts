@@ -32,5 +32,5 @@ async function open(where: SnapshotPlace, catalog: string): Promise<OpenPlace> {
   }
   // Its libraries are loaded where they are needed, and nowhere else.
   const { openRedisPlace } = await import('./redis-snapshot-place.ts');
-  return openRedisPlace(where.redisUrl, catalog);
+  return openRedisPlace(where.redisUrl, where.epoch, catalog);
 }

@@ -22,6 +22,8 @@ export interface OpenCatalogParts {
   /** ms of a clock that never jumps. */
   steadyNow(): number;
   onFold(catalog: string, folded: PositionedEntry, outcome: FoldOutcome): void;
+  /** The store has lost entries that were folded, or has no more those that were not: a snapshot was loaded. */
+  onReload(catalog: string): void;
   /** Nothing is wrong, but whoever runs this will want to know. */
   onNotice(message: string): void;
   /** Something is wrong that the process goes on in spite of. */
@@ -56,6 +58,8 @@ export async function openCatalog(
       );
       old.tools.unfollow(index);
       fresh.tools.follow(index);
+      embedding?.openWanted();
+      parts.onReload(name);
     },
   });
   replica.state.tools.follow(index);

@@ -21,6 +21,8 @@ const RECENT_BYTES = 4 * 1024 * 1024;
 
 /** A ledger in a folder of this machine. One process appends to it. */
 export class FileLedger implements Ledger {
+  /** Nothing is restored into a folder that is in use. */
+  readonly history = '';
   readonly #log: SegmentLog;
   readonly #options: FileLedgerOptions;
   /**

@@ -11,6 +11,11 @@ export interface PositionedEntry {
  */
 export interface Ledger {
   /**
+   * Another one once the store was restored from a backup: positions that were read before it belong to entries that
+   * may be others now.
+   */
+  readonly history: string;
+  /**
    * Appends in the given order, all or nothing, and resolves once the entries are durable.
    * @returns the position of the last one.
    * @throws LedgerUnavailableError when the store is full or away; nothing was accepted then.

@@ -1,6 +1,6 @@
-import { catalogKey } from '../redis/keys.ts';
 import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
 import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
@@ -12,6 +12,7 @@ import {
   LedgerUnavailableError,
   type PositionedEntry,
 } from './ledger.ts';
+import { ledgerKeys, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
 import { LedgerTail } from './redis-ledger-tail.ts';
 
 /**
@@ -49,11 +50,19 @@ end
 return {head, same, redis.call('XRANGE', KEYS[1], '(' .. ARGV[2] .. '-0', '+', 'COUNT', ARGV[3])}
 `);
 
+/** KEYS as above. ARGV identity, oldest position that stays. */
+const TRIM = new Script(`
+if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
+return redis.call('XTRIM', KEYS[1], 'MINID', ARGV[2] .. '-0')
+`);
+
 /** A ledger in a Redis stream. Any number of processes append to it and follow it. */
 export class RedisLedger implements Ledger {
   readonly #commands: RedisClient;
+  readonly #epoch: RedisEpoch;
+  readonly #catalog: string;
   readonly #keys: readonly [stream: string, head: string, identity: string];
-  readonly #identity: string;
+  #identity: string;
   readonly #mostEntries: number;
   readonly #onClose: () => void;
   readonly #tail: LedgerTail;
@@ -73,6 +82,8 @@ export class RedisLedger implements Ledger {
     onClose: () => void,
   ) {
     this.#commands = connections.commands;
+    this.#epoch = connections.epoch;
+    this.#catalog = catalog;
     this.#keys = ledgerKeys(catalog);
     this.#identity = identity;
     this.#mostEntries = mostEntries;
@@ -80,21 +91,23 @@ export class RedisLedger implements Ledger {
     this.#tail = new LedgerTail(connections, this.#keys[0]);
   }
 
+  get history(): string {
+    return this.#identity;
+  }
+
   async append(entries: readonly Entry[]): Promise<Position> {
     if (entries.length === 0) return this.head();
     const records = entries.map((entry) => Buffer.from(encodeEntry(entry)));
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
     const args = [this.#identity, this.#mostEntries, mark, ...records];
-    const head = Number(
-      await inWordsOfTheLedger(() => answered(() => APPEND.run(this.#commands, this.#keys, args))),
-    );
+    const head = Number(await this.#here(() => answered(() => APPEND.run(this.#commands, this.#keys, args))));
     this.#tail.notice(head);
     return head;
   }
 
   async read(after: Position, limit: number): Promise<PositionedEntry[]> {
     const mark = this.#last.position === after ? this.#last.mark : '';
-    const [head, same, found] = (await inWordsOfTheLedger(() =>
+    const [head, same, found] = (await this.#here(() =>
       READ.runForBytes(this.#commands, this.#keys, [this.#identity, after, limit, mark]),
     )) as [number, number, [id: Buffer, fields: Buffer[]][]];
     this.#tail.reset(head);
@@ -125,32 +138,72 @@ export class RedisLedger implements Ledger {
   }
 
   async head(): Promise<Position> {
-    const head = Number((await inWordsOfTheLedger(() => this.#commands.get(this.#keys[1]))) ?? 0);
-    this.#tail.notice(head);
-    return head;
+    const [head, identity] = await this.#here(() => this.#commands.mget(this.#keys[1], this.#keys[2]));
+    if (identity !== this.#identity) await this.#whereIsIt(identity);
+    this.#tail.notice(Number(head));
+    return Number(head);
   }
 
   async trim(upTo: Position): Promise<void> {
-    await inWordsOfTheLedger(() => this.#commands.xtrim(this.#keys[0], 'MINID', `${upTo + 1}-0`));
+    await this.#here(() => TRIM.run(this.#commands, this.#keys, [this.#identity, upTo + 1]));
   }
 
   async exists(): Promise<boolean> {
-    return (await inWordsOfTheLedger(() => this.#commands.get(this.#keys[2]))) === this.#identity;
+    const identity = await inWordsOfTheLedger(() => this.#commands.get(this.#keys[2]));
+    if (identity === this.#identity) return true;
+    try {
+      return await this.#whereIsIt(identity);
+    } catch (error) {
+      if (error instanceof LedgerRemovedError) return false;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
     this.#tail.close();
     this.#onClose();
   }
-}
 
-/** Where a ledger lies. */
-export function ledgerKeys(catalog: string): readonly [stream: string, head: string, identity: string] {
-  return [
-    catalogKey(catalog, 'ledger'),
-    catalogKey(catalog, 'ledger-head'),
-    catalogKey(catalog, 'ledger-identity'),
-  ];
+  async #here<T>(command: () => Promise<T>): Promise<T> {
+    return inWordsOfTheLedger(async () => {
+      try {
+        return await command();
+      } catch (error) {
+        if (!(error as Error).message.includes('LEDGERGONE')) throw error;
+        await this.#whereIsIt(await this.#commands.get(this.#keys[2]));
+        throw new LedgerUnavailableError(
+          'Redis was restored from a backup: this was not taken. Send it again.',
+        );
+      }
+    });
+  }
+
+  /**
+   * Another identity is in the place of this ledger's. If Redis was restored, that is the one from now on.
+   * @throws LedgerRemovedError if the catalog was deleted, LedgerUnavailableError if Redis has lost it
+   */
+  #whereIsIt(found: string | null): Promise<boolean> {
+    return inWordsOfTheLedger(async () => {
+      const wasOf = this.#identity;
+      await this.#epoch.verify();
+      const { current } = this.#epoch;
+      const wasRestored = !wasOf.startsWith(ownedBy(current));
+      if (found === null && !wasRestored) {
+        throw new LedgerUnavailableError(
+          `Redis has lost the ledger of catalog "${this.#catalog}", and nobody has deleted it: bring it back, or delete the catalog.`,
+        );
+      }
+      if (found === null || found === removedIdentity(current) || !wasRestored) {
+        throw new LedgerRemovedError(`Catalog "${this.#catalog}" was deleted.`);
+      }
+      if (!found.startsWith(ownedBy(current))) {
+        throw new LedgerUnavailableError(`The ledger of catalog "${this.#catalog}" is of another Redis.`);
+      }
+      this.#identity = found;
+      this.#last = { position: 0, mark: '' };
+      return true;
+    });
+  }
 }
 
 function positionOf(id: Buffer): Position {
@@ -161,11 +214,14 @@ async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (error) {
-    if (error instanceof OutcomeUnknownError) throw error;
-    const { message } = error as Error;
-    if (message.includes('LEDGERGONE')) {
-      throw new LedgerRemovedError('The catalog of this ledger was deleted.');
+    if (
+      error instanceof OutcomeUnknownError ||
+      error instanceof LedgerUnavailableError ||
+      error instanceof LedgerRemovedError
+    ) {
+      throw error;
     }
+    const { message } = error as Error;
     const reason = message.includes('LEDGERFULL')
       ? 'it is full, since nobody makes snapshots. Is a worker running?'
       : message;

@@ -1,6 +1,7 @@
 import { type Job as BullmqJob, DelayedError, WaitingError, Worker } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
+import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
 import { type Job, UnrecoverableJobError } from './job-queue.ts';
@@ -10,6 +11,7 @@ import { MAX_ATTEMPTS } from './retry-schedule.ts';
 export interface BullmqConsumerParts {
   /** Must wait for Redis for as long as it takes. */
   readonly connection: RedisClient;
+  readonly epoch: RedisEpoch;
   readonly concurrency: number;
   readonly dead: RedisDeadJobs;
   readonly counts: JobCounts;
@@ -60,6 +62,15 @@ export class BullmqConsumer {
     });
   }
 
+  /** Takes no more jobs until `resume`: they are those of another Redis. */
+  pause(): void {
+    void this.#worker.pause(true).catch(() => {});
+  }
+
+  resume(): void {
+    this.#worker.resume();
+  }
+
   /** Waits for the jobs that run, at most `graceMs`; then they go back into the queue. */
   async close(graceMs: number): Promise<void> {
     const grace = setTimeout(this.#giveUp, graceMs);
@@ -93,6 +104,7 @@ export class BullmqConsumer {
 
   async #attempt(job: BullmqJob<JobData>): Promise<'done' | { readonly error: unknown }> {
     try {
+      await this.#parts.epoch.verify();
       if (failuresOf(job) >= MAX_ATTEMPTS) {
         throw new UnrecoverableJobError(`its workers stopped or were held up in it ${MAX_ATTEMPTS} times`);
       }

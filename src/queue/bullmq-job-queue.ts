@@ -62,17 +62,28 @@ export class BullmqJobQueue implements JobQueue {
       ...options,
     };
     this.#counts = new JobCounts(this.#commands, this.#options.maxJobs);
+    connections.epoch.listen({
+      onLost: () => this.#pause(),
+      onFound: () => this.#resume(),
+      onRestored: () => this.#counts.forget(),
+    });
     this.#dead = new RedisDeadJobs(this.#commands);
   }
 
   async add(jobs: readonly Job[]): Promise<void> {
     if (this.#isClosed) throw new QueueUnavailableError('The job queue is closed.');
     if (jobs.length === 0) return;
+    const { epoch } = this.#connections;
     await inWordsOfTheQueue(async () => {
+      if (epoch.isDoubtful) await epoch.verify();
       const names = [...new Set(jobs.map(({ name }) => name))];
       await this.#counts.know(names);
       await this.#counts.reserve(jobs);
       for (const name of names) await this.#addAlike(jobs.filter((job) => job.name === name));
+      // What an emptied Redis has taken is not durable.
+      await epoch.verify().catch((error: Error) => {
+        throw new OutcomeUnknownError(error.message, { cause: error });
+      });
     });
   }
 
@@ -86,6 +97,7 @@ export class BullmqJobQueue implements JobQueue {
     const { retryDelayMs, clock, lockMs, onTrouble } = this.#options;
     const consumer = new BullmqConsumer(name, handler, {
       connection: this.#workerConnection,
+      epoch: this.#connections.epoch,
       concurrency,
       dead: this.#dead,
       counts: this.#counts,
@@ -164,6 +176,14 @@ export class BullmqJobQueue implements JobQueue {
     const queue = this.#queue(jobs[0].name);
     const [{ name, data, opts }] = bulk;
     await answered<unknown>(() => (bulk.length === 1 ? queue.add(name, data, opts) : queue.addBulk(bulk)));
+  }
+
+  #pause(): void {
+    for (const consumer of this.#consumers.values()) consumer.pause();
+  }
+
+  #resume(): void {
+    for (const consumer of this.#consumers.values()) consumer.resume();
   }
 
   async #isLive({ name, id }: Job): Promise<boolean> {

@@ -50,6 +50,11 @@ export class JobCounts {
     for (const name of fresh) this.#known.add(name);
   }
 
+  /** Redis was restored from a backup, which may know fewer names. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   /** Of jobs that were ever added, by any process. */
   names(): Promise<string[]> {
     return this.#client.smembers(namesKey);

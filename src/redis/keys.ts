@@ -9,5 +9,8 @@ export function catalogKey(catalog: string, part: string): string {
 /** Names of the catalogs that have a ledger. */
 export const CATALOGS_KEY = 'bandolier:catalogs';
 
+/** Which Redis this is, see `RedisEpoch`. */
+export const EPOCH_KEY = 'bandolier:epoch';
+
 /** All background jobs lie on one shard, under this prefix. */
 export const JOBS_PREFIX = 'bandolier:{jobs}';

@@ -1,4 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { RedisEpoch } from './redis-epoch.ts';
 
 /** A single server or a cluster: commands are the same. */
 export type RedisClient = Redis | Cluster;
@@ -24,8 +25,10 @@ export class RedisConnections {
   readonly #open = new Set<RedisClient>();
   /** For everything that does not block. */
   readonly commands: RedisClient;
+  /** Which Redis this is. */
+  readonly epoch: RedisEpoch;
 
-  private constructor(url: string, isCluster: boolean) {
+  private constructor(url: string, isCluster: boolean, knownEpoch?: string) {
     this.#url = url;
     this.#isCluster = isCluster;
     this.commands = this.another({
@@ -33,13 +36,17 @@ export class RedisConnections {
       maxRetriesPerRequest: 1,
       commandTimeout: COMMAND_TIMEOUT_MS,
     });
+    this.epoch = new RedisEpoch(this.commands, knownEpoch);
   }
 
-  /** @throws RedisUnusableError within five seconds when it cannot be reached, refuses us, or is too old. */
-  static async open(url: string): Promise<RedisConnections> {
+  /**
+   * @param knownEpoch of another thread of this process
+   * @throws RedisUnusableError within five seconds when it cannot be reached, refuses us, or is too old.
+   */
+  static async open(url: string, knownEpoch?: string): Promise<RedisConnections> {
     const deadline = performance.now() + START_TIMEOUT_MS;
     const { isCluster } = await inspect(url, deadline);
-    const connections = new RedisConnections(url, isCluster);
+    const connections = new RedisConnections(url, isCluster, knownEpoch);
     try {
       await before(deadline, ready(connections.commands));
       return connections;
@@ -92,6 +99,7 @@ export class RedisConnections {
   }
 
   close(): void {
+    this.epoch.close();
     for (const client of this.#open) client.disconnect();
     this.#open.clear();
   }

@@ -3,7 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { DecisionLog } from '../routing/decision-log.ts';
 import type { SettlementJob } from '../routing/settlement-job.ts';
 import { observedDecision } from './observed-decision.ts';
-import type { RewardsJob } from './reward-job.ts';
+import { observationKey, type RewardsJob } from './reward-job.ts';
 
 /** Where the rewards of one catalog find their decisions, and where they go. */
 export interface RewardPlace {
@@ -18,14 +18,15 @@ export interface RewardPlace {
 export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardPlace): Promise<void> {
   const entries: Entry[] = [];
   const found = await Promise.all(job.decisions.map(({ decisionId }) => decisions.get(decisionId)));
-  for (const [at, { closes, reports }] of job.decisions.entries()) {
+  for (const [at, reported] of job.decisions.entries()) {
+    const { closes, reports } = reported;
     const decision = found[at];
     // It was there when the reward was accepted; by now it has expired, and the window with it.
     if (decision === null) continue;
     const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
     entries.push({
       kind: 'observation',
-      key: `observation/${reports[0].rewardId}`,
+      key: observationKey(reported),
       at: Math.max(...reports.map(({ at }) => at)),
       decision: observedDecision(decision, tools),
       reports,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
@@ -7,8 +7,9 @@ import type { DecisionHead } from '../routing/decision-head.ts';
 import { rewardDeadline } from '../routing/reward-deadline.ts';
 import type { Routing } from '../routing/routing.ts';
 import { settlementJobOf } from '../routing/settlement-job.ts';
+import type { AcceptedRewards } from './accepted-rewards.ts';
 import { RewardBatches } from './reward-batches.ts';
-import { REWARDS_JOB, type RewardsJob } from './reward-job.ts';
+import type { RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
 
 /** Reports of one decision that are to be taken, and the job that closes it if they do not. */
@@ -26,20 +27,17 @@ export class RewardIntake {
   readonly #queue: JobQueue;
   readonly #now: () => number;
 
-  constructor(catalogs: Catalogs, routing: Routing, queue: JobQueue, now: () => number) {
+  constructor(
+    catalogs: Catalogs,
+    routing: Routing,
+    { queue, accepted }: { readonly queue: JobQueue; readonly accepted: AcceptedRewards },
+    now: () => number,
+  ) {
     this.#catalogs = catalogs;
     this.#routing = routing;
     this.#queue = queue;
     this.#now = now;
-    this.#batches = new RewardBatches((catalog, decisions) =>
-      queue.add([
-        {
-          name: REWARDS_JOB,
-          id: `rewards-${randomBytes(9).toString('hex')}`,
-          payload: { catalog, decisions },
-        },
-      ]),
-    );
+    this.#batches = new RewardBatches((catalog, decisions) => accepted.send(catalog, decisions));
   }
 
   /**

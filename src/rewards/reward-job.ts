@@ -20,3 +20,8 @@ export const rewardsJob = z.object({
 });
 
 export type RewardsJob = z.infer<typeof rewardsJob>;
+
+/** Key of the ledger entry that the reports of a decision in one job become. */
+export function observationKey({ reports }: RewardsJob['decisions'][number]): string {
+  return `observation/${reports[0].rewardId}`;
+}

@@ -1,7 +1,8 @@
 import { GatheredCommands } from '../redis/gathered-commands.ts';
 import { catalogKey } from '../redis/keys.ts';
 import { membersByScore } from '../redis/members-by-score.ts';
-import type { RedisClient } from '../redis/redis-connection.ts';
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
 import type { Decision } from './decision.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
@@ -39,11 +40,13 @@ const READ_BATCH = 200;
 
 /**
  * The decisions of one catalog in Redis: a hash each, which expires, and their order. While Redis is away they
- * wait in memory, and are written when it is back; until then only this process can explain them.
+ * wait in memory, and are written when it is back; until then only this process can explain them. The same while another
+ * Redis is in its place.
  */
 export class RedisDecisionLog implements DecisionLog {
   readonly isShared = true;
   readonly #client: RedisClient;
+  readonly #epoch: RedisEpoch;
   readonly #catalog: string;
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
@@ -52,12 +55,13 @@ export class RedisDecisionLog implements DecisionLog {
   #flushing: Promise<void> | null = null;
   #closed = false;
 
-  constructor(client: RedisClient, catalog: string, options: RedisDecisionLogOptions) {
-    this.#client = client;
+  constructor({ commands, epoch }: RedisConnections, catalog: string, options: RedisDecisionLogOptions) {
+    this.#client = commands;
+    this.#epoch = epoch;
     this.#catalog = catalog;
     this.#options = options;
     this.#order = catalogKey(catalog, 'decisions');
-    this.#commands = new GatheredCommands(client);
+    this.#commands = new GatheredCommands(commands);
   }
 
   async append(decision: Decision): Promise<void> {
@@ -77,7 +81,7 @@ export class RedisDecisionLog implements DecisionLog {
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'd', 'a'),
     );
-    if (bytes === null) return null;
+    if (bytes === null) return this.#notHere();
     return activatedAs(decodeDecision(bytes), activated);
   }
 
@@ -90,7 +94,8 @@ export class RedisDecisionLog implements DecisionLog {
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
     );
-    return bytes === null ? null : activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
+    if (bytes === null) return this.#notHere();
+    return activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }
 
   async activate(id: string, at: number): Promise<boolean> {
@@ -99,7 +104,8 @@ export class RedisDecisionLog implements DecisionLog {
       this.#waiting.set(id, { ...waiting, activatedAt: waiting.activatedAt ?? at });
       return true;
     }
-    return (await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]))) === 1;
+    const isThere = await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]));
+    return isThere === 1 || (await this.#notHere()) !== null;
   }
 
   async *read(): AsyncIterable<Decision> {
@@ -107,7 +113,8 @@ export class RedisDecisionLog implements DecisionLog {
     const pages = membersByScore(this.#client, this.#order, oldest, READ_BATCH);
     for (;;) {
       const page = await this.#available(() => pages.next());
-      if (page.done) return;
+      // What a Redis that was emptied meanwhile does not hold is not missing.
+      if (page.done) return void (await this.#notHere());
       const decisions = await Promise.all(page.value.map((id) => this.get(id)));
       for (const decision of decisions) if (decision !== null) yield decision;
     }
@@ -120,6 +127,7 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async #write(decision: Decision): Promise<void> {
+    if (this.#epoch.isDoubtful) await this.#epoch.verify();
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
     // As a duration: the clock of Redis need not agree with ours.
@@ -151,6 +159,12 @@ export class RedisDecisionLog implements DecisionLog {
     await this.#write(decision);
     // Activated in the meantime: that goes with it.
     if (this.#waiting.get(decision.id) === decision) this.#waiting.delete(decision.id);
+  }
+
+  /** @throws DecisionLogUnavailableError when this is not the Redis in which it would be */
+  async #notHere(): Promise<null> {
+    await this.#available(() => this.#epoch.verify());
+    return null;
   }
 
   #key(id: string): string {

@@ -17,8 +17,7 @@ export class RedisDecisionLogs implements DecisionLogs {
   }
 
   async open(catalog: string): Promise<DecisionLog> {
-    const open =
-      this.#open.get(catalog) ?? new RedisDecisionLog(this.#connections.commands, catalog, this.#options);
+    const open = this.#open.get(catalog) ?? new RedisDecisionLog(this.#connections, catalog, this.#options);
     this.#open.set(catalog, open);
     return open;
   }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { catalogKey } from '../redis/keys.ts';
-import type { RedisClient } from '../redis/redis-connection.ts';
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
 import { type Lease, type Leases, snapshotLease } from './snapshot-store.ts';
 
@@ -38,15 +39,18 @@ function leaseKey(name: string): string {
 /** Leases as keys that expire. A holder that cannot renew in time considers its lease lost before it expires. */
 export class RedisLeases implements Leases {
   readonly #client: RedisClient;
+  readonly #epoch: RedisEpoch;
   readonly #leaseMs: number;
   readonly #held = new Set<HeldLease>();
 
-  constructor(client: RedisClient, leaseMs = LEASE_MS) {
-    this.#client = client;
+  constructor({ commands, epoch }: RedisConnections, leaseMs = LEASE_MS) {
+    this.#client = commands;
+    this.#epoch = epoch;
     this.#leaseMs = leaseMs;
   }
 
   async acquire(name: string): Promise<Lease | null> {
+    await this.#epoch.verify();
     // Whoever looks at the key sees which process it is.
     const holder = `${process.pid}@${hostname()}/${randomUUID()}`;
     const fence = Number(

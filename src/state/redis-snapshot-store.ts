@@ -1,6 +1,8 @@
 import type { Position } from '../ledger/entry.ts';
+import { identityKey, ownedBy } from '../ledger/redis-ledger-identity.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
 import { fenceKey } from './redis-leases.ts';
 import {
@@ -16,16 +18,25 @@ const PART_BYTES = 4 * 1024 * 1024;
 /** Parts that no list names were left by a writer that died; they go by themselves. */
 const UNLISTED_SECONDS = 3600;
 
+/** KEYS …, identity of the ledger. ARGV …, how that begins as long as this is the Redis that was opened. */
+const HERE = `
+local owner = ARGV[#ARGV]
+if string.sub(redis.call('GET', KEYS[#KEYS]) or '', 1, #owner) ~= owner then
+  return redis.error_reply('another Redis is in its place')
+end
+`;
+
 /**
  * Lists a snapshot whose parts are there, unless a newer lease was given out, and drops what is too many.
- * KEYS list (sorted set), fence, then the parts of this snapshot. ARGV fence, position, keep, prefix of parts.
+ * KEYS list (sorted set), fence, the parts of this snapshot, identity. ARGV fence, position, keep, prefix of parts, owner.
  * Answers −1 for a stale fence, else how many were dropped.
  */
 const LIST = new Script(`
+${HERE}
 if tonumber(redis.call('GET', KEYS[2]) or '0') > tonumber(ARGV[1]) then return -1 end
-for i = 3, #KEYS do redis.call('PERSIST', KEYS[i]) end
+for i = 3, #KEYS - 1 do redis.call('PERSIST', KEYS[i]) end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], ARGV[2], ARGV[2])
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[2] .. '/' .. (#KEYS - 2))
+redis.call('ZADD', KEYS[1], ARGV[2], ARGV[2] .. '/' .. (#KEYS - 3))
 local old = redis.call('ZREVRANGE', KEYS[1], ARGV[3], -1)
 for _, member in ipairs(old) do
   redis.call('ZREM', KEYS[1], member)
@@ -35,8 +46,10 @@ end
 return #old
 `);
 
-/** KEYS list. ARGV position, prefix of parts. Drops what is later, and answers how many. */
+/** KEYS list, identity. ARGV position, prefix of parts, owner. Drops what is later, and answers how many. */
 const DISCARD = new Script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+${HERE}
 local late = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '+inf')
 for _, member in ipairs(late) do
   redis.call('ZREM', KEYS[1], member)
@@ -49,18 +62,24 @@ return #late
 /** Snapshots as sorted positions and parts of 4 MB each. */
 export class RedisSnapshotStore implements SnapshotStore {
   readonly #client: RedisClient;
+  readonly #epoch: RedisEpoch;
+  readonly #owner: string;
   readonly #catalog: string;
   readonly #list: string;
   readonly #prefix: string;
 
-  constructor(client: RedisClient, catalog: string) {
+  /** @param epoch of which these snapshots are: once Redis was restored, this store writes nothing any more */
+  constructor(client: RedisClient, catalog: string, epoch: RedisEpoch) {
     this.#client = client;
+    this.#epoch = epoch;
+    this.#owner = ownedBy(epoch.current);
     this.#catalog = catalog;
     this.#list = catalogKey(catalog, 'snapshots');
     this.#prefix = catalogKey(catalog, 'snapshot:');
   }
 
   async put({ position, bytes }: StoredSnapshot, fence: number, keep: number): Promise<void> {
+    await this.#epoch.verify();
     const keys: string[] = [];
     for (let start = 0; start < Math.max(1, bytes.length); start += PART_BYTES) {
       const key = `${this.#prefix}${position}:${keys.length}`;
@@ -75,8 +94,8 @@ export class RedisSnapshotStore implements SnapshotStore {
     const fenceOfCatalog = fenceKey(snapshotLease(this.#catalog));
     const listed = await LIST.run(
       this.#client,
-      [this.#list, fenceOfCatalog, ...keys],
-      [fence, position, keep, this.#prefix],
+      [this.#list, fenceOfCatalog, ...keys, identityKey(this.#catalog)],
+      [fence, position, keep, this.#prefix, this.#owner],
     );
     if (listed === -1) {
       throw new StaleFenceError(
@@ -102,7 +121,13 @@ export class RedisSnapshotStore implements SnapshotStore {
   }
 
   async discardAfter(position: Position): Promise<number> {
-    return Number(await DISCARD.run(this.#client, [this.#list], [position, this.#prefix]));
+    return Number(
+      await DISCARD.run(
+        this.#client,
+        [this.#list, identityKey(this.#catalog)],
+        [position, this.#prefix, this.#owner],
+      ),
+    );
   }
 
   async close(): Promise<void> {}
@@ -124,11 +149,12 @@ export class RedisSnapshotStores implements SnapshotStores {
   }
 
   async open(catalog: string): Promise<SnapshotStore> {
-    return new RedisSnapshotStore(this.#connections.commands, catalog);
+    const { commands, epoch } = this.#connections;
+    await epoch.claim();
+    return new RedisSnapshotStore(commands, catalog, epoch);
   }
 
   async remove(catalog: string): Promise<void> {
-    const store = new RedisSnapshotStore(this.#connections.commands, catalog);
-    await store.discardAfter(-1);
+    await (await this.open(catalog)).discardAfter(-1);
   }
 }

@@ -75,10 +75,13 @@ export class Replica {
   #running: Promise<void> | null = null;
   #failure: ReplicaFailedError | null = null;
   #isWhole = true;
+  /** What the state was made from, see `Ledger.history`. */
+  #history: string;
 
   constructor(state: CatalogState, ledger: Ledger, options: ReplicaOptions) {
     this.#state = state;
     this.#ledger = ledger;
+    this.#history = ledger.history;
     this.#options = options;
   }
 
@@ -213,17 +216,25 @@ export class Replica {
   async #foldOrStartOver(): Promise<number> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#foldSome();
+        if (attempt > 1) await this.#startOver();
+        return await this.#foldSome(this.#state, this.#history);
       } catch (error) {
         if (!(error instanceof LedgerTrimmedError) || attempt === MAX_STARTS) throw error;
-        await this.#startOver();
       }
     }
   }
 
-  /** The ledger does not reach back to here: a snapshot does. */
+  /** The ledger does not reach back to here: a snapshot does. It serves once it knows what came after it as well. */
   async #startOver(): Promise<void> {
+    const { history } = this.#ledger;
     const fresh = await this.#options.reload();
+    try {
+      while (!this.#stop.signal.aborted && (await this.#foldSome(fresh, history)) > 0);
+    } catch (error) {
+      fresh.free();
+      throw error;
+    }
+    this.#history = history;
     const old = this.#state;
     this.#state = fresh;
     this.#options.onReload?.(fresh, old);
@@ -235,8 +246,13 @@ export class Replica {
     this.#letGo();
   }
 
-  async #foldSome(): Promise<number> {
-    const entries = await this.#ledger.read(this.state.position, READ_BATCH);
+  async #foldSome(state: CatalogState, history: string): Promise<number> {
+    if (this.#ledger.history !== history) {
+      throw new LedgerTrimmedError(
+        'The ledger was restored from a backup; its newest snapshot has what is known.',
+      );
+    }
+    const entries = await this.#ledger.read(state.position, READ_BATCH);
     const { now } = this.#options;
     let sliceStart = now();
     const giveTurn = async (): Promise<void> => {
@@ -244,17 +260,16 @@ export class Replica {
       sliceStart = now();
     };
     for (const positioned of entries) {
-      const steps = foldInSteps(this.state, positioned);
-      this.#beforeNext = [];
+      const isServing = state === this.#state;
+      const steps = foldInSteps(state, positioned);
+      if (isServing) this.#beforeNext = [];
       let step = steps.next();
       while (!step.done) {
         if (now() - sliceStart >= ENTRY_SLICE_MS) await giveTurn();
         step = steps.next();
       }
-      const whoWaited = this.#beforeNext;
-      this.#beforeNext = null;
-      for (const see of whoWaited) see(null);
-      this.#settleFolded(positioned, step.value);
+      this.#options.onFold?.(positioned, step.value);
+      if (isServing) this.#settleFolded(positioned, step.value);
       if (now() - sliceStart < FOLD_SLICE_MS) continue;
       await giveTurn();
       if (this.#stop.signal.aborted) break;
@@ -262,9 +277,11 @@ export class Replica {
     return entries.length;
   }
 
-  #settleFolded(positioned: PositionedEntry, outcome: FoldOutcome): void {
-    this.#options.onFold?.(positioned, outcome);
-    this.#waiting.resolve(positioned.entry, outcome);
+  #settleFolded({ entry }: PositionedEntry, outcome: FoldOutcome): void {
+    const whoWaited = this.#beforeNext ?? [];
+    this.#beforeNext = null;
+    for (const see of whoWaited) see(null);
+    this.#waiting.resolve(entry, outcome);
     this.#letGo();
   }
 

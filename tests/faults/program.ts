@@ -11,9 +11,12 @@ export interface Ended {
 }
 
 /** Starts `bandolier …`. */
-export function startProgram(words: readonly string[]): { child: ChildProcess; ended: Promise<Ended> } {
+export function startProgram(
+  words: readonly string[],
+  settings: Readonly<Record<string, string>> = {},
+): { child: ChildProcess; ended: Promise<Ended> } {
   const child = spawn(process.execPath, [mainFile, ...words], {
-    env: cleanEnvironment(),
+    env: cleanEnvironment(settings),
     cwd: tmpdir(),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -25,4 +28,12 @@ export function startProgram(words: readonly string[]): { child: ChildProcess; e
 /** Runs `bandolier …` to its end. */
 export function runProgram(...words: string[]): Promise<Ended> {
   return startProgram(words).ended;
+}
+
+/** The same with settings in its environment. */
+export function runProgramWith(
+  settings: Readonly<Record<string, string>>,
+  ...words: string[]
+): Promise<Ended> {
+  return startProgram(words, settings).ended;
 }

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
+import { LedgerRemovedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
@@ -35,6 +36,22 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     const guarded = await startRedis(['--requirepass', 'secret']);
     await expect(RedisConnections.open(guarded.url)).rejects.toThrow(/refuses the password/);
     await guarded.dispose();
+  });
+
+  it('takes no catalog for deleted that is on record nowhere as such', async () => {
+    const [own, other] = [await RedisConnections.open(server.url), await RedisConnections.open(server.url)];
+    const ledger = await new RedisLedgers(own).open('gone');
+    await other.commands.del(catalogKey('gone', 'ledger-identity'));
+    await expect(ledger.exists()).rejects.toThrow(/lost the ledger of catalog "gone"/);
+    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerUnavailableError);
+    await new RedisLedgers(other).remove('gone');
+    expect(await ledger.exists()).toBe(false);
+    await (await new RedisLedgers(other).open('gone')).close();
+    expect(await ledger.exists()).toBe(false);
+    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerRemovedError);
+    await ledger.close();
+    own.close();
+    other.close();
   });
 
   it('says what should be set otherwise', async () => {
@@ -99,10 +116,10 @@ function contracts(name: string, url: () => string): void {
     const { connections, dispose } = await emptyPlace();
     const leaseMs = 400;
     return {
-      connect: async () => new RedisLeases((await connections()).commands, leaseMs),
+      connect: async () => new RedisLeases(await connections(), leaseMs),
       holdAndDie: async (name) => {
         const dying = await connections();
-        const lease = await new RedisLeases(dying.commands, leaseMs).acquire(name);
+        const lease = await new RedisLeases(dying, leaseMs).acquire(name);
         dying.close();
         await expect
           .poll(() => admin.commands.exists(catalogKey(name.replace('snapshots-', ''), 'lease')), {
@@ -117,7 +134,10 @@ function contracts(name: string, url: () => string): void {
 
   snapshotStoreContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
-    const leases = new RedisLeases(admin.commands);
+    const shared = await connections();
+    const leases = new RedisLeases(shared);
+    // Snapshots are written beside the ledger that they were made from.
+    for (const catalog of ['default', 'other']) await new RedisLedgers(shared).open(catalog);
     return {
       connect: async () => new RedisSnapshotStores(await connections()),
       grantLease: async (catalog) => {

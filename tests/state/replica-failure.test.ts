@@ -36,7 +36,8 @@ async function following(
   const ledger: Ledger = new Proxy(real, {
     get: (target, name: keyof Ledger) => {
       const changed = change(real)[name];
-      return changed ?? target[name].bind(target);
+      const own = target[name];
+      return changed ?? (typeof own === 'function' ? own.bind(target) : own);
     },
   });
   const replica = new Replica(emptyState(), ledger, {
