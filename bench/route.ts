@@ -88,7 +88,10 @@ async function startRouter(
   count: number,
 ): Promise<Contender> {
   const words = [main, 'serve', '--port', '0', '--data-dir', dataDir];
-  const server = await PinnedProcess.start(words, { BANDOLIER_LOG_LEVEL: 'error' });
+  const server = await PinnedProcess.start(words, {
+    BANDOLIER_LOG_LEVEL: 'error',
+    BANDOLIER_MAX_WAIT_MS: '60000',
+  });
   const load = new HttpLoad(server.url);
   const tools = workload.tools(count);
   for (let from = 0; from < count; from += TOOLS_PER_REQUEST) {

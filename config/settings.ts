@@ -115,12 +115,11 @@ export const settingsSchema = z.strictObject({
     description: 'How long a decision can be explained. At least 8: the longest reward window is 7 days.',
     unit: 'days',
   }),
-  maxConcurrentRequests: z
-    .int()
-    .min(1)
-    .max(100_000)
-    .default(1000)
-    .meta({ description: 'Requests in progress above which new ones are answered 429.', unit: 'requests' }),
+  maxWaitMs: z.int().min(1).max(60_000).default(15).meta({
+    description:
+      'How long a request may have to wait for its turn. Those that would wait longer are answered 429 at once, so that the others are answered soon.',
+    unit: 'milliseconds',
+  }),
   maxPendingRewards: z.int().min(1000).max(10_000_000).default(100_000).meta({
     description: 'Accepted rewards not yet learned above which new ones are answered 503.',
     unit: 'rewards',

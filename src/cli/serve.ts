@@ -62,7 +62,7 @@ export async function startServer(
   const service = await startService(settings, log);
   try {
     await prepare(service);
-    const admission = new Admission(settings.maxConcurrentRequests);
+    const admission = new Admission({ maxWaitMs: settings.maxWaitMs });
     const app = createApp(service, admission, log);
     const guard = new RequestGuard(settings.allowedHosts);
     const { host, port } = settings;

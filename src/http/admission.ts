@@ -1,99 +1,194 @@
-import type { Hono } from 'hono';
-import { Problem } from '../problem.ts';
-import { requestId } from './request-id.ts';
+/** Requests of one class wait for each other, and not for those of another one. */
+export type RequestClass = 'route' | 'reward' | 'read' | 'change';
 
-declare module 'hono' {
-  interface ContextVariableMap {
-    requestId: string;
-    visit: Visit;
-  }
+export interface AdmissionOptions {
+  /** How long requests may wait for their turn where there is always one that waits, ms. */
+  readonly maxWaitMs: number;
+  /** Steady, ms. */
+  readonly now: () => number;
 }
 
-/** Which requests are let in: as many at a time as is good for those already there, none when shutting down. */
+/** A request that is waiting or in progress. */
+export interface Ticket {
+  /** Its turn: true when it has come, false when it gave up before. */
+  readonly turn: Promise<boolean>;
+  /** Nobody waits for it any more; without effect once its turn has come. */
+  giveUp(): void;
+  /** The rest of its body is awaited: until it is here there is nothing to do for it. */
+  bodyIsLate(): void;
+  bodyIsHere(): void;
+  /** It is done. */
+  leave(): void;
+}
+
+/** A turn of the event loop in which more time was spent than this had too much to do, ms. */
+const LONG_TURN_MS = 4;
+/** So many of a class are always let in: turns can be long for other reasons. */
+const MIN_RUNNING = 4;
+const FIRST_RUNNING = 8;
+/** However little there is to do for each. */
+const MAX_RUNNING = 1000;
+/** Weight of the newest one in the mean time between two that are let in from a queue. */
+const NEWEST = 0.03;
+/** A queue that was empty so recently is a burst, ms. */
+const BURST_MS = 100;
+/** How much longer requests may wait in a burst. */
+const BURST_FACTOR = 2;
+
+/**
+ * Lets as many requests in as there is time for, and tells the others at once.
+ *
+ * There are two queues in a Node process. The hidden one is the event loop: what was let in shares its turns, and the
+ * more there is, the longer everybody waits for the next turn. The length of turns is measured, and how many may be in
+ * progress follows it, by additive increase and multiplicative decrease (Chiu and Jain 1989; as in Netflix's
+ * concurrency-limits). Requests that wait for other machines make no turn longer, so they do not count.
+ *
+ * The other queue is here, where those wait for whom there is no place. It is kept short in time and not in length: the
+ * mean time between two that were let in from it tells how long the next one would wait. A queue that is empty now and
+ * then is a burst and may be longer than one that stands (Nichols and Jacobson, "Controlling queue delay", 2012; as at
+ * Facebook, Maurer, "Fail at scale", 2015). Unlike there, who would wait for too long is refused on arrival: an early
+ * answer is worth more than a place.
+ */
 export class Admission {
-  readonly #maxConcurrent: number;
-  #inProgress = 0;
+  readonly #options: AdmissionOptions;
+  readonly #lanes: Record<RequestClass, Lane>;
+  #running = FIRST_RUNNING;
   #draining = false;
 
-  constructor(maxConcurrent: number) {
-    this.#maxConcurrent = maxConcurrent;
+  constructor(options: Partial<AdmissionOptions> = {}) {
+    this.#options = { maxWaitMs: 15, now: () => performance.now(), ...options };
+    const lane = (): Lane => new Lane(this.#options, () => Math.floor(this.#running));
+    this.#lanes = { route: lane(), reward: lane(), read: lane(), change: lane() };
   }
 
   get draining(): boolean {
     return this.#draining;
   }
 
-  /** From now on every request is answered 503. */
+  /** From now on nobody is let in; those who wait are. */
   drain(): void {
     this.#draining = true;
   }
 
-  /** @throws Problem too-many-requests or shutting-down; otherwise `leave` has to follow. */
-  enter(): void {
-    if (this.#draining) {
-      throw new Problem(
-        'shutting-down',
-        'This process is shutting down.',
-        'Send the request again: to another process, or to this one after its restart.',
-      );
-    }
-    if (this.#inProgress >= this.#maxConcurrent) {
-      throw new Problem(
-        'too-many-requests',
-        `${this.#maxConcurrent} requests are in progress already.`,
-        'Slow down and send it again. The limit is the setting `maxConcurrentRequests`.',
-      );
-    }
-    this.#inProgress++;
+  /** @returns null if it would have to wait for too long. */
+  enter(kind: RequestClass): Ticket | null {
+    return this.#lanes[kind].enter();
   }
 
-  leave(): void {
-    this.#inProgress--;
+  /** To be told of turns of the event loop while there are requests. */
+  turnTook(ms: number): void {
+    const lanes = Object.values(this.#lanes);
+    if (ms > LONG_TURN_MS) this.#running = Math.max(MIN_RUNNING, this.#running * 0.8);
+    else if (lanes.some((lane) => lane.isFull)) {
+      this.#running = Math.min(MAX_RUNNING, this.#running + 1 - ms / LONG_TURN_MS);
+      for (const lane of lanes) lane.advance();
+    }
   }
 }
 
-/** One request: it counts while it is worked on, but not while its body is still on the way. */
-export class Visit {
-  readonly #admission: Admission;
-  #isInside = false;
+class Lane {
+  readonly #options: AdmissionOptions;
+  readonly #limit: () => number;
+  readonly #waiting = new Set<Place>();
+  #running = 0;
+  /** Mean time between two that are let in while others wait, ms. */
+  #interval = 2;
+  #lastLetIn = 0;
+  #lastEmpty = 0;
 
-  constructor(admission: Admission) {
-    this.#admission = admission;
+  constructor(options: AdmissionOptions, limit: () => number) {
+    this.#options = options;
+    this.#limit = limit;
   }
 
-  /** @throws Problem as `Admission` does; it is outside then. */
-  enter(): void {
-    this.#admission.enter();
-    this.#isInside = true;
+  get isFull(): boolean {
+    return this.#running >= this.#limit();
   }
 
-  /** Does nothing when it is outside already. */
-  leave(): void {
-    if (this.#isInside) this.#admission.leave();
-    this.#isInside = false;
+  enter(): Ticket | null {
+    const now = this.#options.now();
+    const place = new Place(this, now);
+    if (this.#waiting.size === 0) this.#lastEmpty = now;
+    if (!this.isFull && this.#waiting.size === 0) {
+      this.#running++;
+      place.begin();
+      return place;
+    }
+    const [oldest] = this.#waiting;
+    if (oldest === undefined) this.#lastLetIn = now;
+    const inBurst = this.#options.maxWaitMs * BURST_FACTOR;
+    const most = now - this.#lastEmpty < BURST_MS ? inBurst : this.#options.maxWaitMs;
+    const isStuck = oldest !== undefined && now - oldest.since > inBurst;
+    if (isStuck || (this.#waiting.size + 1) * this.#interval > most) return null;
+    this.#waiting.add(place);
+    return place;
+  }
+
+  /** Lets in whom there is a place for. */
+  advance(): void {
+    for (const place of this.#waiting) {
+      if (this.isFull) return;
+      const now = this.#options.now();
+      this.#interval += NEWEST * (now - this.#lastLetIn - this.#interval);
+      this.#lastLetIn = now;
+      this.#waiting.delete(place);
+      this.#running++;
+      place.begin();
+    }
+  }
+
+  count(change: 1 | -1): void {
+    this.#running += change;
+    if (change < 0) this.advance();
+  }
+
+  forget(place: Place): void {
+    this.#waiting.delete(place);
   }
 }
 
-/** Probes of the machinery around us, which have to be answered when nothing else is. */
-const PROBES = new Set(['/livez', '/readyz', '/metrics']);
+class Place implements Ticket {
+  readonly turn: Promise<boolean>;
+  readonly since: number;
+  readonly #lane: Lane;
+  #state: 'waiting' | 'running' | 'late' | 'gone' = 'waiting';
+  #settle: (isTurn: boolean) => void = () => {};
 
-/** Gives every request its id and counts it in and out. */
-export function admitRequests(app: Hono, admission: Admission): void {
-  app.use(async (context, next) => {
-    const id = requestId(context.req.header('x-request-id'));
-    context.set('requestId', id);
-    context.header('x-request-id', id);
-    context.header('x-content-type-options', 'nosniff');
-    if (PROBES.has(context.req.path)) return next();
-    const visit = new Visit(admission);
-    context.set('visit', visit);
-    visit.enter();
-    try {
-      await next();
-    } finally {
-      visit.leave();
-      // Otherwise the connection stays open for the client's next request, and the server with it.
-      if (admission.draining) context.header('connection', 'close');
-    }
-  });
+  constructor(lane: Lane, since: number) {
+    this.#lane = lane;
+    this.since = since;
+    this.turn = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+  }
+
+  begin(): void {
+    this.#state = 'running';
+    this.#settle(true);
+  }
+
+  giveUp(): void {
+    if (this.#state !== 'waiting') return;
+    this.#state = 'gone';
+    this.#lane.forget(this);
+    this.#settle(false);
+  }
+
+  bodyIsLate(): void {
+    if (this.#state !== 'running') return;
+    this.#state = 'late';
+    this.#lane.count(-1);
+  }
+
+  bodyIsHere(): void {
+    if (this.#state !== 'late') return;
+    this.#state = 'running';
+    this.#lane.count(1);
+  }
+
+  leave(): void {
+    const wasRunning = this.#state === 'running';
+    this.#state = 'gone';
+    if (wasRunning) this.#lane.count(-1);
+  }
 }

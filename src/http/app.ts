@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { type Admission, admitRequests } from './admission.ts';
+import type { Admission } from './admission.ts';
 import { BodyIntake } from './body-intake.ts';
 import { mountDocumentation } from './documentation-pages.ts';
 import type { Endpoint } from './endpoint-definition.ts';
@@ -51,6 +51,7 @@ import { toolStats } from './endpoints/tool-stats.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { keepPositions } from './positions.ts';
+import { markAnswers } from './request-id.ts';
 import type { Services } from './services.ts';
 
 /** The table of contents of the API. */
@@ -116,7 +117,7 @@ export function apiEndpoints(services: Services): Endpoint[] {
 export function createApp(services: Services, admission: Admission, log: FailureLog): Hono {
   const app = new Hono();
   answerFailures(app, log);
-  admitRequests(app, admission);
+  markAnswers(app, admission);
   keepPositions(app, services.positions);
 
   const endpoints = apiEndpoints(services);

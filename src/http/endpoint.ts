@@ -33,10 +33,8 @@ async function withBody<Parts extends RequestParts>(
 ): Promise<Response> {
   const mayBeEmpty = bodyOptional && context.req.header('content-type') === undefined;
   if (!mayBeEmpty) requireJson(context.req);
-  context.var.visit.leave();
   const held = await bodies.read(context, limits);
   try {
-    context.var.visit.enter();
     if (held.bytes.length === 0) {
       if (bodyOptional) return await use({});
       throw emptyBody();

@@ -1,26 +1,71 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
-import { problemHeaders, problemJson, statusOf } from './problem-json.ts';
+import type { Admission, RequestClass } from './admission.ts';
+import { loopTurns } from './loop-turns.ts';
+import { refuse } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
-import { requestId } from './request-id.ts';
+
+/** Answers a request; settles when nothing is left to do for it. */
+export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /** Probes of the machinery around us, which have to be answered when nothing else is. */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
-/** How long to read on what nobody wants: whoever is cut off while sending may never see its answer. */
-const LINGER_MS = 500;
 
-/** The first to see a request, when its head is there and nothing was read of its body: refuses it or hands it on. */
-export function front(guard: RequestGuard, handle: RequestListener): RequestListener {
-  return (request, response) => {
-    const target = pathOf(request.url ?? '');
-    const fault =
-      guard.fault(request, target !== null && PROBES.has(target.split('?', 1)[0])) ??
-      (target === null ? unusableTarget() : null);
+// Made once: to make a problem takes longer than to send one.
+const NO_PATH = new Problem(
+  'malformed-request',
+  'The request target is no path.',
+  'Begin it with a slash, as in `GET /livez`.',
+);
+const TOO_MANY = new Problem(
+  'too-many-requests',
+  'More requests of this kind come than can be answered in time.',
+  'Send it again after the time in Retry-After, and fewer at once. How long requests may wait for their turn is the ' +
+    'setting `maxWaitMs`.',
+);
+const SHUTTING_DOWN = new Problem(
+  'shutting-down',
+  'This process is shutting down.',
+  'Send the request again: to another process, or to this one after its restart.',
+);
+
+/**
+ * The first to see a request, when its head is there and nothing was read of its body: refuses it, or lets it wait for
+ * its turn and hands it on.
+ */
+export function front(guard: RequestGuard, admission: Admission, handle: Handle): Handle {
+  const measureTurn = loopTurns((ms) => admission.turnTook(ms));
+  return async (request, response) => {
+    const path = pathOf(request.url ?? '');
+    const kind = kindOf(request.method, path ?? '');
+    const fault = guard.fault(request, kind === 'probe') ?? (path === null ? NO_PATH : null);
     if (fault !== null) return refuse(request, response, fault);
-    request.url = target as string;
-    handle(request, response);
+    request.url = path as string;
+    if (kind === 'probe') return handle(request, response);
+    if (admission.draining) {
+      response.shouldKeepAlive = false;
+      return refuse(request, response, SHUTTING_DOWN);
+    }
+    measureTurn();
+    const ticket = admission.enter(kind);
+    if (ticket === null) return refuse(request, response, TOO_MANY);
+    response.once('close', () => ticket.giveUp());
+    if (!(await ticket.turn)) return;
+    if (!request.complete) {
+      ticket.bodyIsLate();
+      request.once('end', () => ticket.bodyIsHere());
+    }
+    if (request.headers.expect !== undefined) response.writeContinue();
+    await handle(request, response).finally(() => ticket.leave());
   };
+}
+
+function kindOf(method: string | undefined, path: string): RequestClass | 'probe' {
+  const [name] = path.split('?', 1);
+  if (PROBES.has(name)) return 'probe';
+  if (method === 'GET' || method === 'HEAD') return 'read';
+  if (name === '/v1/route') return 'route';
+  return name === '/v1/rewards' || /^\/v1\/decisions\/[^/]+\/rewards$/.test(name) ? 'reward' : 'change';
 }
 
 /** Of both forms that a target may have: `/livez` and `http://localhost:8787/livez`. */
@@ -28,95 +73,4 @@ function pathOf(target: string): string | null {
   if (target.startsWith('/')) return target;
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? [];
   return path === undefined ? null : path.startsWith('/') ? path : `/${path}`;
-}
-
-/** Answers a problem in the place of the app. */
-export function refuse(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
-  const { headers, body } = answerOf(problem, request.headers['x-request-id']);
-  response.writeHead(statusOf(problem.code), headers);
-  response.end(request.method === 'HEAD' ? undefined : body);
-  response.once('finish', () => {
-    if (request.complete) return;
-    const tired = setTimeout(() => request.socket.destroySoon(), LINGER_MS);
-    request.once('close', () => clearTimeout(tired));
-  });
-}
-
-/** Answers a problem where Node could make no request of what came, then ends the connection. */
-export function refuseConnection(socket: Duplex, problem: Problem): void {
-  if (!socket.writable) return void socket.destroy();
-  const { headers, body } = answerOf(problem, undefined);
-  const lines = Object.entries({ ...headers, connection: 'close' }).map(
-    ([name, value]) => `${name}: ${value}`,
-  );
-  socket.end([`HTTP/1.1 ${statusOf(problem.code)} Refused`, ...lines, '', body].join('\r\n'));
-  socket.resume();
-  const tired = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(tired));
-}
-
-function answerOf(problem: Problem, givenId: string | string[] | undefined) {
-  const id = requestId(givenId?.toString());
-  const body = JSON.stringify(problemJson(problem, id));
-  const headers = {
-    ...problemHeaders(problem),
-    'content-length': String(Buffer.byteLength(body)),
-    'x-request-id': id,
-    'x-content-type-options': 'nosniff',
-  };
-  return { headers, body };
-}
-
-/** What Node's parser says of what it cannot read. */
-export function parserProblem({ code }: NodeJS.ErrnoException): Problem {
-  switch (code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new Problem(
-        'headers-too-large',
-        'Target and headers are larger than 16 KB together.',
-        'Send fewer and shorter headers; what is long belongs into the body.',
-      );
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem(
-        'body-too-large',
-        'The chunks of the body have extensions of more than 16 KB.',
-        'Send the body without chunk extensions.',
-      );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem(
-        'request-timeout',
-        'The request did not arrive in time.',
-        'Send it again, in one go. If it is large, split it.',
-      );
-    default:
-      return new Problem(
-        'malformed-request',
-        `What arrived is no HTTP/1.1 request${code === undefined ? '' : ` (${code})`}.`,
-        'Ask with an ordinary HTTP client, such as curl, under http:// (not https://).',
-      );
-  }
-}
-
-function unusableTarget(): Problem {
-  return new Problem(
-    'malformed-request',
-    'The request target is no path.',
-    'Begin it with a slash, as in `GET /livez`.',
-  );
-}
-
-export function unknownExpectation(): Problem {
-  return new Problem(
-    'expectation-failed',
-    'The only expectation that can be met is `100-continue`.',
-    'Leave the header `Expect` out.',
-  );
-}
-
-export function noTunnel(): Problem {
-  return new Problem(
-    'method-not-allowed',
-    'CONNECT is not possible here.',
-    'Use GET, PUT, POST, PATCH or DELETE.',
-  );
 }

@@ -1,9 +1,10 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Admission } from './admission.ts';
-import { front, noTunnel, parserProblem, refuse, refuseConnection, unknownExpectation } from './front.ts';
+import { front, type Handle } from './front.ts';
+import { noTunnel, parserProblem, refuse, refuseConnection, unknownExpectation } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
 
 export interface Listener {
@@ -25,12 +26,25 @@ export interface ListenOptions {
   readonly port: number;
 }
 
+const SERVER_OPTIONS = {
+  // `Host` is looked at where everything else is that can be wrong with a request.
+  requireHostHeader: false,
+  headersTimeout: 10_000,
+  requestTimeout: 120_000,
+  connectionsCheckingInterval: 5000,
+  // Longer than the 60 s after which balancers let go of connections: the one that lets go first loses no request.
+  keepAliveTimeout: 65_000,
+};
+/** Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`), and resets the others. */
+const BACKLOG = 4096;
+
 /** @throws ListenError */
 export async function listen(app: Hono, { admission, guard, host, port }: ListenOptions): Promise<Listener> {
-  const server = serverOf(front(guard, getRequestListener(app.fetch, { hostname: 'localhost' })));
+  const handle = getRequestListener(app.fetch, { hostname: 'localhost' });
+  const server = serverOf(front(guard, admission, handle));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, host, port)));
-    server.listen(port, host, resolve);
+    server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   return {
     url: urlOf(server.address() as AddressInfo),
@@ -38,9 +52,9 @@ export async function listen(app: Hono, { admission, guard, host, port }: Listen
   };
 }
 
-function serverOf(listener: RequestListener): Server {
-  // `Host` is looked at where everything else is that can be wrong with a request.
-  const server = createServer({ requireHostHeader: false }, listener);
+function serverOf(handle: Handle): Server {
+  const server = createServer(SERVER_OPTIONS, handle);
+  server.on('checkContinue', handle);
   server.on('checkExpectation', (request, response) => refuse(request, response, unknownExpectation()));
   server.on('connect', (_request, socket) => refuseConnection(socket, noTunnel()));
   server.on('clientError', (error, socket) => refuseConnection(socket, parserProblem(error)));

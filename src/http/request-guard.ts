@@ -39,7 +39,8 @@ export class RequestGuard {
   }
 
   #host(request: IncomingMessage): Authority | Problem {
-    const hosts = request.headersDistinct.host ?? [];
+    // Node keeps the first of several, without a word.
+    const hosts = request.rawHeaders.filter((_, at, all) => at % 2 === 1 && /^host$/i.test(all[at - 1]));
     if (hosts.length !== 1) {
       return malformed(`The request has ${hosts.length === 0 ? 'no' : 'several'} \`Host\` headers.`);
     }

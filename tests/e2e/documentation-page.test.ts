@@ -8,7 +8,7 @@ import { browse, chromium } from './browser.ts';
 let listener: Listener;
 
 beforeAll(async () => {
-  const admission = new Admission(100);
+  const admission = new Admission();
   const app = createApp({} as never, admission, { error: () => {} });
   listener = await listen(app, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
 });

@@ -42,7 +42,8 @@ export class RunningService {
       process.execPath,
       [mainFile, 'serve', '--port', '0', '--data-dir', dataDir, ...options],
       {
-        env: cleanEnvironment(settings),
+        // Tests send many requests at once, on slow machines as well, and wait for all of them.
+        env: cleanEnvironment({ BANDOLIER_MAX_WAIT_MS: '60000', ...settings }),
         cwd: tmpdir(),
         stdio: ['ignore', 'pipe', 'pipe'],
       },

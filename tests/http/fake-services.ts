@@ -10,9 +10,8 @@ type Groups = {
 };
 
 /** An app over just the functions a test needs, and what it logged. */
-export function appWith(services: Groups = {}, maxConcurrent = 100) {
+export function appWith(services: Groups = {}, admission = new Admission()) {
   const logged: object[] = [];
-  const admission = new Admission(maxConcurrent);
   const log = { error: (fields: object) => void logged.push(fields) };
   const positions = { of: () => null, reached: async () => {} };
   const app = createApp({ positions, ...services } as unknown as Services, admission, log);

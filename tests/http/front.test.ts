@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Admission } from '../../src/http/admission.ts';
 import { type Listener, listen } from '../../src/http/listen.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
 import { appWith } from './fake-services.ts';
@@ -107,5 +110,81 @@ describe('a POST without a body', () => {
     expect((await ask(post, HOST, 'X-Bandolier: 1', 'Content-Length: 0')).status).toBe(200);
     expect((await ask(post, HOST, 'Content-Type: application/json', 'Content-Length: 0')).status).toBe(200);
     expect(reached).toEqual(['e', 'e']);
+  });
+});
+
+describe('admission over HTTP', () => {
+  let release = () => {};
+  const released = new Promise<never[]>((resolve) => {
+    release = () => resolve([]);
+  });
+  const admission = new Admission({ maxWaitMs: 0 });
+  const { app: slow } = appWith({ catalogs: { list: () => released } }, admission);
+  let busy: Listener;
+  beforeAll(async () => {
+    busy = await listen(slow, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
+  });
+  afterAll(() => busy.close(0));
+  const raw = (...lines: string[]) => rawRequest(busy.url, ...lines, HOST, 'Connection: close');
+
+  it('answers 429 before the body is there, and others as always', async () => {
+    // More than may be in progress: each is answered in the end or refused now.
+    const asked = Array.from({ length: 1200 }, () => fetch(`${busy.url}/v1/catalogs`));
+    const first = await Promise.any(
+      asked.map(async (answer) => ((await answer).status === 429 ? answer : Promise.reject())),
+    );
+    expect(first.headers.get('retry-after')).toBe('1');
+    expect(await first.json()).toMatchObject({ code: 'too-many-requests', suggestedFix: expect.any(String) });
+    expect((await raw('GET /livez HTTP/1.1')).status).toBe(200);
+    expect((await raw('GET /nowhere HTTP/1.1')).status).toBe(429);
+    // Of another class, and never any body.
+    const lines = ['POST /v1/nowhere HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 2000000'];
+    expect((await raw(...lines)).status).toBe(404);
+    release();
+    const statuses = (await Promise.all(asked)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    expect((await raw('GET /v1/catalogs HTTP/1.1')).status).toBe(200);
+  });
+
+  it('does not count requests whose bodies are on their way', async () => {
+    const { app } = appWith({
+      routing: { route: async () => ({ decisionId: 'default.1', tools: [] }) as never },
+    });
+    const open = { admission: new Admission({ maxWaitMs: 0 }), guard: new RequestGuard() };
+    const { url, close } = await listen(app, { ...open, host: '127.0.0.1', port: 0 });
+    const head = ['POST /v1/route HTTP/1.1', HOST, 'Content-Type: application/json', 'Connection: close'];
+    const begun = ['Content-Length: 13', '', '{"query"'];
+    const sockets = Array.from({ length: 100 }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+    for (const socket of sockets) socket.write([...head, ...begun].join('\r\n'));
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')));
+    const whole = [...head, ...begun].join('\r\n').concat(':"q"}');
+    expect((await rawBytes(url, whole)).status).toBe(200);
+    const answers = sockets.map(async (socket) => String(await once(socket, 'data')));
+    for (const socket of sockets) socket.write(':"q"}');
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200/);
+    await close(0);
+  });
+
+  it('answers 503 while shutting down, but lets probes through', async () => {
+    admission.drain();
+    const refused = await rawRequest(busy.url, 'GET /v1/catalogs HTTP/1.1', HOST);
+    expectProblem(refused, 503, 'shutting-down');
+    expect(refused.text).toMatch(/^connection: close$/im);
+    expect((await raw('GET /livez HTTP/1.1')).status).toBe(200);
+  });
+
+  it('tells a client to go on that asked first, and one that is refused not to', async () => {
+    const head = [
+      'POST /v1/route HTTP/1.1',
+      'Content-Length: 2',
+      'Expect: 100-continue',
+      'Connection: close',
+    ];
+    const refused = await rawRequest(listener.url, ...head, HOST);
+    expectProblem(refused, 415, 'unsupported-media-type');
+    const bytes = [...head, HOST, 'Content-Type: application/json', '', '{}'].join('\r\n');
+    expect((await rawBytes(listener.url, bytes)).text).toMatch(
+      /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 422 /,
+    );
   });
 });

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const listener of open.splice(0)) await listener.close(0);
 });
 
-async function listening(app: Hono, admission = new Admission(10)) {
+async function listening(app: Hono, admission = new Admission()) {
   const listener = await listen(app, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
   open.push(listener);
   return listener;
@@ -22,7 +22,7 @@ describe('listen', () => {
   it('says in one sentence that the port is taken', async () => {
     const { url } = await listening(new Hono());
     const again = listen(new Hono(), {
-      admission: new Admission(1),
+      admission: new Admission(),
       guard: new RequestGuard(),
       host: '127.0.0.1',
       port: Number(new URL(url).port),

@@ -8,8 +8,8 @@ function codeOf(
   headers: Record<string, string>,
   { method = 'GET', url = '/v1/catalogs', allowed = '', isProbe = false } = {},
 ): string | null {
-  const headersDistinct = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
-  const request = { method, url, headers, headersDistinct } as unknown as IncomingMessage;
+  const rawHeaders = Object.entries(headers).flat();
+  const request = { method, url, headers, rawHeaders } as unknown as IncomingMessage;
   return new RequestGuard(allowed).fault(request, isProbe)?.code ?? null;
 }
 
