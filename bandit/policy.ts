@@ -129,8 +129,8 @@ export interface Learner {
   recountCall(slot: number, delta: number): void;
   /** Writes a closed decision into memory and answers the case it went to (−1 without a memory). */
   remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number;
-  /** Takes earlier counts of one tool in one case back, or adds to them; never below zero. */
-  amend(caseId: number, slot: number, positives: number, negatives: number): void;
+  /** Takes earlier counts of one tool in one case back, or adds to them, for this unit; never below zero. */
+  amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void;
 
   /** A tool took this slot: it starts with no calls, and the vectors at this slot are new. */
   addTool(slot: number): void;

@@ -36,7 +36,7 @@ const WINDOW = 1000;
 const DEFAULT = DEFAULT_CATALOG_SETTINGS.policy;
 
 type Setting = Partial<
-  Pick<SimulationOptions, 'policy' | 'k' | 'agent' | 'changes' | 'passes' | 'evaluateAfter'>
+  Pick<SimulationOptions, 'policy' | 'k' | 'agent' | 'unit' | 'changes' | 'passes' | 'evaluateAfter'>
 >;
 
 interface Row {
@@ -123,6 +123,20 @@ const ROWS: readonly Row[] = [
     name: 'validation, repeat guard',
     stream: 'seal-tools validation',
     setting: { passes: 5 },
+    onDemand: true,
+  },
+  ...[0, 0.5].map(
+    (finds): Row => ({
+      name: `validation, tools found elsewhere ${finds}`,
+      stream: 'seen validation',
+      setting: { agent: { ...CAREFUL_AGENT, finds }, evaluateAfter: [1000, 5000] },
+      onDemand: true,
+    }),
+  ),
+  {
+    name: 'validation, everything by one unit',
+    stream: 'seen validation',
+    setting: { unit: 'one', evaluateAfter: [1000, 5000] },
     onDemand: true,
   },
   // Every other policy of the registry, as it explores by itself.

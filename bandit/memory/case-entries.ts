@@ -1,15 +1,25 @@
 const INITIAL_ENTRIES = 256;
 const NONE = -1;
 
+/** P + N of one tool in one case never exceeds this: the only forgetting. */
+export const TRIALS_LIMIT = 5;
+/** What one unit, or one decision, may put into an entry in a row: nobody alone fills it. */
+export const UNIT_TRIALS_LIMIT = 2;
+
 /**
- * What is known per case and tool: P, the sum of rewards, and N, the sum of what was missing to 1. Entries of a
- * case form a list in the order in which its tools came; all lists share pooled arrays.
+ * What is known per case and tool: P, the sum of rewards, and N, the sum of what was missing to 1, and which part of
+ * both the unit has put there that reported last. Entries of a case form a list in the order in which its tools came;
+ * all lists share pooled arrays.
  */
 export class CaseEntries {
   /** Read with the indices that `first`, `after` and `find` answer. */
   slots = new Int32Array(INITIAL_ENTRIES);
   positives = new Float32Array(INITIAL_ENTRIES);
   negatives = new Float32Array(INITIAL_ENTRIES);
+  /** Hash of the unit that reported last, 0 for none, and its part of P and N. */
+  private units = new Uint32Array(INITIAL_ENTRIES);
+  private unitPositives = new Float32Array(INITIAL_ENTRIES);
+  private unitNegatives = new Float32Array(INITIAL_ENTRIES);
   private next = new Int32Array(INITIAL_ENTRIES);
   private heads = new Int32Array(0);
   private used = 0;
@@ -55,25 +65,73 @@ export class CaseEntries {
     this.slots[entry] = slot;
     this.positives[entry] = 0;
     this.negatives[entry] = 0;
+    this.turnTo(entry, 0);
     return entry;
   }
 
   /**
-   * P += positives, N += negatives, neither below 0, P + N at most `limit` (scaled down if need be).
+   * P += r, N += 1 − r, `weight` times, at most what one decision may; older trials make room. So do the unit's own
+   * ones first, if it reported last: what others found out stays. Unit 0 is a new one each time.
    */
-  add(entry: number, positives: number, negatives: number, limit: number): void {
-    const p = Math.max(0, this.positives[entry] + positives);
-    const n = Math.max(0, this.negatives[entry] + negatives);
-    const scale = p + n > limit ? limit / (p + n) : 1;
-    this.positives[entry] = p * scale;
-    this.negatives[entry] = n * scale;
+  count(entry: number, reward: number, weight: number, unit: number): void {
+    if (unit === 0 || unit !== this.units[entry]) this.turnTo(entry, unit);
+    for (let left = Math.min(weight, UNIT_TRIALS_LIMIT); left > 0; left--) {
+      const part = Math.min(1, left);
+      this.shrinkUnit(entry, UNIT_TRIALS_LIMIT - part);
+      const trials = this.positives[entry] + this.negatives[entry];
+      if (trials + part > TRIALS_LIMIT) this.scale(entry, (TRIALS_LIMIT - part) / trials);
+      this.put(entry, part * reward, part * (1 - reward));
+    }
+  }
+
+  /** P += positives, N += negatives, neither below 0; both limits hold afterwards (scaled down if need be). */
+  add(entry: number, positives: number, negatives: number, unit: number): void {
+    if (unit === 0 || unit !== this.units[entry]) this.turnTo(entry, unit);
+    this.put(entry, positives, negatives);
+    this.shrinkUnit(entry, UNIT_TRIALS_LIMIT);
+    const trials = this.positives[entry] + this.negatives[entry];
+    if (trials > TRIALS_LIMIT) this.scale(entry, TRIALS_LIMIT / trials);
+  }
+
+  /** Scales all that is known. */
+  scale(entry: number, factor: number): void {
+    this.positives[entry] *= factor;
+    this.negatives[entry] *= factor;
+    this.unitPositives[entry] *= factor;
+    this.unitNegatives[entry] *= factor;
+  }
+
+  private put(entry: number, positives: number, negatives: number): void {
+    this.positives[entry] = Math.max(0, this.positives[entry] + positives);
+    this.negatives[entry] = Math.max(0, this.negatives[entry] + negatives);
+    this.unitPositives[entry] = Math.max(0, this.unitPositives[entry] + positives);
+    this.unitNegatives[entry] = Math.max(0, this.unitNegatives[entry] + negatives);
+  }
+
+  /** Another unit reports from here on. */
+  private turnTo(entry: number, unit: number): void {
+    this.units[entry] = unit;
+    this.unitPositives[entry] = 0;
+    this.unitNegatives[entry] = 0;
+  }
+
+  /** Takes away what the unit has put in above `limit` trials. */
+  private shrinkUnit(entry: number, limit: number): void {
+    const trials = this.unitPositives[entry] + this.unitNegatives[entry];
+    if (trials <= limit) return;
+    const excess = 1 - limit / trials;
+    const [positives, negatives] = [this.unitPositives[entry] * excess, this.unitNegatives[entry] * excess];
+    this.put(entry, -positives, -negatives);
   }
 
   /** Adds the entries of the case at `place` to those of another. */
-  merge(place: number, into: number, limit: number): void {
+  merge(place: number, into: number): void {
     for (let entry = this.first(place); entry !== NONE; entry = this.next[entry]) {
-      const slot = this.slots[entry];
-      this.add(this.findOrCreate(into, slot), this.positives[entry], this.negatives[entry], limit);
+      const target = this.findOrCreate(into, this.slots[entry]);
+      this.positives[target] += this.positives[entry];
+      this.negatives[target] += this.negatives[entry];
+      const trials = this.positives[target] + this.negatives[target];
+      if (trials > TRIALS_LIMIT) this.scale(target, TRIALS_LIMIT / trials);
     }
   }
 
@@ -105,14 +163,20 @@ export class CaseEntries {
     const slots = new Int32Array(offsets[count]);
     const positives = new Float32Array(offsets[count]);
     const negatives = new Float32Array(offsets[count]);
+    const units = new Uint32Array(offsets[count]);
+    const unitPositives = new Float32Array(offsets[count]);
+    const unitNegatives = new Float32Array(offsets[count]);
     for (let place = 0, at = 0; place < count; place++) {
       for (let entry = this.first(place); entry !== NONE; entry = this.next[entry], at++) {
         slots[at] = this.slots[entry];
         positives[at] = this.positives[entry];
         negatives[at] = this.negatives[entry];
+        units[at] = this.units[entry];
+        unitPositives[at] = this.unitPositives[entry];
+        unitNegatives[at] = this.unitNegatives[entry];
       }
     }
-    return { offsets, slots, positives, negatives };
+    return { offsets, slots, positives, negatives, units, unitPositives, unitNegatives };
   }
 
   static load(toolsPerCase: number, saved: SavedEntries): CaseEntries {
@@ -124,13 +188,16 @@ export class CaseEntries {
         entries.slots[last] = saved.slots[i];
         entries.positives[last] = saved.positives[i];
         entries.negatives[last] = saved.negatives[i];
+        entries.units[last] = saved.units[i];
+        entries.unitPositives[last] = saved.unitPositives[i];
+        entries.unitNegatives[last] = saved.unitNegatives[i];
       }
     }
     return entries;
   }
 
   get bytes(): number {
-    return this.heads.byteLength + 4 * this.next.byteLength;
+    return this.heads.byteLength + 7 * this.next.byteLength;
   }
 
   private isLess(a: number, b: number): boolean {
@@ -163,6 +230,9 @@ export class CaseEntries {
       this.next = enlarged(this.next, new Int32Array(length));
       this.positives = enlarged(this.positives, new Float32Array(length));
       this.negatives = enlarged(this.negatives, new Float32Array(length));
+      this.units = enlarged(this.units, new Uint32Array(length));
+      this.unitPositives = enlarged(this.unitPositives, new Float32Array(length));
+      this.unitNegatives = enlarged(this.unitNegatives, new Float32Array(length));
     }
     return this.used++;
   }
@@ -174,9 +244,12 @@ export interface SavedEntries {
   readonly slots: Int32Array;
   readonly positives: Float32Array;
   readonly negatives: Float32Array;
+  readonly units: Uint32Array;
+  readonly unitPositives: Float32Array;
+  readonly unitNegatives: Float32Array;
 }
 
-function enlarged<T extends Int32Array | Float32Array>(from: T, to: T): T {
+function enlarged<T extends Int32Array | Uint32Array | Float32Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }

@@ -73,6 +73,9 @@ export function saveParts({
     'memory.entrySlots': counts.slots,
     'memory.positives': counts.positives,
     'memory.negatives': counts.negatives,
+    'memory.entryUnits': counts.units,
+    'memory.unitPositives': counts.unitPositives,
+    'memory.unitNegatives': counts.unitNegatives,
     'memory.unitOffsets': known.offsets,
     'memory.units': known.units,
     'memory.decisions': decisions,
@@ -96,6 +99,9 @@ export function loadParts(
     slots: savedArray(arrays, 'memory.entrySlots', Int32Array),
     positives: savedArray(arrays, 'memory.positives', Float32Array),
     negatives: savedArray(arrays, 'memory.negatives', Float32Array),
+    units: savedArray(arrays, 'memory.entryUnits', Uint32Array),
+    unitPositives: savedArray(arrays, 'memory.unitPositives', Float32Array),
+    unitNegatives: savedArray(arrays, 'memory.unitNegatives', Float32Array),
   };
   const units = {
     offsets: savedArray(arrays, 'memory.unitOffsets', Int32Array, count + 1),

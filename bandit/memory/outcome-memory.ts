@@ -8,8 +8,6 @@ import { RecallSums } from './recall-sums.ts';
 export const NEIGHBOURS = 30;
 /** A decision merges into its nearest case from this similarity on. */
 export const MERGE_AT = 0.9;
-/** P + N of one tool in one case never exceeds this: the only forgetting. */
-export const TRIALS_LIMIT = 5;
 /** Far more than fits into a case. */
 const WEIGHT_LIMIT = 100;
 const NONE = -1;
@@ -79,7 +77,9 @@ export class OutcomeMemory {
     places.see(place, at);
     units.add(place, unit);
     links.count(place);
-    for (const { slot, reward, weight } of outcomes) this.count(place, slot, reward, weight ?? 1);
+    const { entries } = this.parts;
+    for (const { slot, reward, weight = 1 } of outcomes)
+      entries.count(entries.findOrCreate(place, slot), reward, weight, unit);
     return places.idOf(place);
   }
 
@@ -87,7 +87,7 @@ export class OutcomeMemory {
    * Adds to (or takes from) the counts of one tool in one case; no count falls below 0. Nothing happens when the
    * case is gone, or when there is nothing to take from.
    */
-  amend(caseId: number, slot: number, positives: number, negatives: number): void {
+  amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void {
     if (!Number.isFinite(positives) || !Number.isFinite(negatives)) {
       throw new RangeError(`Counts change by finite amounts, not by ${positives} and ${negatives}.`);
     }
@@ -95,7 +95,7 @@ export class OutcomeMemory {
     const place = places.find(merged.resolve(caseId));
     if (place < 0) return;
     if (entries.find(place, slot) < 0 && positives <= 0 && negatives <= 0) return;
-    entries.add(entries.findOrCreate(place, slot), positives, negatives, TRIALS_LIMIT);
+    entries.add(entries.findOrCreate(place, slot), positives, negatives, unit);
   }
 
   /** Scales everything that is known about a tool. */
@@ -103,9 +103,7 @@ export class OutcomeMemory {
     const { places, entries } = this.parts;
     for (let place = 0; place < places.count; place++) {
       const entry = entries.find(place, slot);
-      if (entry < 0) continue;
-      entries.positives[entry] *= factor;
-      entries.negatives[entry] *= factor;
+      if (entry >= 0) entries.scale(entry, factor);
     }
   }
 
@@ -144,19 +142,6 @@ export class OutcomeMemory {
     this.parts.index.dispose();
   }
 
-  /** P += r, N += 1 − r, after making room below the limit; a weight of 3 is three times that. */
-  private count(place: number, slot: number, reward: number, weight: number): void {
-    const { entries } = this.parts;
-    const entry = entries.findOrCreate(place, slot);
-    for (let left = weight; left > 0; left--) {
-      const part = Math.min(1, left);
-      const trials = entries.positives[entry] + entries.negatives[entry];
-      const scale = trials + part > TRIALS_LIMIT ? (TRIALS_LIMIT - part) / trials : 1;
-      entries.positives[entry] = entries.positives[entry] * scale + part * reward;
-      entries.negatives[entry] = entries.negatives[entry] * scale + part * (1 - reward);
-    }
-  }
-
   private placeFor(query: QueryFeatures): number {
     const { places, index, links } = this.parts;
     const [nearest] = index.nearest(query, 1);
@@ -182,7 +167,7 @@ export class OutcomeMemory {
 
   private merge(place: number, into: number): void {
     const { places, entries, units, merged, links } = this.parts;
-    entries.merge(place, into, TRIALS_LIMIT);
+    entries.merge(place, into);
     units.merge(place, into);
     places.merge(place, into);
     merged.add(places.idOf(place), places.idOf(into));

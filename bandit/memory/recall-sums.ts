@@ -8,12 +8,14 @@ const FULL_WEIGHT_AT = 0.7;
 const KERNEL_WIDTH = 0.1;
 /** A tool did well in a case when P exceeds this share of N. */
 const DID_WELL = 0.25;
+/** … and is at least this: half a success. What calls of tools teach that were not shown comes to it after three. */
+const LEAST_SUCCESS = 0.5;
 const NONE = -1;
 
 /**
  * Adds up what the nearest cases say about each tool:
  * w_i = exp((s_i − max(s*, .7))/.1), P_a = Σ w_i·P_i,a, n_a = Σ w_i·(P_i,a + N_i,a),
- * mx_a = max{s_i : P_i,a > N_i,a/4}, vote_a = P_a/(n_a + 1).
+ * mx_a = max{s_i : P_i,a > N_i,a/4, P_i,a ≥ ½}, vote_a = P_a/(n_a + 1).
  *
  * Holding weights against .7 and not against the best match alone keeps far-away cases from speaking as loudly
  * as near ones on a query that is unlike everything before.
@@ -42,7 +44,8 @@ export class RecallSums {
       const row = this.rowOf(entries.slots[entry]);
       this.positives[row] += weight * p;
       this.trials[row] += weight * (p + n);
-      if (p > DID_WELL * n && similarity > this.nearest[row]) this.nearest[row] = similarity;
+      if (p >= LEAST_SUCCESS && p > DID_WELL * n && similarity > this.nearest[row])
+        this.nearest[row] = similarity;
     }
   }
 

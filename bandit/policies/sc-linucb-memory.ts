@@ -138,8 +138,8 @@ class ScLinUcbMemory implements Policy {
     return this.memory.remember(query, outcomes, at, unit);
   }
 
-  amend(caseId: number, slot: number, positives: number, negatives: number): void {
-    this.memory.amend(caseId, slot, positives, negatives);
+  amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void {
+    this.memory.amend(caseId, slot, positives, negatives, unit);
   }
 
   addTool(slot: number): void {

@@ -56,7 +56,7 @@ export abstract class WithoutMemory implements Policy {
     return 0;
   }
 
-  amend(_caseId: number, _slot: number, _positives: number, _negatives: number): void {}
+  amend(_caseId: number, _slot: number, _positives: number, _negatives: number, _unit: number): void {}
   countCall(_slot: number, _reward: number, _weight: number): void {}
   recountCall(_slot: number, _delta: number): void {}
   addTool(_slot: number): void {}

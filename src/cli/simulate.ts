@@ -6,6 +6,7 @@ import { randomFor } from '../../bandit/random.ts';
 import { openEmbedder } from '../embedding-model.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { loadKernels } from '../load-kernels.ts';
+import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { readLabels } from './read-labels-file.ts';
@@ -117,7 +118,7 @@ async function play(
       k,
       seed,
       passes,
-      agent: { calls: 0.93, noise, loss, delay },
+      agent: { ...CAREFUL_AGENT, noise, loss, delay },
       evaluateAfter: [...new Set(MARKS.map((mark) => Math.floor(mark * steps)))],
       onProgress: ({ step }) => report(step, steps),
     });

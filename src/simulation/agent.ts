@@ -6,13 +6,15 @@ export interface AgentBehaviour {
   readonly calls: number;
   /** Probability that it is mistaken and calls the highest-ranked shown tool that does not fit instead. */
   readonly noise: number;
+  /** Probability that it finds a tool that fits elsewhere, where none that was shown does, and reports that one. */
+  readonly finds: number;
   /** Probability that the outcomes of a whole decision are lost. */
   readonly loss: number;
   /** Mean of the exponential delay of outcomes, in decisions; 0: at once. */
   readonly delay: number;
 }
 
-export const CAREFUL_AGENT: AgentBehaviour = { calls: 0.93, noise: 0, loss: 0, delay: 0 };
+export const CAREFUL_AGENT: AgentBehaviour = { calls: 0.93, noise: 0, finds: 0, loss: 0, delay: 0 };
 
 export interface Call {
   readonly tool: string;
@@ -29,11 +31,12 @@ const LOSS_DRAW = 0;
 const DELAY_DRAW = 1;
 const NOISE_DRAW = 2;
 const WRONG_DRAW = 3;
-const FIRST_CALL_DRAW = 4;
+const FIND_DRAW = 4;
+const FIRST_CALL_DRAW = 5;
 
 /**
  * What the agent does with a slate: it calls each shown tool that fits with probability `calls`, and succeeds; if
- * none was called, it calls one of the others at random, and fails. Pure: the same random numbers, the same
+ * none was called, it finds one elsewhere, or calls one of the others at random, and fails. Pure: the same random numbers, the same
  * conduct.
  */
 export function conductOf(
@@ -60,7 +63,12 @@ function callsOf(
   const calls = shown
     .filter((tool, place) => fitting.has(tool) && random.uniform(FIRST_CALL_DRAW + place) < behaviour.calls)
     .map((tool) => ({ tool, success: true }));
-  if (calls.length > 0 || wrong.length === 0) return calls;
+  if (calls.length > 0) return calls;
+  const elsewhere = [...fitting].filter((tool) => !shown.includes(tool));
+  if (elsewhere.length > 0 && random.uniform(FIND_DRAW) < behaviour.finds) {
+    return [{ tool: elsewhere[0], success: true }];
+  }
+  if (wrong.length === 0) return calls;
   const tool = wrong[Math.floor(random.uniform(WRONG_DRAW) * wrong.length)];
   return [{ tool, success: false }];
 }

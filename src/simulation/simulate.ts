@@ -23,6 +23,8 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly passes?: number;
   readonly agent?: AgentBehaviour;
+  /** On whose behalf every decision is made; absent: nobody is named. */
+  readonly unit?: string;
   readonly changes?: CatalogChanges;
   /** Evaluations before the end: after how many steps. There is always one at the end. */
   readonly evaluateAfter?: readonly number[];
@@ -95,7 +97,7 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
       const fitting = fittingOf(query);
       if (fitting.size > 0) {
-        const decision = catalog.decide(`simulation.${seed}x${step}`, query, k, true);
+        const decision = catalog.decide(`simulation.${seed}x${step}`, query, k, true, options.unit);
         const shown = decision.slate.map((index) => decision.candidates[index]);
         online[step] = shown.filter((name) => fitting.has(name)).length / fitting.size;
         exposures.count(shown, fitting);

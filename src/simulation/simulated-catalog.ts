@@ -74,13 +74,14 @@ export class SimulatedCatalog {
     { text, tokens, embedding, parts = [] }: PreparedQuery,
     k: number,
     explore: boolean,
+    unitId?: string,
   ): Decision {
     const features = { embedding, terms: this.index.queryTerms(tokens) };
     return decide(
       {
         id,
         at: this.#now(),
-        request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true },
+        request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true, unitId },
         text,
         query: { features, tokens, parts, split: null, rerank: null, embedderDown: false },
       },
@@ -88,8 +89,8 @@ export class SimulatedCatalog {
     );
   }
 
-  /** The outcomes of a decision arrive, all together, and close it. */
-  report(decision: Decision, calls: readonly Call[]): void {
+  /** The outcomes of a decision arrive, all together and with this weight, and close it. */
+  report(decision: Decision, calls: readonly Call[], weight = 1): void {
     if (calls.length === 0) return;
     const at = this.#now();
     const tools = calls.map(({ tool }) => tool);
@@ -101,7 +102,7 @@ export class SimulatedCatalog {
         tool,
         outcome: success ? 'success' : 'failure',
         value: success ? 1 : 0,
-        weight: 1,
+        weight,
         at,
       })),
       closes: true,

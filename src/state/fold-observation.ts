@@ -102,21 +102,28 @@ function* applyReport(
     return { rewardId, status: 'applied', reason: 'superseded' };
   }
   const before = reports.taught;
-  addValue(reports, report, contract.aggregation);
+  const shown = decision.tools.indexOf(report.tool) < decision.shown;
+  addValue(reports, report, shown, contract.aggregation);
   if (reports.called) yield* correctCall(state, record, decision, tool, before, reports);
   else yield* learnCall(state, record, decision, tool, reports);
-  const shown = decision.tools.indexOf(report.tool) < decision.shown;
   return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
 }
+
+/**
+ * What a call of a tool teaches that was not in the slate, beside 1 for one that was: nobody saw it beside the others,
+ * and it is the only way to push a tool that the router would never show. Chosen on training data: bench/hostile/adversary.ts.
+ */
+const UNSHOWN_WEIGHT = 0.2;
 
 function addValue(
   reports: ToolReports,
   report: OutcomeReport,
+  shown: boolean,
   aggregation: 'first' | 'last' | 'sum' | 'mean',
 ): void {
   if (reports.count === 0) {
     reports.first = report.value;
-    reports.weight = report.weight;
+    reports.weight = shown ? report.weight : UNSHOWN_WEIGHT * Math.min(1, report.weight);
   }
   reports.count++;
   reports.sum += report.value;

@@ -40,7 +40,7 @@ export function* learnCall(
     learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
     if (caseId !== undefined) {
-      learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier);
+      learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier, decision.unit);
     }
     yield;
   }
@@ -64,7 +64,7 @@ export function* correctCall(
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
     learner.policy.recountCall(slot, weighted);
     const caseId = record.cases.get(learner.version);
-    if (caseId !== undefined) learner.policy.amend(caseId, slot, weighted, -weighted);
+    if (caseId !== undefined) learner.policy.amend(caseId, slot, weighted, -weighted, decision.unit);
     yield;
   }
 }

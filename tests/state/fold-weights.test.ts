@@ -28,19 +28,19 @@ describe('the weight of a report', () => {
   it('makes it count as so many reports: in the weights, in memory and in the rate of the tool', () => {
     const heavy = Story.withTools(1);
     const often = Story.withTools(1);
-    heavy.rewards(observe(decision('a', ['t0']), [report('r', 't0', { weight: 3 })]));
-    for (let i = 0; i < 3; i++) {
+    heavy.rewards(observe(decision('a', ['t0']), [report('r', 't0', { weight: 2 })]));
+    for (let i = 0; i < 2; i++) {
       const again = { ...decision('a', ['t0']), id: `default.a${i}` };
       often.rewards(observe(again, [report(`r${i}`, 't0')]));
     }
-    const [one, three] = [learned(heavy).arrays, learned(often).arrays];
+    const [one, two] = [learned(heavy).arrays, learned(often).arrays];
     for (const name of ['matrix', 'target']) {
       for (const [i, value] of (one[name] as Float64Array).entries()) {
-        expect(three[name][i]).toBeCloseTo(value, 12);
+        expect(two[name][i]).toBeCloseTo(value, 12);
       }
     }
     for (const name of ['calls', 'successes', 'memory.positives', 'memory.negatives']) {
-      expect([...one[name]]).toEqual([...three[name]]);
+      expect([...one[name]]).toEqual([...two[name]]);
     }
   });
 
@@ -151,5 +151,24 @@ describe('erasing', () => {
     expect(restored.learners.get(VERSION)!.policy.save()).toEqual(learned(story));
     expect(restored.tools.find('t1')!.statistics).toEqual(statistics);
     restored.free();
+  });
+
+  it('is a fifth, whatever was asked for, for a tool that was not in the slate', () => {
+    const pushed = Story.withTools(3);
+    const observed = { ...decision('a', ['t0', 't1', 't2']), shown: 2 };
+    pushed.rewards(observe(observed, [report('r0', 't2', { weight: 10 })]));
+    expect(remembered(pushed, 't2')?.positives).toBeCloseTo(0.2, 6);
+    expect(learned(pushed).arrays.calls[2]).toBeCloseTo(0.2, 6);
+    // Two of them are not enough for "this did well for a similar request", three are.
+    const { policy } = pushed.state.learners.get(VERSION)!;
+    const nearest = () => {
+      const recall = policy.recall({ embedding: observed.embedding, terms: observed.terms });
+      return recall.nearest[[...recall.slots].indexOf(pushed.state.tools.find('t2')!.slot)];
+    };
+    for (const id of ['b', 'c']) {
+      expect(nearest()).toBe(0);
+      pushed.rewards(observe({ ...observed, id: `default.${id}` }, [report(id, 't2', { weight: 10 })]));
+    }
+    expect(nearest()).toBeGreaterThan(0.9);
   });
 });

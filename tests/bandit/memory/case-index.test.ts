@@ -75,7 +75,7 @@ describe('OutcomeMemory', () => {
     const script = (memory: OutcomeMemory, from: number, to: number): void => {
       for (let at = from; at < to; at++) {
         const id = memory.remember(anyQuery(at, 12), [{ slot: at % 50, reward: (at % 3) / 2 }], at, at % 400);
-        if (at % 10 === 0) memory.amend(id, at % 50, 1, -1);
+        if (at % 10 === 0) memory.amend(id, at % 50, 1, -1, at % 400);
         if (at % 500 === 499) memory.forgetUnit(at % 400);
       }
     };

@@ -10,7 +10,16 @@ export interface NaiveCase {
   link: NaiveCase | null;
   linkSimilarity: number;
   mergedInto: NaiveCase | null;
-  entries: { slot: number; p: number; n: number }[];
+  entries: NaiveEntry[];
+}
+
+/** P and N of a tool, and the part of both that `unit`, which reported last, has put there in a row. */
+interface NaiveEntry {
+  slot: number;
+  p: number;
+  n: number;
+  unit: number;
+  own: { p: number; n: number };
 }
 
 export interface NaiveRecall {
@@ -38,7 +47,7 @@ export class NaiveMemory {
         const sums = tools.get(slot) ?? { p: 0, n: 0, mx: 0, vote: 0 };
         sums.p += w * p;
         sums.n += w * (p + n);
-        if (p > n / 4) sums.mx = Math.max(sums.mx, s);
+        if (p > n / 4 && p >= 0.5) sums.mx = Math.max(sums.mx, s);
         tools.set(slot, sums);
       }
     }
@@ -55,23 +64,24 @@ export class NaiveMemory {
     addUnit(found, unit);
     for (const { slot, reward } of outcomes) {
       const entry = this.entry(found, slot);
-      if (Math.fround(entry.p) + Math.fround(entry.n) + 1 > 5) {
-        const factor = 4 / (entry.p + entry.n);
-        entry.p *= factor;
-        entry.n *= factor;
-      }
-      entry.p = Math.fround(entry.p + reward);
-      entry.n = Math.fround(entry.n + 1 - reward);
+      turnTo(entry, unit);
+      limitOwn(entry, 2 - 1);
+      if (entry.p + entry.n + 1 > 5) scale(entry, 4 / (entry.p + entry.n));
+      put(entry, reward, 1 - reward);
     }
     return place;
   }
 
-  amend(written: NaiveCase, slot: number, positives: number, negatives: number): void {
+  amend(written: NaiveCase, slot: number, positives: number, negatives: number, unit: number): void {
     let found = written;
     while (found.mergedInto !== null) found = found.mergedInto;
     if (!this.cases.includes(found)) return;
     if (!found.entries.some((entry) => entry.slot === slot) && positives <= 0 && negatives <= 0) return;
-    addCounts(this.entry(found, slot), positives, negatives);
+    const entry = this.entry(found, slot);
+    turnTo(entry, unit);
+    put(entry, positives, negatives);
+    limitOwn(entry, 2);
+    limitAll(entry);
   }
 
   forgetTool(slot: number): void {
@@ -131,7 +141,12 @@ export class NaiveMemory {
   }
 
   private merge(found: NaiveCase, into: NaiveCase): void {
-    for (const { slot, p, n } of found.entries) addCounts(this.entry(into, slot), p, n);
+    for (const { slot, p, n } of found.entries) {
+      const entry = this.entry(into, slot);
+      entry.p += p;
+      entry.n += n;
+      limitAll(entry);
+    }
     for (const unit of found.units) addUnit(into, unit);
     into.lastSeen = Math.max(into.lastSeen, found.lastSeen);
     into.decisions += found.decisions;
@@ -152,10 +167,10 @@ export class NaiveMemory {
     }
   }
 
-  private entry(found: NaiveCase, slot: number): { slot: number; p: number; n: number } {
+  private entry(found: NaiveCase, slot: number): NaiveEntry {
     const known = found.entries.find((entry) => entry.slot === slot);
     if (known) return known;
-    const fresh = { slot, p: 0, n: 0 };
+    const fresh = { slot, p: 0, n: 0, unit: 0, own: { p: 0, n: 0 } };
     if (found.entries.length < 64) {
       found.entries.push(fresh);
     } else {
@@ -172,12 +187,33 @@ function addUnit(found: NaiveCase, unit: number): void {
   found.units.push(unit);
 }
 
-function addCounts(entry: { p: number; n: number }, positives: number, negatives: number): void {
-  const p = Math.max(0, entry.p + positives);
-  const n = Math.max(0, entry.n + negatives);
-  const factor = p + n > 5 ? 5 / (p + n) : 1;
-  entry.p = Math.fround(p * factor);
-  entry.n = Math.fround(n * factor);
+function turnTo(entry: NaiveEntry, unit: number): void {
+  if (unit !== 0 && unit === entry.unit) return;
+  entry.unit = unit;
+  entry.own = { p: 0, n: 0 };
+}
+
+function put(entry: NaiveEntry, p: number, n: number): void {
+  for (const counts of [entry, entry.own]) {
+    counts.p = Math.max(0, counts.p + p);
+    counts.n = Math.max(0, counts.n + n);
+  }
+}
+
+function scale(entry: NaiveEntry, factor: number): void {
+  for (const counts of [entry, entry.own]) {
+    counts.p *= factor;
+    counts.n *= factor;
+  }
+}
+
+function limitOwn(entry: NaiveEntry, limit: number): void {
+  const { p, n } = entry.own;
+  if (p + n > limit) put(entry, p * (limit / (p + n) - 1), n * (limit / (p + n) - 1));
+}
+
+function limitAll(entry: NaiveEntry): void {
+  if (entry.p + entry.n > 5) scale(entry, 5 / (entry.p + entry.n));
 }
 
 function similarity(a: QueryFeatures, b: QueryFeatures): number {

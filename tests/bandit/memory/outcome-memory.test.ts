@@ -53,6 +53,7 @@ const steps = fc.oneof(
       slot: fc.nat(80),
       p: fc.constantFrom(0, 0.5, 1, -1),
       n: fc.constantFrom(0, 1, -1),
+      unit: fc.nat(2),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('forgetTool' as const), slot: fc.nat(80) }) },
@@ -80,8 +81,8 @@ describe('OutcomeMemory', () => {
               else expect(place).toBe(-1);
             } else if (step.kind === 'amend' && written.length > 0) {
               const { id, found } = written[step.at % written.length];
-              memory.amend(id, step.slot, step.p, step.n);
-              naive.amend(found, step.slot, step.p, step.n);
+              memory.amend(id, step.slot, step.p, step.n, step.unit);
+              naive.amend(found, step.slot, step.p, step.n, step.unit);
             } else if (step.kind === 'forgetTool') {
               memory.forgetTool(step.slot);
               naive.forgetTool(step.slot);
@@ -126,6 +127,22 @@ describe('OutcomeMemory', () => {
     expect(positives[0]).toBeCloseTo(5 * 0.8 ** 3, 5);
   });
 
+  it('lets one unit alone put no more than two trials into a case, however often and heavily it reports', () => {
+    const memory = memoryOf();
+    const same = query(null, 1, 2, 3, 4);
+    for (let i = 0; i < 5; i++) memory.remember(same, [{ slot: 0, reward: 0 }], i, 0);
+    for (let i = 0; i < 20; i++) memory.remember(same, [{ slot: 0, reward: 1, weight: 10 }], i, 77);
+    const { positives, trials } = memory.recall(same);
+    expect(trials[0]).toBeCloseTo(5, 5);
+    expect(positives[0]).toBeCloseTo(2, 5);
+    // It may change its mind: its own trials make room, those of the others stay.
+    for (let i = 0; i < 20; i++) memory.remember(same, [{ slot: 0, reward: 0 }], i, 77);
+    expect(memory.recall(same).positives[0]).toBeCloseTo(0, 3);
+    const late = memory.remember(same, [{ slot: 1, reward: 0 }], 30, 77);
+    for (let i = 0; i < 9; i++) memory.amend(late, 1, 3, -1, 77);
+    expect(memory.recall(same).positives[1]).toBeCloseTo(2, 5);
+  });
+
   it('lets a 65th tool take the place of the one that did worst', () => {
     const memory = memoryOf();
     const same = query(null, 1, 2, 3, 4);
@@ -158,9 +175,9 @@ describe('OutcomeMemory', () => {
     expect(memory.forgetUnit(77)).toBe(1);
     const second = memory.remember(query(null, 5, 6, 7, 8), [{ slot: 0, reward: 0 }], 1, 0);
     expect(second).not.toBe(first);
-    memory.amend(first, 0, 1, -1);
+    memory.amend(first, 0, 1, -1, 0);
     expect(memory.recall(query(null, 5, 6, 7, 8)).positives[0]).toBe(0);
-    memory.amend(second, 0, 1, -1);
+    memory.amend(second, 0, 1, -1, 0);
     expect(memory.recall(query(null, 5, 6, 7, 8)).positives[0]).toBe(1);
   });
 
@@ -198,7 +215,7 @@ describe('OutcomeMemory', () => {
     memory.remember(query(null, 21, 22, 23, 24), [{ slot: 3, reward: 1 }], 3, 0);
     const again = OutcomeMemory.load(kernels, { dimensions: DIMENSIONS, cases: 2 }, memory.save());
     for (const one of [memory, again]) {
-      one.amend(first, 0, 1, -1);
+      one.amend(first, 0, 1, -1, 0);
       const recall = one.recall(query(null, 1, 2, 3, 5));
       expect(recall.positives[recall.slots.indexOf(0)]).toBe(1);
     }
@@ -222,7 +239,7 @@ describe('OutcomeMemory', () => {
       expect(() => memory.remember(query([1, 0]), bad, 0, 0)).toThrow(RangeError);
     }
     expect(memory.size).toBe(0);
-    expect(() => memory.amend(0, 0, Number.NaN, 0)).toThrow(RangeError);
+    expect(() => memory.amend(0, 0, Number.NaN, 0, 0)).toThrow(RangeError);
     expect(() => memory.recall(query([1, 0, 0]))).toThrow(/2 dimensions/);
   });
 
