@@ -37,6 +37,19 @@ export function* mapInSteps<Item, Result>(
   return results;
 }
 
+/** The same where every item is many steps of its own. */
+export function* eachInSteps<Item, Result>(
+  items: readonly Item[],
+  each: (item: Item) => Steps<Result>,
+): Steps<Result[]> {
+  const results: Result[] = [];
+  for (const item of items) {
+    results.push(yield* each(item));
+    yield;
+  }
+  return results;
+}
+
 /**
  * Everybody who has more to do, first come, first served. The event loop is one, and so is this queue: of all large
  * work in the process one slice is done per turn of the loop, however many such requests there are.

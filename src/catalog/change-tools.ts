@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
+import { inSlices, mapInSteps } from '../slices.ts';
 import type { ToolsApplied } from '../state/outcome.ts';
 import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';
@@ -26,7 +27,7 @@ export async function syncTools(
   tools: readonly ToolDefinition[],
   options: ChangeOptions = {},
 ): Promise<ToolChanges> {
-  const hashed = hashedAs(catalog, tools);
+  const hashed = await hashedAs(catalog, tools);
   refuseRepeats(hashed.map(({ tool }) => tool.name));
   const sync = Object.fromEntries(hashed.map(({ tool, hash }) => [tool.name, hash]));
   return change(catalog, hashed, { remove: [], sync }, options);
@@ -39,13 +40,13 @@ export async function patchTools(
   remove: readonly string[],
   options: ChangeOptions = {},
 ): Promise<ToolChanges> {
-  const hashed = hashedAs(catalog, put);
+  const hashed = await hashedAs(catalog, put);
   refuseRepeats([...hashed.map(({ tool }) => tool.name), ...remove]);
   return change(catalog, hashed, { remove }, options);
 }
 
-function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefinition[]): Hashed[] {
-  return tools.map((tool) => ({ tool, hash: definitionHash(tool, settings) }));
+function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefinition[]): Promise<Hashed[]> {
+  return inSlices(mapInSteps(tools, (tool) => ({ tool, hash: definitionHash(tool, settings) })));
 }
 
 type Hashed = { readonly tool: ToolDefinition; readonly hash: string };

@@ -1,11 +1,13 @@
+import { atOnce, eachInSteps, inSlices, type Steps } from '../slices.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { EmbedderEntry, Entry, ObservationEntry, OutcomeReport, ToolsEntry } from './entry.ts';
+import type { EmbedderEntry, Entry, ObservationEntry, OutcomeReport, ToolPut, ToolsEntry } from './entry.ts';
 import {
   decisionArrays,
   type PackedObserved,
   packObserved,
   unpackObserved,
 } from './observed-decision-codec.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
@@ -15,9 +17,24 @@ const ENTRY_TAG = 1;
  * What users wrote (definitions, settings) comes back as JSON has it: there −0 is 0, and undefined is absent.
  */
 export function encodeEntry(entry: Entry): Buffer {
+  return atOnce(encodeInSteps(entry));
+}
+
+/** The same for many, in slices: ten thousand tools that are put take a good part of a second. */
+export function encodeEntries(entries: readonly Entry[]): Promise<Buffer[]> {
+  return inSlices(eachInSteps(entries, encodeInSteps));
+}
+
+/** @throws as `decodeEntry` */
+export function decodeEntries(records: readonly Uint8Array[]): Promise<Entry[]> {
+  return inSlices(eachInSteps(records, decodeInSteps));
+}
+
+/** Pauses after every tool that is put. */
+function* encodeInSteps(entry: Entry): Steps<Buffer> {
   switch (entry.kind) {
     case 'tools':
-      return encodeTools(entry);
+      return yield* encodeTools(entry);
     case 'embedder':
       return encodeEmbedder(entry);
     case 'observation':
@@ -40,14 +57,15 @@ export function encodeEntry(entry: Entry): Buffer {
 
 /** @throws Error when the bytes are no entry, or one that only a newer version knows. */
 export function decodeEntry(bytes: Uint8Array): Entry {
+  return atOnce(decodeInSteps(bytes));
+}
+
+function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
   const { json, arrays } = unpackDocument(ENTRY_TAG, bytes);
   const packed = json as PackedEntry;
   switch (packed.kind) {
     case 'tools':
-      return {
-        ...packed,
-        put: packed.put.map((put) => ({ ...put, embedding: vectorAt(arrays, put.embedding) })),
-      };
+      return yield* decodeTools(packed, arrays);
     case 'embedder':
       return {
         ...packed,
@@ -84,9 +102,12 @@ type PackedEntry =
   | PackedSettlement
   | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' }>;
 
-/** `embedding`: index of its array, −1 for none. */
+/**
+ * The definitions are texts of their own, since to write or parse ten thousand of them at once would take too long:
+ * the first array holds them all in UTF-8, the second one their lengths. `embedding`: index of its array, −1 for none.
+ */
 type PackedTools = Omit<ToolsEntry, 'put'> & {
-  readonly put: readonly (Omit<ToolsEntry['put'][number], 'embedding'> & { readonly embedding: number })[];
+  readonly put: readonly { readonly hash: string; readonly embedding: number }[];
 };
 
 type PackedEmbedder = Omit<EmbedderEntry, 'vectors'> & {
@@ -106,13 +127,36 @@ type PackedObservation = Omit<ObservationEntry, 'decision' | 'reports'> & {
 type ReportNumber = 'value' | 'weight' | 'latencyMs' | 'cost';
 const NUMBERS_PER_REPORT = 4;
 
-function encodeTools(entry: ToolsEntry): Buffer {
-  const arrays: NumberArray[] = [];
-  const put = entry.put.map(({ embedding, ...rest }) => ({
-    ...rest,
-    embedding: embedding === null ? -1 : arrays.push(embedding) - 1,
-  }));
-  return packDocument(ENTRY_TAG, { ...entry, put }, arrays);
+function* encodeTools(entry: ToolsEntry): Steps<Buffer> {
+  const texts: Buffer[] = [];
+  const vectors: NumberArray[] = [];
+  const put: { hash: string; embedding: number }[] = [];
+  for (const { tool, hash, embedding } of entry.put) {
+    texts.push(Buffer.from(JSON.stringify(tool)));
+    put.push({ hash, embedding: embedding === null ? -1 : 1 + vectors.push(embedding) });
+    yield;
+  }
+  const lengths = Uint32Array.from(texts, ({ length }) => length);
+  const text = new Uint8Array(Buffer.concat(texts));
+  return packDocument(ENTRY_TAG, { ...entry, put }, [text, lengths, ...vectors]);
+}
+
+function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Steps<ToolsEntry> {
+  const [text, lengths] = arrays;
+  if (!(text instanceof Uint8Array)) {
+    throw new Error('The ledger holds tools in a form that only an earlier version of Bandolier knows.');
+  }
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.length);
+  const put: ToolPut[] = [];
+  let start = 0;
+  for (const [i, { hash, embedding }] of packed.put.entries()) {
+    const end = start + lengths[i];
+    const tool = JSON.parse(bytes.toString('utf8', start, end)) as ToolDefinition;
+    put.push({ tool, hash, embedding: embedding < 0 ? null : (arrays[embedding] as Float32Array) });
+    start = end;
+    yield;
+  }
+  return { ...packed, put };
 }
 
 function encodeEmbedder(entry: EmbedderEntry): Buffer {
@@ -146,8 +190,4 @@ function decodeObservation(packed: PackedObservation, arrays: readonly NumberArr
       return { ...report, value, weight, ...(has & 1 && { latencyMs }), ...(has & 2 && { cost }) };
     }),
   };
-}
-
-function vectorAt(arrays: readonly NumberArray[], index: number): Float32Array | null {
-  return index < 0 ? null : (arrays[index] as Float32Array);
 }

@@ -2,7 +2,7 @@ import { RecentRecords } from '../storage/recent-records.ts';
 import { SegmentLog, type SegmentLogOptions, type TornTail } from '../storage/segment-log.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
-import { decodeEntry, encodeEntry } from './entry-codec.ts';
+import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import { inWordsOfTheLedger } from './file-ledger-errors.ts';
 import type { Ledger, PositionedEntry } from './ledger.ts';
 
@@ -50,7 +50,7 @@ export class FileLedger implements Ledger {
 
   append(entries: readonly Entry[]): Promise<Position> {
     return inWordsOfTheLedger(async () => {
-      const records = entries.map(encodeEntry);
+      const records = await encodeEntries(entries);
       const { last } = await this.#log.append(records);
       for (let i = 0; i < records.length; i++) this.#recent.push(last - records.length + 1 + i, records[i]);
       this.#wake();
@@ -62,9 +62,9 @@ export class FileLedger implements Ledger {
     return inWordsOfTheLedger(async () => {
       if (this.#closed) throw new StorageUnavailableError('The ledger is closed.');
       const recent = this.#recent.after(after, limit);
-      if (recent !== null) return recent.map((bytes, i) => positioned(after + 1 + i, bytes));
-      const records = await this.#log.read(after, limit);
-      return records.map(({ sequence, bytes }) => positioned(sequence, bytes));
+      const records = recent ?? (await this.#log.read(after, limit)).map(({ bytes }) => bytes);
+      const decoded = await decodeEntries(records);
+      return decoded.map((entry, i) => ({ position: after + 1 + i, entry }));
     });
   }
 
@@ -110,8 +110,4 @@ export class FileLedger implements Ledger {
   #wake(): void {
     for (const done of this.#waiters) done();
   }
-}
-
-function positioned(position: Position, bytes: Uint8Array): PositionedEntry {
-  return { position, entry: decodeEntry(bytes) };
 }

@@ -4,7 +4,7 @@ import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
 import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
-import { decodeEntry, encodeEntry } from './entry-codec.ts';
+import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import {
   type Ledger,
   LedgerRemovedError,
@@ -97,7 +97,7 @@ export class RedisLedger implements Ledger {
 
   async append(entries: readonly Entry[]): Promise<Position> {
     if (entries.length === 0) return this.head();
-    const records = entries.map((entry) => Buffer.from(encodeEntry(entry)));
+    const records = await encodeEntries(entries);
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
     const args = [this.#identity, this.#mostEntries, mark, ...records];
     const head = Number(await this.#here(() => answered(() => APPEND.run(this.#commands, this.#keys, args))));
@@ -116,10 +116,8 @@ export class RedisLedger implements Ledger {
         `Redis has lost entries of the ledger up to ${after}, with the last moments before it was restarted.`,
       );
     }
-    const entries = found.map(([id, fields]) => ({
-      position: positionOf(id),
-      entry: decodeEntry(fields[1]),
-    }));
+    const decoded = await decodeEntries(found.map(([, fields]) => fields[1]));
+    const entries = decoded.map((entry, i) => ({ position: positionOf(found[i][0]), entry }));
     const follows = entries.length > 0 ? entries[0].position === after + 1 : head === after || limit === 0;
     if (!follows) {
       throw new LedgerTrimmedError(

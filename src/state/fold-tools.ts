@@ -7,9 +7,8 @@ import type { ToolRecord } from './tool-table.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Puts and removes tools, or refuses the whole entry; nothing in between. Pauses after every tool that is put: ten
- * thousand take a second. What is new is found at once, what goes is found until the last pause, and `revision` and
- * `position` say that the change is done.
+ * Puts and removes tools, or refuses the whole entry; nothing in between. Pauses after every tool: ten thousand take
+ * a second. What is put is found at once, then goes what is removed; `revision` and `position` say when all is done.
  */
 export function* foldTools(
   state: CatalogState,
@@ -37,8 +36,9 @@ export function* foldTools(
   for (const record of removals(state, entry)) {
     state.tools.remove(record, entry.at);
     removed++;
+    yield;
   }
-  forgetExpired(state);
+  yield* forgetExpired(state);
   if (added + changed + removed > 0) state.revision = `r${position}`;
   const kept = entry.sync === undefined ? entry.put.length : Object.keys(entry.sync).length;
   const unchanged = entry.sync === undefined ? kept - added - changed : Math.max(0, live - changed - removed);
@@ -96,11 +96,12 @@ function removals(state: CatalogState, entry: ToolsEntry): ToolRecord[] {
   return [...names].map((name) => state.tools.get(name)).filter((record) => record !== undefined);
 }
 
-function forgetExpired(state: CatalogState): void {
+function* forgetExpired(state: CatalogState): Generator<void> {
   const limit = state.clock - state.settings.forgetRemovedAfterDays * DAY_MS;
   for (const record of [...state.tools.records()]) {
     if (record.removedAt === null || record.removedAt >= limit) continue;
     for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
     state.tools.expire(record);
+    yield;
   }
 }

@@ -1,4 +1,4 @@
-export type NumberArray = Float32Array | Float64Array | Uint32Array | Int32Array;
+export type NumberArray = Float32Array | Float64Array | Uint32Array | Int32Array | Uint8Array;
 
 /** JSON beside arrays of numbers, which JSON would make large, slow and, for −0 and NaN, wrong. */
 export interface PackedDocument {
@@ -16,7 +16,7 @@ export interface PackedDocument {
 const FORMAT = 1;
 const HEAD_BYTES = 8;
 const ARRAY_HEAD_BYTES = 8;
-const KINDS = [Float32Array, Float64Array, Uint32Array, Int32Array] as const;
+const KINDS = [Float32Array, Float64Array, Uint32Array, Int32Array, Uint8Array] as const;
 
 /** @param tag 0 … 255: what kind of document this is; `unpackDocument` refuses any other. */
 export function packDocument(tag: number, json: unknown, arrays: readonly NumberArray[]): Buffer {
