@@ -1,4 +1,5 @@
 import { Problem } from '../problem.ts';
+import { inSlices, type Steps } from '../slices.ts';
 import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
 
@@ -8,18 +9,35 @@ export interface ToolPage {
   readonly nextCursor: string | null;
 }
 
-/** Live tools by name. The cursor is the last name of the page before, so that changes in between do no harm. */
-export function listTools(catalog: Catalog, limit: number, cursor?: string): ToolPage {
+/** A page ends before it becomes longer than this as JSON, though not before its first tool. */
+const PAGE_LENGTH = 2 * 1024 * 1024;
+
+/**
+ * Live tools by name, at most `limit` of them. The cursor is the last name of the page before, so that changes in
+ * between do no harm.
+ */
+export async function listTools(catalog: Catalog, limit: number, cursor?: string): Promise<ToolPage> {
   const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
   const names = [...catalog.state.tools.live()].map(({ tool }) => tool.name).filter((name) => name > after);
   const page = names.sort().slice(0, limit);
-  const last = page.at(-1);
-  return {
-    revision: catalog.state.revision,
-    tools: page.map((name) => getTool(catalog, name)),
-    nextCursor:
-      names.length > page.length && last !== undefined ? Buffer.from(last).toString('base64url') : null,
-  };
+  const records = page.map((name) => getTool(catalog, name));
+  const { revision } = catalog.state;
+  const tools = await inSlices(firstThatFit(records));
+  const last = tools.at(-1)?.tool.name;
+  const isLast = last === undefined || names.length === tools.length;
+  return { revision, tools, nextCursor: isLast ? null : Buffer.from(last).toString('base64url') };
+}
+
+function* firstThatFit(records: readonly ToolRecord[]): Steps<ToolRecord[]> {
+  const fit: ToolRecord[] = [];
+  let length = 0;
+  for (const record of records) {
+    length += JSON.stringify(record.tool).length;
+    if (length > PAGE_LENGTH && fit.length > 0) break;
+    fit.push(record);
+    yield;
+  }
+  return fit;
 }
 
 /** @throws Problem tool-not-found */

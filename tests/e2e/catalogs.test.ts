@@ -40,6 +40,25 @@ describe('catalogs', () => {
     );
   });
 
+  it('give their tools page by page, with fewer on a page when they are long', async () => {
+    await service.ask('PUT', '/v1/catalogs/wordy', {});
+    const inputSchema = { type: 'object', description: 'x'.repeat(60_000) };
+    const put = Array.from({ length: 80 }, (_, i) => ({ name: `t${100 + i}`, description: '', inputSchema }));
+    await service.ask('PATCH', '/v1/catalogs/wordy/tools', { put });
+    const pages: string[][] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: string = cursor === '' ? '' : `&cursor=${cursor}`;
+      const page: { tools: { name: string }[]; nextCursor: string | null } = await service.ask(
+        'GET',
+        `/v1/catalogs/wordy/tools?limit=1000${query}`,
+      );
+      pages.push(page.tools.map(({ name }) => name));
+      cursor = page.nextCursor;
+    }
+    expect(pages.flat()).toEqual(put.map(({ name }) => name));
+    expect(pages.map(({ length }) => length)).toEqual([34, 34, 12]);
+  });
+
   it('keep what was learned of a tool that goes and comes back, or is renamed', async () => {
     const shop = await Shop.open(service, 'changing');
     const tools = `/v1/catalogs/${shop.catalog}/tools`;
