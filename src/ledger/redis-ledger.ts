@@ -12,24 +12,26 @@ import {
   LedgerUnavailableError,
   type PositionedEntry,
 } from './ledger.ts';
+import { feedChannel, type LedgerFeed } from './redis-ledger-feed.ts';
 import { ledgerKeys, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
 import { LedgerTail } from './redis-ledger-tail.ts';
 
 /**
- * Appends a batch under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps
+ * Appends a batch, and tells everybody who listens under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps
  * and a stream can be read from any of them.
  * KEYS stream, head (newest position), identity. ARGV identity, most entries that the stream may hold, mark of this
- * batch, entries. Answers the new head.
+ * batch, channel of the feed, catalog, entries. Answers the new head.
  */
 const APPEND = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
 local head = tonumber(redis.call('GET', KEYS[2]) or '0')
-if redis.call('XLEN', KEYS[1]) + #ARGV - 3 > tonumber(ARGV[2]) then return redis.error_reply('LEDGERFULL') end
-for i = 4, #ARGV do
+if redis.call('XLEN', KEYS[1]) + #ARGV - 5 > tonumber(ARGV[2]) then return redis.error_reply('LEDGERFULL') end
+for i = 6, #ARGV do
   head = head + 1
   redis.call('XADD', KEYS[1], head .. '-0', 'e', ARGV[i], 'm', ARGV[3])
 end
 redis.call('SET', KEYS[2], head)
+redis.call('PUBLISH', ARGV[4], head .. ' ' .. ARGV[5])
 return head
 `);
 
@@ -58,6 +60,7 @@ return redis.call('XTRIM', KEYS[1], 'MINID', ARGV[2] .. '-0')
 
 /** A ledger in a Redis stream. Any number of processes append to it and follow it. */
 export class RedisLedger implements Ledger {
+  readonly #connections: RedisConnections;
   readonly #commands: RedisClient;
   readonly #epoch: RedisEpoch;
   readonly #catalog: string;
@@ -76,11 +79,13 @@ export class RedisLedger implements Ledger {
    */
   constructor(
     connections: RedisConnections,
+    feed: LedgerFeed,
     catalog: string,
     identity: string,
     mostEntries: number,
     onClose: () => void,
   ) {
+    this.#connections = connections;
     this.#commands = connections.commands;
     this.#epoch = connections.epoch;
     this.#catalog = catalog;
@@ -88,7 +93,7 @@ export class RedisLedger implements Ledger {
     this.#identity = identity;
     this.#mostEntries = mostEntries;
     this.#onClose = onClose;
-    this.#tail = new LedgerTail(connections, this.#keys[0]);
+    this.#tail = new LedgerTail(feed, catalog, () => this.head());
   }
 
   get history(): string {
@@ -99,7 +104,8 @@ export class RedisLedger implements Ledger {
     if (entries.length === 0) return this.head();
     const records = await encodeEntries(entries);
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
-    const args = [this.#identity, this.#mostEntries, mark, ...records];
+    const channel = feedChannel(this.#connections);
+    const args = [this.#identity, this.#mostEntries, mark, channel, this.#catalog, ...records];
     const head = Number(await this.#here(() => answered(() => APPEND.run(this.#commands, this.#keys, args))));
     this.#tail.notice(head);
     return head;

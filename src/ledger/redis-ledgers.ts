@@ -4,6 +4,7 @@ import { Script } from '../redis/script.ts';
 import type { Position } from './entry.ts';
 import { type Ledger, type Ledgers, LedgerUnavailableError } from './ledger.ts';
 import { RedisLedger } from './redis-ledger.ts';
+import { LedgerFeed } from './redis-ledger-feed.ts';
 import { ledgerKeys, newIdentity, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
 
 /** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
@@ -46,12 +47,15 @@ return 1
 export class RedisLedgers implements Ledgers {
   readonly #connections: RedisConnections;
   readonly #mostEntries: number;
+  /** One connection for all that are open. */
+  readonly #feed: LedgerFeed;
   readonly #open = new Set<string>();
 
   /** @param mostEntries that one ledger may hold */
   constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES) {
     this.#connections = connections;
     this.#mostEntries = mostEntries;
+    this.#feed = new LedgerFeed(connections);
   }
 
   async list(): Promise<string[]> {
@@ -69,7 +73,7 @@ export class RedisLedgers implements Ledgers {
     try {
       const identity = await this.#create(OPEN, catalog, 0);
       const onClose = () => this.#open.delete(catalog);
-      return new RedisLedger(this.#connections, catalog, identity, this.#mostEntries, onClose);
+      return new RedisLedger(this.#connections, this.#feed, catalog, identity, this.#mostEntries, onClose);
     } catch (error) {
       this.#open.delete(catalog);
       throw error;

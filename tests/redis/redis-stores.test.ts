@@ -38,6 +38,31 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     await guarded.dispose();
   });
 
+  it('follows fifty ledgers over one connection, and hears of every entry', async () => {
+    const [own, other] = [await RedisConnections.open(server.url), await RedisConnections.open(server.url)];
+    const names = Array.from({ length: 50 }, (_, n) => `many-${n}`);
+    const [ours, theirs] = [new RedisLedgers(own), new RedisLedgers(other)];
+    const clients = async (): Promise<number> =>
+      String(await other.commands.call('CLIENT', 'LIST'))
+        .trim()
+        .split('\n').length;
+    const before = await clients();
+    const ledgers = await Promise.all(names.map((name) => ours.open(name)));
+    const never = new AbortController();
+    const woken = ledgers.map((ledger) => ledger.wait(0, never.signal));
+    await expect.poll(clients).toBe(before + 1);
+    for (const name of names) {
+      const ledger = await theirs.open(name);
+      await ledger.append([{ kind: 'forget', key: 'forget/1', at: 1, unit: 1 }]);
+      await ledger.close();
+    }
+    await Promise.all(woken);
+    await Promise.all(ledgers.map((ledger) => ledger.close()));
+    await expect.poll(clients).toBe(before);
+    own.close();
+    other.close();
+  });
+
   it('takes no catalog for deleted that is on record nowhere as such', async () => {
     const [own, other] = [await RedisConnections.open(server.url), await RedisConnections.open(server.url)];
     const ledger = await new RedisLedgers(own).open('gone');

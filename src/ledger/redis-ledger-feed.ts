@@ -1,0 +1,107 @@
+import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
+
+/** So often everybody looks, whether or not there was a message: they may get lost, and so may their connection. */
+const LOOK_EVERY_MS = 5_000;
+/** A machine that is gone closes no connection. */
+const SILENCE_MS = 3 * LOOK_EVERY_MS;
+
+/** Who is told what the feed hears about one ledger. */
+export interface Follower {
+  /** There is an entry at this position. */
+  notice(position: number): void;
+  /** Entries may have been appended that the feed has not heard of. */
+  look(): void;
+  /** The store may be another one than it was. */
+  wake(): void;
+}
+
+/** Where a process that appended says so, to all processes of its deployment. */
+export function feedChannel({ epoch }: RedisConnections): string {
+  return `bandolier:appended:${epoch.deployment}`;
+}
+
+/**
+ * Hears of all entries that are appended to any ledger, by whichever process, over one connection: of an own server, or
+ * the one that a cluster's client keeps for messages. Messages say `<position> <catalog>`.
+ */
+export class LedgerFeed {
+  readonly #connections: RedisConnections;
+  readonly #followers = new Map<string, Follower>();
+  #connection: RedisClient | null = null;
+  #isSubscribed = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(connections: RedisConnections) {
+    this.#connections = connections;
+  }
+
+  /** Until `leave`. Nothing is missed from here on, since the follower looks once more. */
+  follow(catalog: string, follower: Follower): void {
+    this.#followers.set(catalog, follower);
+    if (this.#isSubscribed) follower.look();
+    this.#connection ??= this.#connect();
+    this.#timer ??= setInterval(() => {
+      this.#all((each) => each.wake());
+      void this.#subscribe();
+    }, LOOK_EVERY_MS).unref();
+  }
+
+  leave(catalog: string, follower: Follower): void {
+    if (this.#followers.get(catalog) !== follower) return;
+    this.#followers.delete(catalog);
+    if (this.#followers.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#disconnect();
+  }
+
+  #connect(): RedisClient {
+    const { commands, isCluster } = this.#connections;
+    const connection = isCluster
+      ? commands
+      : this.#connections.another({ socketTimeout: SILENCE_MS, autoResubscribe: false });
+    connection.on('message', this.#onMessage);
+    connection.on('close', this.#onClose);
+    connection.on('ready', this.#subscribe);
+    this.#connection = connection;
+    void this.#subscribe();
+    return connection;
+  }
+
+  /** The client of a cluster has other things to do. */
+  #disconnect(): void {
+    this.#isSubscribed = false;
+    this.#connection
+      ?.off('message', this.#onMessage)
+      .off('close', this.#onClose)
+      .off('ready', this.#subscribe);
+    if (!this.#connections.isCluster) this.#connection?.disconnect();
+    this.#connection = null;
+  }
+
+  readonly #onMessage = (_: string, message: string): void => {
+    const [position, catalog] = message.split(' ');
+    this.#followers.get(catalog)?.notice(Number(position));
+  };
+
+  readonly #onClose = (): void => {
+    this.#isSubscribed = false;
+  };
+
+  /** Also to see whether the connection still lives: Redis answers each time. */
+  readonly #subscribe = async (): Promise<void> => {
+    if (this.#connection?.status !== 'ready') return;
+    const wasSubscribed = this.#isSubscribed;
+    try {
+      await this.#connection.subscribe(feedChannel(this.#connections));
+    } catch {
+      return; // with the next connection, or the next look
+    }
+    this.#isSubscribed = true;
+    if (!wasSubscribed) this.#all((each) => each.look());
+  };
+
+  #all(what: (follower: Follower) => void): void {
+    for (const follower of [...this.#followers.values()]) what(follower);
+  }
+}
