@@ -11,6 +11,7 @@ import type { Readiness, Services } from './http/services.ts';
 import { measureService } from './measure-service.ts';
 import { deadRewards, redriveRewards } from './rewards/dead-rewards.ts';
 import { forgetTool, forgetUnit } from './rewards/forget.ts';
+import type { RefusedReports } from './rewards/refused-reports.ts';
 import { rewardHealth } from './rewards/reward-health.ts';
 import type { RewardIntake } from './rewards/reward-intake.ts';
 import { rewardStatus } from './rewards/reward-status.ts';
@@ -18,7 +19,6 @@ import type { Routing } from './routing/routing.ts';
 import { stateDigest } from './state/state-digest.ts';
 import type { Stores } from './stores.ts';
 import type { Metrics } from './telemetry/metrics.ts';
-import type { Traffic } from './telemetry/traffic.ts';
 
 export interface ServiceParts {
   readonly catalogs: Catalogs;
@@ -30,18 +30,17 @@ export interface ServiceParts {
   readonly evaluations: Evaluations;
   readonly stores: Stores;
   readonly metrics: Metrics;
-  readonly traffic: Traffic;
+  readonly refused: RefusedReports;
 }
 
 /** What the outside may ask of a running service, wired to the nouns that answer. */
 export function servicesOf(parts: ServiceParts): Services {
-  const { catalogs, routing, intake, experiments, versions, evaluations, stores, metrics, traffic } = parts;
+  const { catalogs, routing, intake, experiments, versions, evaluations, stores, metrics, refused } = parts;
   return {
     routing: {
       route: async (request, options) => {
         const start = performance.now();
         const answer = await routing.route(request, options);
-        traffic.countRoute(answer.catalog);
         metrics.countRoute(answer.catalog, answer.fallback, (performance.now() - start) / 1000);
         return answer;
       },
@@ -49,16 +48,9 @@ export function servicesOf(parts: ServiceParts): Services {
       activate: (decisionId) => routing.activate(decisionId),
     },
     rewards: {
-      report: async (reports) => {
-        const results = await intake.report(reports);
-        const unknown = results.filter(
-          (result) => 'problem' in result && result.problem.code === 'decision-not-found',
-        );
-        traffic.countUnknownDecisions(unknown.length);
-        return results;
-      },
-      status: (rewardId) => rewardStatus(rewardId, catalogs, stores.decisionLogs),
-      health: (catalog) => rewardHealth(catalogs.get(catalog), stores.queue, traffic),
+      report: (reports) => intake.report(reports),
+      status: (rewardId) => rewardStatus(rewardId, catalogs, stores),
+      health: (catalog) => rewardHealth(catalogs.get(catalog), { ...stores, refused }),
       dead: (limit) => deadRewards(stores.queue, limit),
       redrive: (ids) => redriveRewards(stores.queue, ids),
     },

@@ -23,12 +23,12 @@ import { loadKernels } from './load-kernels.ts';
 import { openStores } from './open-stores.ts';
 import { createSplitters } from './queries/splitters.ts';
 import { AcceptedRewards } from './rewards/accepted-rewards.ts';
+import { RefusedReports } from './rewards/refused-reports.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
 import { Routing } from './routing/routing.ts';
 import { ShadowRanking } from './routing/shadow-ranking.ts';
 import { servicesOf } from './service-surface.ts';
 import { Metrics } from './telemetry/metrics.ts';
-import { Traffic } from './telemetry/traffic.ts';
 import { vectorIndexes } from './vector-indexes.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -68,7 +68,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     closers.push(() => rerankers.close());
     const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
 
-    const traffic = new Traffic(now);
     const accepted = new AcceptedRewards(stores.queue);
     closers.push(async () => accepted.close());
     const catalogs = await Catalogs.start(
@@ -154,7 +153,9 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     });
     closers.push(() => evaluations.close());
     const versions = new PolicyVersions(catalogs, stores.snapshots, kernels);
-    const intake = new RewardIntake(catalogs, routing, { queue: stores.queue, accepted }, now);
+    const refused = new RefusedReports(catalogs);
+    closers.push(() => refused.close());
+    const intake = new RewardIntake(catalogs, routing, stores, { accepted, refused });
     // With Redis that is what `bandolier work` is for.
     if (stores.mode === 'embedded')
       startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
@@ -169,7 +170,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       evaluations,
       stores,
       metrics,
-      traffic,
+      refused,
     };
     return { ...servicesOf(parts), close };
   } catch (error) {

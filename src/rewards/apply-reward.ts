@@ -18,16 +18,21 @@ export interface RewardPlace {
 export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardPlace): Promise<void> {
   const entries: Entry[] = [];
   const found = await Promise.all(job.decisions.map(({ decisionId }) => decisions.get(decisionId)));
-  for (const [at, reported] of job.decisions.entries()) {
+  for (const [index, reported] of job.decisions.entries()) {
     const { closes, reports } = reported;
-    const decision = found[at];
-    // It was there when the reward was accepted; by now it has expired, and the window with it.
-    if (decision === null) continue;
+    const decision = found[index];
+    const at = Math.max(...reports.map((report) => report.at));
+    if (decision === null) {
+      // It was there when the reward was accepted; by now it has expired, and the window with it.
+      const key = `unlearned/${reports[0].rewardId}`;
+      entries.push({ kind: 'unlearned', key, at, rewards: reports, refused: {} });
+      continue;
+    }
     const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
     entries.push({
       kind: 'observation',
       key: observationKey(reported),
-      at: Math.max(...reports.map(({ at }) => at)),
+      at,
       decision: observedDecision(decision, tools),
       reports,
       closes,

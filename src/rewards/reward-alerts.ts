@@ -4,10 +4,12 @@ type Figures = Omit<RewardHealth, 'ok' | 'alerts'>;
 
 /** Below this many, shares say nothing. */
 const ENOUGH = 50;
+/** Fewer reports that are lost to learning may be an accident. */
+const SOME = 5;
 
 /** What looks wrong, each with its likely cause and what to do. */
 export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAlert[] {
-  const { decisions, reports, value, outcomes } = figures;
+  const { decisions, reports, unlearned, value, outcomes, outcomeDelaySeconds } = figures;
   const received = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const percent = (part: number, whole: number): string => `${Math.round((100 * part) / whole)} %`;
   const alerts: RewardAlert[] = [];
@@ -20,12 +22,30 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
         'Report an outcome for each tool call; report not_used or failure when nothing helped.',
     });
   }
-  if (received >= ENOUGH && reports.late > 0.05 * received) {
+  const refused = unlearned['reward-late'] ?? 0;
+  const late = reports.late + refused;
+  if (late >= SOME && late > 0.05 * (received + refused)) {
+    const isHeldBack = outcomeDelaySeconds.p95 !== null && outcomeDelaySeconds.p95 <= windowSeconds;
     alerts.push({
       code: 'late-rewards',
-      observed: `${percent(reports.late, received)} of the rewards came after the window of ${windowSeconds} s.`,
-      likelyCause: 'The outcome is known later than the reward contract expects.',
-      suggestedAction: 'Set rewards.windowSeconds of the catalog above the 95th percentile of the delay.',
+      observed: `${percent(late, received + refused)} of the rewards came after the window of ${windowSeconds} s.`,
+      likelyCause: isHeldBack
+        ? 'The outcomes are known in time, but are held back before they are reported.'
+        : 'The outcome is known later than the reward contract expects.',
+      suggestedAction: isHeldBack
+        ? 'Report each outcome when it is known, or set rewards.onLate of the catalog to "learn".'
+        : 'Set rewards.windowSeconds of the catalog above the 95th percentile of the delay.',
+    });
+  }
+  const expired = (unlearned['record-expired'] ?? 0) + (unlearned['decision-expired'] ?? 0);
+  if (expired > 0) {
+    alerts.push({
+      code: 'expired-rewards',
+      observed: `${expired} rewards came when their decision had been let go, and taught nothing.`,
+      likelyCause:
+        'They were reported more than a day after their window, or waited that long in the queue: no worker was running, or dead rewards were tried again.',
+      suggestedAction:
+        'See that a worker runs and that `pending` goes down to 0; report outcomes closer to their window.',
     });
   }
   if (reports.unknownDecision >= 10 && reports.unknownDecision > 0.05 * Math.max(1, received)) {
@@ -46,7 +66,7 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
         'Report failure (or a value) when a tool did not help; without contrast nothing is learned.',
     });
   }
-  if (received >= ENOUGH && reports.rejected > 0.05 * received) {
+  if (reports.rejected >= SOME && reports.rejected > 0.05 * received) {
     alerts.push({
       code: 'rejected-rewards',
       observed: `${percent(reports.rejected, received)} of the rewards could not be used.`,

@@ -1,21 +1,30 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
+import type { DecisionLogs } from '../routing/decision-log.ts';
 import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
 import type { RewardHealth } from './health-report.ts';
+import type { RefusedReports } from './refused-reports.ts';
 import { rewardAlerts } from './reward-alerts.ts';
 
-/** Counts that only the process knows which took the requests. */
-export interface TrafficCounts {
-  routed(catalog: string): number;
-  unknownDecisions(): number;
+const HOUR_MS = 60 * 60 * 1000;
+
+/** Where the counts of all processes are. */
+export interface RewardSources {
+  readonly queue: JobQueue;
+  readonly decisionLogs: DecisionLogs;
+  readonly refused: RefusedReports;
 }
 
 export async function rewardHealth(
   catalog: Catalog,
-  queue: JobQueue,
-  traffic: TrafficCounts,
+  { queue, decisionLogs, refused }: RewardSources,
 ): Promise<RewardHealth> {
-  const hours = catalog.state.rewards.lastDay(catalog.now());
+  await refused.flush();
+  const now = catalog.now();
+  // The same 24 hours by the clock as the statistics have.
+  const since = (Math.floor(now / HOUR_MS) - 23) * HOUR_MS;
+  const routed = await (await decisionLogs.open(catalog.name)).countSince(since);
+  const hours = catalog.state.rewards.lastDay(now);
   const total = (pick: (hour: RewardHour) => number): number =>
     hours.reduce((sum, hour) => sum + pick(hour), 0);
   const statuses = sumRecords(
@@ -29,7 +38,6 @@ export async function rewardHealth(
   const count = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
   const mean = count === 0 ? null : total((hour) => hour.sum) / count;
   const variance = mean === null ? null : total((hour) => hour.sumOfSquares) / count - mean * mean;
-  const routed = traffic.routed(catalog.name);
   const rewarded = total((hour) => hour.decisions);
   const figures = {
     catalog: catalog.name,
@@ -37,12 +45,14 @@ export async function rewardHealth(
     decisions: { routed, rewarded, share: routed === 0 ? null : Math.min(1, rewarded / routed) },
     reports: {
       ...statuses,
-      unknownDecision: traffic.unknownDecisions(),
+      unknownDecision: total((hour) => hour.refused['decision-not-found'] ?? 0),
       overUnitLimit: total((hour) => hour.overUnitLimit),
     },
     outcomes,
     value: { mean, standardDeviation: variance === null ? null : Math.sqrt(Math.max(0, variance)) },
+    unlearned: sums(hours.flatMap(({ reasons, refused }) => [reasons, refused])),
     delaySeconds: quantiles(hours.map(({ delays }) => delays)),
+    outcomeDelaySeconds: quantiles(hours.map(({ outcomeDelays }) => outcomeDelays)),
   };
   const alerts = rewardAlerts(figures, catalog.state.settings.rewards.windowSeconds);
   return { ...figures, ok: alerts.length === 0, alerts };
@@ -52,8 +62,14 @@ function sumRecords<Key extends string>(
   records: readonly Record<Key, number>[],
   zero: Record<Key, number>,
 ): Record<Key, number> {
-  const sum = { ...zero };
-  for (const record of records) for (const key of Object.keys(zero) as Key[]) sum[key] += record[key];
+  return { ...zero, ...sums(records) };
+}
+
+function sums(records: readonly object[]): Record<string, number> {
+  const sum: Record<string, number> = {};
+  for (const record of records) {
+    for (const [key, count] of Object.entries(record)) sum[key] = (sum[key] ?? 0) + count;
+  }
   return sum;
 }
 

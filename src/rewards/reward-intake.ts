@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
@@ -8,7 +7,9 @@ import { rewardDeadline } from '../routing/reward-deadline.ts';
 import type { Routing } from '../routing/routing.ts';
 import { settlementJobOf } from '../routing/settlement-job.ts';
 import type { AcceptedRewards } from './accepted-rewards.ts';
+import type { RefusedReports } from './refused-reports.ts';
 import { RewardBatches } from './reward-batches.ts';
+import { rewardIdFor } from './reward-id.ts';
 import type { RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
 
@@ -19,24 +20,35 @@ interface Taken {
   readonly settlement: Job | null;
 }
 
+/** The time of the store, and how far it is ahead of right clocks; ms. */
+interface RewardClock {
+  readonly now: () => number;
+  readonly lead: number;
+}
+
+/** The clock of whoever reports may be wrong by so much. */
+const CLOCKS_DIFFER_MS = 60_000;
+
 /** Takes rewards in: checks them, makes them durable in the queue, and says for each what will become of it. */
 export class RewardIntake {
   readonly #catalogs: Catalogs;
   readonly #routing: Routing;
   readonly #batches: RewardBatches;
   readonly #queue: JobQueue;
-  readonly #now: () => number;
+  readonly #refused: RefusedReports;
+  readonly #clock: RewardClock;
 
   constructor(
     catalogs: Catalogs,
     routing: Routing,
-    { queue, accepted }: { readonly queue: JobQueue; readonly accepted: AcceptedRewards },
-    now: () => number,
+    { queue, clock }: { readonly queue: JobQueue; readonly clock: RewardClock },
+    { accepted, refused }: { readonly accepted: AcceptedRewards; readonly refused: RefusedReports },
   ) {
     this.#catalogs = catalogs;
     this.#routing = routing;
     this.#queue = queue;
-    this.#now = now;
+    this.#clock = clock;
+    this.#refused = refused;
     this.#batches = new RewardBatches((catalog, decisions) => accepted.send(catalog, decisions));
   }
 
@@ -63,6 +75,9 @@ export class RewardIntake {
       }),
     );
     await this.#write(taken.filter((one) => one !== null));
+    for (const [index, result] of results.entries()) {
+      if ('problem' in result) this.#refused.count(reports[index].decisionId, result.problem.code);
+    }
     return results;
   }
 
@@ -76,7 +91,7 @@ export class RewardIntake {
     const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
-    const at = this.#now();
+    const at = this.#clock.now();
     const isLate = at > rewardDeadline(decision);
     if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
 
@@ -84,15 +99,20 @@ export class RewardIntake {
     const accepted: Taken['decision']['reports'] = [];
     for (const index of indices) {
       const report = reports[index];
-      const rewardId = rewardIdOf(report);
+      const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
       const repeated = known?.rewards.has(rewardId) || accepted.some((other) => other.rewardId === rewardId);
       if (repeated) {
         results[index] = { rewardId, status: 'duplicate' };
         continue;
       }
+      const occurredAt = this.#occurredAt(report, decision, at);
+      if (occurredAt instanceof Problem) {
+        results[index] = { problem: occurredAt };
+        continue;
+      }
       const { outcome, value } = completeOutcome(report);
       const { tool = null, weight = 1, latencyMs, cost } = report;
-      accepted.push({ rewardId, tool, outcome, value, weight, at, latencyMs, cost });
+      accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
       const note = noteOn(report, decision, catalog);
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
@@ -105,6 +125,19 @@ export class RewardIntake {
       // Nobody may ever close this decision: at its deadline it closes with what is known then.
       settlement: closes ? null : settlementJobOf(decision, contract.defaultReward),
     };
+  }
+
+  /** In the time of the store, between the decision and now. */
+  #occurredAt(
+    { occurredAt }: RewardReport,
+    decision: DecisionHead,
+    now: number,
+  ): number | undefined | Problem {
+    if (occurredAt === undefined) return undefined;
+    const at = Date.parse(occurredAt) + this.#clock.lead;
+    if (at > now + CLOCKS_DIFFER_MS) return impossible('lies in the future');
+    if (at < decision.at - CLOCKS_DIFFER_MS) return impossible('is before the decision was made');
+    return Math.min(now, Math.max(decision.at, at));
   }
 
   async #write(taken: readonly Taken[]): Promise<void> {
@@ -121,16 +154,6 @@ export class RewardIntake {
       `POST /v1/decisions/${decisionId}/activate when its slate is shown, then report its rewards.`,
     );
   }
-}
-
-/** `<decisionId>.<16 hex digits>`: from the idempotency key if there is one, else new. */
-function rewardIdOf({ decisionId, idempotencyKey }: RewardReport): string {
-  const tail =
-    idempotencyKey === undefined
-      ? // The last 16 digits of a UUID are random but for two bits; Node draws them in stock.
-        randomUUID().replaceAll('-', '').slice(16)
-      : createHash('sha256').update(idempotencyKey).digest('hex').slice(0, 16);
-  return `${decisionId}.${tail}`;
 }
 
 function noteOn(
@@ -155,5 +178,14 @@ function lateProblem(decision: DecisionHead): Problem {
     'reward-late',
     `The window for rewards of this decision closed at ${new Date(rewardDeadline(decision)).toISOString()}.`,
     'Report sooner, widen rewards.windowSeconds of the catalog, or set rewards.onLate to "learn" or "log".',
+  );
+}
+
+function impossible(what: string): Problem {
+  return new Problem(
+    'validation-failed',
+    `\`occurredAt\` ${what}.`,
+    'Send when the outcome happened, as an ISO time with its zone, or leave it out: then it is now.',
+    { violations: [{ path: 'occurredAt', message: what }] },
   );
 }

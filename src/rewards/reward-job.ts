@@ -10,6 +10,7 @@ const report = z.object({
   value: z.number(),
   weight: z.number(),
   at: z.number(),
+  occurredAt: z.number().optional(),
   latencyMs: z.number().optional(),
   cost: z.number().optional(),
 });

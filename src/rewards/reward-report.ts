@@ -15,7 +15,7 @@ export interface RewardReport {
   readonly cost?: number;
   /** The same key for the same decision counts once. */
   readonly idempotencyKey?: string;
-  /** When it happened, ISO time; kept for reports, the window is judged by when it was accepted. */
+  /** When it happened, ISO time: kept with the reward; the window is judged by when it was accepted. */
   readonly occurredAt?: string;
   /** Importance, 0 < weight ≤ 10. */
   readonly weight?: number;
@@ -51,4 +51,12 @@ export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>)
   if (value === undefined) return { outcome: 'success', value: 1 };
   if (value <= 0) return { outcome: 'failure', value };
   return { outcome: value < 1 ? 'partial' : 'success', value };
+}
+
+/** What is wrong with a value beside this outcome; null: nothing. */
+export function contradiction({ value, outcome }: Pick<RewardReport, 'value' | 'outcome'>): string | null {
+  if (value === undefined || outcome === undefined) return null;
+  if (outcome === 'success') return value > 0 ? null : 'has to be above 0 for a success';
+  if (outcome === 'partial') return value >= 0 ? null : 'must not be below 0 for a partial success';
+  return value <= 0 ? null : `must not be above 0 for the outcome ${outcome}`;
 }

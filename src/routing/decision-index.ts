@@ -8,12 +8,16 @@ import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 /** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
 const INDEX_TAG = 5;
 
+const HOUR_MS = 60 * 60 * 1000;
+
 /** What is known in memory about one segment of a decision log. */
 export interface IndexedSegment {
   readonly first: number;
   readonly keys: KeyIndex;
   /** Newest time of a record, ms since the epoch: when this has expired, everything has. */
   newestAt: number;
+  /** Decisions by the hour in which they were made, in hours since the epoch. */
+  readonly hours: Map<number, number>;
 }
 
 /**
@@ -42,14 +46,27 @@ export class DecisionIndex {
     return Math.max(0, ...this.#segments.map(({ newestAt }) => newestAt));
   }
 
-  add(segment: number, id: string, offset: number, at: number): void {
+  /** Decisions that were made in this hour or later. */
+  countSince(hour: number): number {
+    let sum = 0;
+    for (const { hours } of this.#segments) {
+      for (const [made, count] of hours) if (made >= hour) sum += count;
+    }
+    return sum;
+  }
+
+  /** A decision, or an activation of one. */
+  add(segment: number, id: string, offset: number, at: number, isDecision: boolean): void {
     let indexed = this.newest;
     if (indexed?.first !== segment) {
-      indexed = { first: segment, keys: new KeyIndex(), newestAt: at };
+      indexed = { first: segment, keys: new KeyIndex(), newestAt: at, hours: new Map() };
       this.#segments.push(indexed);
     }
     indexed.keys.add(id, offset);
     indexed.newestAt = Math.max(indexed.newestAt, at);
+    if (!isDecision) return;
+    const hour = Math.floor(at / HOUR_MS);
+    indexed.hours.set(hour, (indexed.hours.get(hour) ?? 0) + 1);
   }
 
   /** Where records with this id may lie, newest first. */
@@ -69,10 +86,13 @@ export class DecisionIndex {
   }
 
   /** Stores the table of a segment to which nothing is added any more. @param records how many it has */
-  async store({ first, keys, newestAt }: IndexedSegment, records: number): Promise<void> {
+  async store({ first, keys, newestAt, hours }: IndexedSegment, records: number): Promise<void> {
     if (keys.size !== records) return;
     const { hashes, offsets } = keys.table;
-    const document = packDocument(INDEX_TAG, { first, newestAt, records }, [hashes, offsets]);
+    const document = packDocument(INDEX_TAG, { first, newestAt, records, hours: [...hours] }, [
+      hashes,
+      offsets,
+    ]);
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32LE(crc32(document));
     await writeFileDurably(this.#file(first), Buffer.concat([checksum, document]));
@@ -83,10 +103,21 @@ export class DecisionIndex {
     const bytes = await readFile(this.#file(first)).catch(() => Buffer.alloc(0));
     if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return false;
     const { json, arrays } = unpackDocument(INDEX_TAG, bytes.subarray(4));
-    const stored = json as { first: number; newestAt: number; records: number };
-    if (stored.first !== first || stored.records !== records) return false;
+    const stored = json as {
+      readonly first: number;
+      readonly newestAt: number;
+      readonly records: number;
+      /** Absent in tables of earlier versions. */
+      readonly hours?: readonly [number, number][];
+    };
+    if (stored.first !== first || stored.records !== records || stored.hours === undefined) return false;
     const [hashes, offsets] = arrays as Uint32Array[];
-    this.#segments.push({ first, keys: new KeyIndex(hashes, offsets), newestAt: stored.newestAt });
+    this.#segments.push({
+      first,
+      keys: new KeyIndex(hashes, offsets),
+      newestAt: stored.newestAt,
+      hours: new Map(stored.hours),
+    });
     return true;
   }
 

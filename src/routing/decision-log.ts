@@ -18,6 +18,8 @@ export interface DecisionLog {
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown; answers false when it is unknown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<boolean>;
+  /** How many decisions were made at this time or later; the beginning of an hour of UTC, ms since the epoch. */
+  countSince(hour: number): Promise<number>;
   /** Unexpired decisions, oldest first. */
   read(): AsyncIterable<Decision>;
   close(): Promise<void>;

@@ -22,6 +22,7 @@ const ACTIVATION_TAG = 4;
 /** Decisions are deleted in so many slices of the time for which they are kept. */
 const SLICES = 16;
 const READ_BATCH = 256;
+const HOUR_MS = 60 * 60 * 1000;
 
 /** The decisions of one catalog in a folder. Expired ones are deleted segment by segment. */
 export class FileDecisionLog implements DecisionLog {
@@ -55,7 +56,7 @@ export class FileDecisionLog implements DecisionLog {
 
   append(decision: Decision): Promise<void> {
     return inWordsOfTheDecisionLog(() =>
-      this.#append(decision.id, decision.at, encodeDecision(decision), this.#sliceIsOver()),
+      this.#append(decision.id, decision.at, encodeDecision(decision), true),
     );
   }
 
@@ -70,6 +71,10 @@ export class FileDecisionLog implements DecisionLog {
 
   activate(id: string, at: number): Promise<boolean> {
     return inWordsOfTheDecisionLog(() => this.#activate(id, at));
+  }
+
+  async countSince(hour: number): Promise<number> {
+    return this.#index.countSince(Math.floor(hour / HOUR_MS));
   }
 
   async *read(): AsyncGenerator<Decision> {
@@ -99,10 +104,11 @@ export class FileDecisionLog implements DecisionLog {
     await this.#upkeep;
   }
 
-  async #append(id: string, at: number, bytes: Uint8Array, startSegment: boolean): Promise<void> {
+  async #append(id: string, at: number, bytes: Uint8Array, isDecision: boolean): Promise<void> {
+    const startSegment = isDecision && this.#sliceIsOver();
     const placed = await this.#log.append([bytes], { startSegment });
     const before = this.#index.newest;
-    this.#index.add(placed.segment, id, placed.offset, at);
+    this.#index.add(placed.segment, id, placed.offset, at, isDecision);
     if (before !== undefined && before.first !== placed.segment) this.#keepUp(before, placed.segment);
   }
 
@@ -208,7 +214,7 @@ export class FileDecisionLog implements DecisionLog {
     const { id, at } = json as { id: string; at: number };
     // A process that is started often must not go on with the same segment for ever.
     if (this.#index.newest?.first !== segment) this.#sliceStart = at;
-    this.#index.add(segment, id, offset, at);
+    this.#index.add(segment, id, offset, at, !isActivation);
   }
 }
 

@@ -108,6 +108,10 @@ export class RedisDecisionLog implements DecisionLog {
     return isThere === 1 || (await this.#notHere()) !== null;
   }
 
+  async countSince(hour: number): Promise<number> {
+    return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#waiting.size;
+  }
+
   async *read(): AsyncIterable<Decision> {
     const oldest = this.#options.now() - this.#options.retainMs;
     const pages = membersByScore(this.#client, this.#order, oldest, READ_BATCH);

@@ -103,7 +103,7 @@ export class ObservedDecisions {
   }
 
   /** Whether there may have been a record of this decision, so that applying anything could apply it twice. */
-  mayBeDropped(decision: ObservedDecision): boolean {
+  mayBeDropped(decision: Pick<ObservedDecision, 'id' | 'deadline'>): boolean {
     return decision.deadline <= this.droppedThrough && !this.#records.has(decision.id);
   }
 

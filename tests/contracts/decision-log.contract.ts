@@ -126,6 +126,17 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(await idsOf(log)).toEqual(ids);
     });
 
+    it('counts decisions by the hour in which they were made, activations not among them', async () => {
+      let log = await start();
+      const hour = Math.floor(place.now() / 3_600_000) * 3_600_000;
+      for (const id of ['a', 'b', 'c']) await log.append(made(id));
+      await log.activate('default.a', place.now());
+      expect(await log.countSince(hour)).toBe(3);
+      log = await restart();
+      expect(await log.countSince(hour)).toBe(3);
+      expect(await log.countSince(hour + 2 * 3_600_000)).toBe(0);
+    });
+
     it('forgets decisions when they expire, and not before', async () => {
       const log = await start();
       await log.append(made('old'));

@@ -186,7 +186,7 @@ async function observedState(): Promise<unknown> {
     tools: await read(`${TOOLS}?limit=1000`),
     decision: await read(`/v1/decisions/${decision.decisionId}`),
     stats: await read(`${TOOLS}/${encodeURIComponent(decision.tools[0].name)}/stats`),
-    health: { ...health, reports: { ...reports, unknownDecision: 0 } },
+    health: { ...health, unlearned: {}, reports: { ...reports, unknownDecision: 0 } },
   };
 }
 

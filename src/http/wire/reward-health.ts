@@ -12,9 +12,13 @@ export const rewardHealthSchema = z
       .meta({ description: 'Accepted and not yet learned here; 0: everything has taken effect.' }),
     decisions: z.object({ routed: z.int(), rewarded: z.int(), share: figure }),
     reports: counts.meta({ description: 'By what became of them.' }),
+    unlearned: counts.meta({ description: 'Reports that were not learned, or only in part, by why.' }),
     outcomes: counts,
     value: z.object({ mean: figure, standardDeviation: figure }),
     delaySeconds: z.object({ p50: figure, p95: figure }).meta({ description: 'From decision to report.' }),
+    outcomeDelaySeconds: z
+      .object({ p50: figure, p95: figure })
+      .meta({ description: 'From decision to outcome, of reports with `occurredAt`.' }),
     ok: z.boolean(),
     alerts: z.array(
       z.object({

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { contradiction, type RewardReport } from '../../rewards/reward-report.ts';
 import { decisionId, rewardId, toolName } from './names.ts';
 
 export const MAX_REWARDS_PER_REQUEST = 1000;
@@ -7,12 +8,10 @@ const outcomeFields = {
   tool: toolName
     .optional()
     .meta({ description: 'The tool that was used. May be left out if only one was shown.' }),
-  value: z
-    .number()
-    .min(-1)
-    .max(1)
-    .optional()
-    .meta({ description: '−1 … 1. Left out: success 1, partial 0.5, failure 0.' }),
+  value: z.number().min(-1).max(1).optional().meta({
+    description:
+      '−1 … 1. Left out: success 1, partial 0.5, failure 0. Above 0 with success, 0 or more with partial, 0 or less otherwise.',
+  }),
   outcome: z
     .enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used'])
     .optional()
@@ -31,25 +30,35 @@ const outcomeFields = {
     .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 printable ASCII characters without blanks')
     .optional()
     .meta({ description: 'The same key for the same decision counts once.' }),
-  occurredAt: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .meta({ description: 'When it happened, if not now.' }),
+  occurredAt: z.iso.datetime({ offset: true }).optional().meta({
+    description:
+      'When it happened, if not now: between the decision and now. Kept with the reward and in the delays of the health report; whether it is late is judged by when it is reported.',
+  }),
 };
 
 const saysSomething = (report: { value?: number | undefined; outcome?: string | undefined }) =>
   report.value !== undefined || report.outcome !== undefined;
 const saysNothing = { path: ['outcome'], message: 'is needed, or `value`: at least one of the two' };
 
+function refuseContradiction(
+  report: { value?: number | undefined; outcome?: RewardReport['outcome'] | undefined },
+  { addIssue }: { addIssue(issue: { code: 'custom'; path: string[]; message: string }): void },
+): void {
+  const message = contradiction(report);
+  if (message !== null) addIssue({ code: 'custom', path: ['value'], message });
+}
+
 /** A reward for the decision that the path names. */
 export const outcomeSchema = z
   .strictObject(outcomeFields)
   .refine(saysSomething, saysNothing)
+  .superRefine(refuseContradiction)
   .openapi('Outcome');
 
 export const rewardReportSchema = z
   .strictObject({ decisionId, ...outcomeFields })
   .refine(saysSomething, saysNothing)
+  .superRefine(refuseContradiction)
   .openapi('RewardReport');
 
 export const acceptedRewardSchema = z
@@ -63,7 +72,9 @@ export const acceptedRewardSchema = z
 export const rewardStatusSchema = z
   .object({
     rewardId,
-    status: z.enum(['queued', 'applied', 'duplicate', 'late', 'rejected']),
-    reason: z.string().optional(),
+    status: z.enum(['queued', 'applied', 'duplicate', 'late', 'rejected', 'dead']).meta({
+      description: 'dead: given up after all attempts, see `GET /v1/rewards/dead`.',
+    }),
+    reason: z.string().optional().meta({ description: 'Why it was not learned, or only in part.' }),
   })
   .openapi('RewardStatus');

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { ProblemCode } from '../problem.ts';
+import { catalogOf } from '../routing/decision-id.ts';
+
+const MAX_WAIT_MS = 1000;
+const COUNTED: readonly ProblemCode[] = ['decision-not-found', 'decision-not-activated', 'reward-late'];
+
+/**
+ * Counts reports that are answered with a problem, in the ledger of their catalog, so that every process knows of them: an
+ * entry a second at most, however many there are. What names no catalog is counted for `default`. A crash loses a second.
+ */
+export class RefusedReports {
+  readonly #catalogs: Pick<Catalogs, 'find'>;
+  readonly #counts = new Map<string, Map<ProblemCode, number>>();
+  #timer: NodeJS.Timeout | null = null;
+  #writing: Promise<unknown> = Promise.resolve();
+
+  constructor(catalogs: Pick<Catalogs, 'find'>) {
+    this.#catalogs = catalogs;
+  }
+
+  count(decisionId: string, code: ProblemCode): void {
+    if (!COUNTED.includes(code)) return;
+    const named = catalogOf(decisionId) ?? '';
+    this.#add(this.#catalogs.find(named) === undefined ? 'default' : named, code, 1);
+    this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS).unref();
+  }
+
+  /** Resolves when everything so far is counted here as well, or cannot be for now. */
+  flush(): Promise<unknown> {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    const counts = [...this.#counts];
+    this.#counts.clear();
+    const written = counts.map(([name, refused]) => this.#write(name, refused));
+    this.#writing = Promise.all([this.#writing, ...written]);
+    return this.#writing;
+  }
+
+  close(): Promise<unknown> {
+    return this.flush();
+  }
+
+  async #write(name: string, refused: ReadonlyMap<ProblemCode, number>): Promise<void> {
+    const catalog = this.#catalogs.find(name);
+    if (catalog === undefined) return;
+    const key = `unlearned/${randomUUID()}`;
+    try {
+      const at = catalog.now();
+      await catalog.replica.submit({
+        ...{ kind: 'unlearned', key, at, rewards: [] },
+        refused: Object.fromEntries(refused),
+      });
+    } catch {
+      // The store is away, and /readyz says so: they are counted with the next ones.
+      for (const [code, count] of refused) this.#add(name, code, count);
+    }
+  }
+
+  #add(name: string, code: ProblemCode, count: number): void {
+    const counts = this.#counts.get(name) ?? new Map<ProblemCode, number>();
+    this.#counts.set(name, counts);
+    counts.set(code, (counts.get(code) ?? 0) + count);
+  }
+}
