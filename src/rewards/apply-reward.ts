@@ -21,17 +21,17 @@ export async function applyRewards(job: RewardsJob, { ledger, decisions }: Rewar
   for (const [index, reported] of job.decisions.entries()) {
     const { closes, reports } = reported;
     const decision = found[index];
+    const key = observationKey(reported);
     const at = Math.max(...reports.map((report) => report.at));
     if (decision === null) {
       // It was there when the reward was accepted; by now it has expired, and the window with it.
-      const key = `unlearned/${reports[0].rewardId}`;
       entries.push({ kind: 'unlearned', key, at, rewards: reports, refused: {} });
       continue;
     }
     const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
     entries.push({
       kind: 'observation',
-      key: observationKey(reported),
+      key,
       at,
       decision: observedDecision(decision, tools),
       reports,
