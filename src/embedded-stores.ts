@@ -6,8 +6,8 @@ import { systemClock } from './queue/clock.ts';
 import { FileJobQueue } from './queue/file-job-queue.ts';
 import { FileDecisionLogs } from './routing/file-decision-logs.ts';
 import { FileLeases } from './state/file-leases.ts';
-import { FileSnapshotStores } from './state/file-snapshot-store.ts';
-import { lockDataFolder } from './storage/data-folder.ts';
+import { FileSnapshotStores, newestSnapshot } from './state/file-snapshot-store.ts';
+import { checkWritable, lockDataFolder } from './storage/data-folder.ts';
 import { readDeployment, writeDeployment } from './storage/deployment-file.ts';
 import type { TornTail } from './storage/segment-log.ts';
 import { StoreClock } from './store-clock.ts';
@@ -25,17 +25,20 @@ export async function openEmbeddedStores(
   { trouble }: { trouble(message: string, error: unknown): void },
 ): Promise<Stores> {
   const { dataDir } = settings;
-  const lock = await lockDataFolder(dataDir);
-  const onLost = (): void =>
-    trouble(`the data folder "${dataDir}" was taken by another process; stop one of them`, lock.lost.reason);
-  lock.lost.addEventListener('abort', onLost);
+  const lock = await lockDataFolder(dataDir, (message) => trouble(message, null));
   const clock = await StoreClock.start({
     keeper: 'this machine',
     ask: () => Date.now(),
     onSkew: (sentence) => trouble(sentence, null),
   });
   const { now, notice } = clock;
+  const logs = {
+    lock,
+    onTornTail: ({ file, offset, bytes }: TornTail): void =>
+      trouble(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
+  };
   const queue = await FileJobQueue.open(join(dataDir, 'jobs'), {
+    ...logs,
     maxJobs: settings.maxPendingRewards,
     clock: { ...systemClock, now },
   }).catch(async (error) => {
@@ -44,12 +47,12 @@ export async function openEmbeddedStores(
     throw error;
   });
   const decisionLogs = new FileDecisionLogs(dataDir, {
+    ...logs,
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
     notice,
+    onError: trouble,
   });
-  const onTornTail = ({ file, offset, bytes }: TornTail): void =>
-    trouble(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null);
   const leases = new FileLeases(dataDir);
   const expiry = setInterval(
     () => decisionLogs.expire().catch((error) => trouble('expired decisions could not be deleted', error)),
@@ -59,24 +62,31 @@ export async function openEmbeddedStores(
   return {
     mode: 'embedded',
     clock,
-    lost: null,
+    get lost() {
+      return lock.lost.aborted ? lock.lost.reason.message : null;
+    },
     deployment: {
       id: () => readDeployment(dataDir),
       beginCopy: (id) => writeDeployment(dataDir, id),
       endCopy: async () => {},
     },
-    ledgers: new FileLedgers(dataDir, { now, onTornTail }),
+    ledgers: new FileLedgers(dataDir, {
+      ...logs,
+      now,
+      knownUpTo: (catalog) => newestSnapshot(dataDir, catalog),
+    }),
     snapshots: new FileSnapshotStores(dataDir),
     leases,
     decisionLogs,
     evaluations: new FileEvaluationStore(dataDir),
     queue,
+    taken: lock.lost,
+    writable: () => checkWritable(dataDir, lock),
     close: async () => {
       clearInterval(expiry);
       clock.close();
       await decisionLogs.close();
       await leases.close();
-      lock.lost.removeEventListener('abort', onLost); // giving it up is no loss
       await lock.release();
     },
   };

@@ -5,6 +5,9 @@ import { Command } from 'commander';
 import { lastWords } from './cli/user-error.ts';
 import { packageRoot } from './package-root.ts';
 
+// Decisions hold what people asked: files and folders that are made here are for their owner alone.
+process.umask(0o077);
+
 const { version, description } = JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8'));
 
 const program = new Command('bandolier')

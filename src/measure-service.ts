@@ -4,7 +4,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 
 interface MeasuredParts {
   readonly catalogs: Catalogs;
-  readonly stores: Pick<Stores, 'queue' | 'snapshots'>;
+  readonly stores: Pick<Stores, 'lost' | 'queue' | 'snapshots' | 'writable'>;
   readonly metrics: Metrics;
 }
 
@@ -17,10 +17,20 @@ export async function measureService(parts: MeasuredParts): Promise<void> {
   const { storeUp, queueJobs, ledgerLag, ledgerUnsaved } = parts.metrics;
   try {
     await measureStores(parts);
-    storeUp.set(1);
+    storeUp.set(await canWrite(parts.stores));
   } catch {
     for (const gauge of [queueJobs, ledgerLag, ledgerUnsaved]) gauge.reset();
     storeUp.set(0);
+  }
+}
+
+async function canWrite(stores: Pick<Stores, 'lost' | 'writable'>): Promise<0 | 1> {
+  if (stores.lost !== null) return 0;
+  try {
+    await stores.writable();
+    return 1;
+  } catch {
+    return 0;
   }
 }
 

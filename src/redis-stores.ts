@@ -2,6 +2,7 @@ import type { Settings } from '../config/settings.ts';
 import { RedisEvaluationStore } from './evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from './ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from './queue/bullmq-job-queue.ts';
+import { PROBE_KEY } from './redis/keys.ts';
 import { RedisConnections, RedisUnusableError } from './redis/redis-connection.ts';
 import { type RedisEpoch, RedisLostError } from './redis/redis-epoch.ts';
 import { RedisDecisionLogs } from './routing/redis-decision-logs.ts';
@@ -71,6 +72,10 @@ export async function openRedisStores(
       clock,
       onTrouble: trouble,
     }),
+    taken: new AbortController().signal, // it is shared: nobody takes it over
+    writable: async () => {
+      await connections.commands.set(PROBE_KEY, '', 'PX', 60_000);
+    },
     close: async () => {
       clock.close();
       await decisionLogs.close();

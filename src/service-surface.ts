@@ -105,12 +105,33 @@ export function servicesOf(parts: ServiceParts): Services {
       restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
     },
     positions: parts.positions,
-    ready: () => readiness(parts),
+    ready: oneAtATime(() => readiness(parts)),
     metrics: async () => {
       await measureService(parts);
       return metrics.text();
     },
   };
+}
+
+/** Those who ask meanwhile get the same answer: it costs a write. */
+function oneAtATime<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asking: Promise<T> | null = null;
+  return () => {
+    asking ??= ask().finally(() => {
+      asking = null;
+    });
+    return asking;
+  };
+}
+
+/** Why nothing can be written now; null if it can. */
+async function unwritable(stores: Pick<Stores, 'writable'>): Promise<string | null> {
+  try {
+    await stores.writable();
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness> {
@@ -120,7 +141,8 @@ async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness>
     const fault = replica.failure ?? (lag instanceof Error ? lag : null);
     checks[`catalog:${name}`] = { ok: fault === null, detail: fault?.message ?? `${lag} entries behind` };
   }
-  checks.store = { ok: stores.lost === null, detail: stores.lost ?? 'the one that is known' };
+  const fault = stores.lost ?? (await unwritable(stores));
+  checks.store = { ok: fault === null, detail: fault ?? 'takes writes' };
   const pending = await stores.queue.pending().catch(() => null);
   checks.queue = {
     ok: pending !== null,

@@ -36,6 +36,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export interface Service extends Services {
   /** Folds and writes what is under way, then lets everything go. Nothing may be asked afterwards. */
   close(): Promise<void>;
+  /** Aborted, with the reason, when another process has taken what this one writes to: end it at once. */
+  readonly taken: AbortSignal;
 }
 
 /**
@@ -172,7 +174,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       metrics,
       refused,
     };
-    return { ...servicesOf(parts), close };
+    return { ...servicesOf(parts), close, taken: stores.taken };
   } catch (error) {
     await close();
     throw error;

@@ -19,6 +19,10 @@ export interface Stores {
   readonly decisionLogs: DecisionLogs;
   readonly evaluations: EvaluationStore;
   readonly queue: JobQueue;
+  /** Aborted when another process has taken over what lies here: nothing is acknowledged any more, end the process. */
+  readonly taken: AbortSignal;
+  /** Tries whether something could be written now. @throws Error that says why not. */
+  writable(): Promise<void>;
   /** Closes what is open and lets the data folder go. The queue is closed by whoever processes its jobs. */
   close(): Promise<void>;
 }

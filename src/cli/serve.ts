@@ -20,6 +20,7 @@ import {
   type SettingFlags,
   settingsWith,
 } from './setting-options.ts';
+import { lastWords } from './user-error.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')
@@ -35,17 +36,34 @@ export function serveCommand(): Command {
 async function serve(options: SettingFlags & { readonly sample?: boolean }): Promise<void> {
   const { settings } = settingsWith(options);
   const prepare = options.sample ? loadSampleIfEmpty : undefined;
-  const { services, listener, stop } = await startServer(settings, prepare);
+  const { services, listener, taken, stop } = await startServer(settings, prepare);
   const interrupted = untilInterrupted();
   process.stdout.write(await welcome(settings, services, listener));
-  await interrupted;
+  await Promise.race([interrupted, untilAborted(taken)]);
+  if (taken.aborted) {
+    // Requests in progress are told that nothing was accepted; there is nothing else to finish or to write.
+    await listener.close(LAST_ANSWERS_MS);
+    process.stderr.write(`${lastWords(taken.reason)}\n`);
+    process.exit(1);
+  }
   process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
   await stop();
+}
+
+const LAST_ANSWERS_MS = 1_000;
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve());
+  });
 }
 
 export interface Server {
   readonly services: Services;
   readonly listener: Listener;
+  /** Aborted, with the reason, when the process must end at once. */
+  readonly taken: AbortSignal;
   /** Stops taking requests, finishes those in progress, then closes everything that is open. */
   stop(): Promise<void>;
 }
@@ -71,7 +89,7 @@ export async function startServer(
       await listener.close(settings.shutdownSeconds * 1000);
       await service.close();
     };
-    return { services: service, listener, stop };
+    return { services: service, listener, taken: service.taken, stop };
   } catch (error) {
     await service.close();
     throw error;

@@ -20,6 +20,8 @@ const FOR_PEOPLE = new Set([
   'RedisUnusableError',
   'CopyRefusedError',
   'StorageCorruptError',
+  'StorageIncompleteError',
+  'LockLostError',
   'StorageUnavailableError',
 ]);
 

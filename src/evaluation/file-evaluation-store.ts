@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
-import { createFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
+import { createFolder, removeUnfinished, writeFileDurably } from '../storage/durable-file.ts';
 import { errorCode, unavailable } from '../storage/storage-errors.ts';
 import {
   type EvaluationStore,
@@ -69,9 +69,7 @@ export class FileEvaluationStore implements EvaluationStore {
     for (const { evaluation } of ended.slice(KEPT_EVALUATIONS)) {
       await rm(this.#file(catalog, evaluation.id), { force: true });
     }
-    for (const name of await readdir(this.#folder(catalog))) {
-      if (name.endsWith(UNFINISHED)) await rm(join(this.#folder(catalog), name), { force: true });
-    }
+    await removeUnfinished(this.#folder(catalog));
   }
 
   async #names(catalog: string): Promise<string[]> {

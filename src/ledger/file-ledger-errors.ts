@@ -1,5 +1,6 @@
 import {
   StorageCorruptError,
+  StorageIncompleteError,
   StorageTrimmedError,
   StorageUnavailableError,
 } from '../storage/storage-errors.ts';
@@ -14,6 +15,12 @@ export async function inWordsOfTheLedger<T>(work: () => Promise<T>): Promise<T> 
       throw new LedgerUnavailableError(error.message, { cause: error });
     if (error instanceof StorageTrimmedError) throw new LedgerTrimmedError(error.message, { cause: error });
     if (error instanceof StorageCorruptError) throw new LedgerCorruptError(error.message, { cause: error });
+    if (error instanceof StorageIncompleteError) {
+      const what =
+        `${error.message} when the newest snapshot was made of them. Restore the ledger from a backup, or go on from ` +
+        `the newest intact snapshot with: bandolier repair "${error.folder}" --from-snapshot`;
+      throw new LedgerCorruptError(what, { cause: error });
+    }
     throw error;
   }
 }

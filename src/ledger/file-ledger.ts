@@ -1,5 +1,5 @@
 import { RecentRecords } from '../storage/recent-records.ts';
-import { SegmentLog, type SegmentLogOptions, type TornTail } from '../storage/segment-log.ts';
+import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
@@ -11,8 +11,6 @@ export interface FileLedgerOptions extends SegmentLogOptions {
   readonly retainMs?: number;
   /** Bytes of recent entries in memory, for whoever follows the ledger; 4 MB unless said. */
   readonly recentBytes?: number;
-  /** Hears what a crash had left unfinished, and was cut off when the ledger was opened. */
-  readonly onTornTail?: (tail: TornTail) => void;
   /** ms since the epoch. */
   readonly now: () => number;
 }
@@ -44,7 +42,6 @@ export class FileLedger implements Ledger {
   /** @throws LedgerCorruptError, LedgerUnavailableError */
   static async open(folder: string, options: FileLedgerOptions, onClose = () => {}): Promise<FileLedger> {
     const log = await inWordsOfTheLedger(() => SegmentLog.open(folder, options));
-    if (log.tornTail !== null) options.onTornTail?.(log.tornTail);
     return new FileLedger(log, options, onClose);
   }
 

@@ -5,23 +5,30 @@ import type { Position } from './entry.ts';
 import { FileLedger, type FileLedgerOptions } from './file-ledger.ts';
 import type { Ledger, Ledgers } from './ledger.ts';
 
+export interface FileLedgersOptions extends Omit<FileLedgerOptions, 'knownUpTo'> {
+  /** To which position the ledger of this catalog reached at least: the newest snapshot says so. */
+  readonly knownUpTo?: (catalog: string) => Promise<Position>;
+}
+
 /** The ledgers in a data folder: `catalogs/<catalog>/ledger`. */
 export class FileLedgers implements Ledgers {
   readonly #dataDir: string;
-  readonly #options: FileLedgerOptions;
+  readonly #options: FileLedgersOptions;
   readonly #open = new Set<string>();
 
-  constructor(dataDir: string, options: FileLedgerOptions) {
+  constructor(dataDir: string, options: FileLedgersOptions) {
     this.#dataDir = dataDir;
     this.#options = options;
   }
 
+  /** Also those of which only a snapshot is left: opening them says so. */
   async list(): Promise<string[]> {
-    const catalogs = await listCatalogFolders(this.#dataDir);
-    const present = await Promise.all(
-      catalogs.map((catalog) => exists(ledgerFolder(this.#dataDir, catalog))),
-    );
-    return catalogs.filter((_, i) => present[i]);
+    const names: string[] = [];
+    for (const catalog of await listCatalogFolders(this.#dataDir)) {
+      const hasSnapshots = exists(join(catalogFolder(this.#dataDir, catalog), 'snapshots'));
+      if ((await exists(ledgerFolder(this.#dataDir, catalog))) || (await hasSnapshots)) names.push(catalog);
+    }
+    return names;
   }
 
   /** @throws LedgerCorruptError, LedgerUnavailableError; Error when it is open already. */
@@ -30,7 +37,8 @@ export class FileLedgers implements Ledgers {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is open already.`);
     this.#open.add(catalog);
     try {
-      return await FileLedger.open(folder, this.#options, () => this.#open.delete(catalog));
+      const options = { ...this.#options, knownUpTo: await this.#options.knownUpTo?.(catalog) };
+      return await FileLedger.open(folder, options, () => this.#open.delete(catalog));
     } catch (error) {
       this.#open.delete(catalog);
       throw error;
@@ -40,13 +48,15 @@ export class FileLedgers implements Ledgers {
   async begin(catalog: string, after: Position): Promise<void> {
     const folder = ledgerFolder(this.#dataDir, catalog);
     if (await exists(folder)) throw new Error(`Catalog "${catalog}" has a ledger already.`);
-    const ledger = await FileLedger.open(folder, { ...this.#options, startAfter: after });
+    const options = { ...this.#options, startAfter: after, knownUpTo: 0 };
+    const ledger = await FileLedger.open(folder, options);
     await ledger.close();
   }
 
+  /** With everything else of the catalog: after a crash in between, snapshots would look as if their ledger were lost. */
   async remove(catalog: string): Promise<void> {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
-    await removeFolder(ledgerFolder(this.#dataDir, catalog));
+    await removeFolder(catalogFolder(this.#dataDir, catalog));
   }
 }
 

@@ -1,3 +1,4 @@
+import type { SegmentLogOptions } from '../storage/segment-log.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
@@ -11,7 +12,7 @@ import {
 } from './job-queue.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
 
-export interface FileJobQueueOptions {
+export interface FileJobQueueOptions extends SegmentLogOptions {
   readonly clock?: Clock;
   /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
   readonly maxJobs?: number;
@@ -53,7 +54,7 @@ export class FileJobQueue implements JobQueue {
 
   /** @throws QueueUnavailableError; StorageCorruptError, which names file and byte */
   static open(folder: string, options: FileJobQueueOptions = {}): Promise<FileJobQueue> {
-    return inWordsOfTheQueue(async () => new FileJobQueue(await JobJournal.open(folder), options));
+    return inWordsOfTheQueue(async () => new FileJobQueue(await JobJournal.open(folder, options), options));
   }
 
   add(jobs: readonly Job[]): Promise<void> {

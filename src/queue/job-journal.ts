@@ -1,4 +1,4 @@
-import { SegmentLog } from '../storage/segment-log.ts';
+import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import { JobBook, type JobEvent } from './job-book.ts';
 
 /** Below this size the journal is not worth being rewritten. */
@@ -31,8 +31,8 @@ export class JobJournal {
   }
 
   /** @throws StorageCorruptError, StorageUnavailableError */
-  static async open(folder: string): Promise<JobJournal> {
-    const log = await SegmentLog.open(folder);
+  static async open(folder: string, options: SegmentLogOptions): Promise<JobJournal> {
+    const log = await SegmentLog.open(folder, options);
     const replayed = new JobBook();
     for (let after = log.first - 1; after < log.last; ) {
       for (const { sequence, bytes } of await log.read(after, BATCH)) {

@@ -12,5 +12,8 @@ export const CATALOGS_KEY = 'bandolier:catalogs';
 /** Which Redis this is, see `RedisEpoch`. */
 export const EPOCH_KEY = 'bandolier:epoch';
 
+/** Written to find out whether anything can be. */
+export const PROBE_KEY = 'bandolier:probe';
+
 /** All background jobs lie on one shard, under this prefix. */
 export const JOBS_PREFIX = 'bandolier:{jobs}';

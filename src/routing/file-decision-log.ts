@@ -15,6 +15,8 @@ export interface FileDecisionLogOptions extends SegmentLogOptions {
   readonly now: () => number;
   /** Hears the newest time in a log that is opened. */
   readonly notice?: (time: number) => void;
+  /** Hears what went wrong beside the appends, and is tried again later. */
+  readonly onError?: (message: string, error: unknown) => void;
 }
 
 /** An activation is a record of its own, after that of its decision. */
@@ -112,12 +114,14 @@ export class FileDecisionLog implements DecisionLog {
     if (before !== undefined && before.first !== placed.segment) this.#keepUp(before, placed.segment);
   }
 
-  /** A segment is full. Failing costs nothing but time at the next start, or is tried again with the next one. */
+  /** A segment is full. Failing costs time at the next start, or is tried again with the next one. */
   #keepUp(full: IndexedSegment, next: number): void {
     this.#upkeep = this.#upkeep
       .then(() => this.#index.store(full, next - full.first))
       .then(() => this.#expire())
-      .catch(() => {});
+      .catch((error) =>
+        this.#options.onError?.(`a full segment of "${this.#log.folder}" stays as it is`, error),
+      );
   }
 
   async #expire(): Promise<void> {

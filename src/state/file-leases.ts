@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { currentProcess, type ProcessIdentity } from '../storage/process-identity.ts';
 import { type HeldLock, newestGeneration, takeLock } from '../storage/process-lock.ts';
 import type { Lease, Leases } from './snapshot-store.ts';
 
@@ -9,16 +8,14 @@ import type { Lease, Leases } from './snapshot-store.ts';
  */
 export class FileLeases implements Leases {
   readonly #folder: string;
-  readonly #holder: ProcessIdentity;
   readonly #held = new Set<HeldLock>();
 
-  constructor(dataDir: string, holder: ProcessIdentity = currentProcess()) {
+  constructor(dataDir: string) {
     this.#folder = leasesFolder(dataDir);
-    this.#holder = holder;
   }
 
   async acquire(name: string): Promise<Lease | null> {
-    const lock = await takeLock(this.#folder, name, this.#holder);
+    const lock = await takeLock(this.#folder, name);
     if (!lock.held) return null;
     this.#held.add(lock);
     return {

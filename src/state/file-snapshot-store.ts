@@ -2,7 +2,7 @@ import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Position } from '../ledger/entry.ts';
 import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
-import { createFolder, syncFolder, UNFINISHED, writeFileDurably } from '../storage/durable-file.ts';
+import { createFolder, removeUnfinished, syncFolder, writeFileDurably } from '../storage/durable-file.ts';
 import { errorCode, unavailable } from '../storage/storage-errors.ts';
 import { newestFence } from './file-leases.ts';
 import {
@@ -32,6 +32,25 @@ export class FileSnapshotStores implements SnapshotStores {
   }
 }
 
+/** Position of the newest snapshot of a catalog, readable or not; 0 when there is none. */
+export async function newestSnapshot(dataDir: string, catalog: string): Promise<Position> {
+  const [newest = 0] = await positionsIn(join(catalogFolder(dataDir, catalog), FOLDER));
+  return newest;
+}
+
+/** Newest first. */
+async function positionsIn(folder: string): Promise<Position[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  });
+  return names
+    .map((name) => NAME.exec(name)?.[1])
+    .filter((digits) => digits !== undefined)
+    .map(Number)
+    .sort((a, b) => b - a);
+}
+
 /** Snapshots as files of a folder. One is there whole or not at all. */
 export class FileSnapshotStore implements SnapshotStore {
   readonly #folder: string;
@@ -51,13 +70,8 @@ export class FileSnapshotStore implements SnapshotStore {
     return put;
   }
 
-  async list(): Promise<Position[]> {
-    const names = await readdir(this.#folder);
-    return names
-      .map((name) => NAME.exec(name)?.[1])
-      .filter((digits) => digits !== undefined)
-      .map(Number)
-      .sort((a, b) => b - a);
+  list(): Promise<Position[]> {
+    return positionsIn(this.#folder);
   }
 
   async get(position: Position): Promise<StoredSnapshot | null> {
@@ -101,9 +115,7 @@ export class FileSnapshotStore implements SnapshotStore {
 
   async #tidy(keep: number): Promise<void> {
     for (const position of (await this.list()).slice(keep)) await rm(this.#file(position), { force: true });
-    for (const name of await readdir(this.#folder)) {
-      if (name.endsWith(UNFINISHED)) await rm(join(this.#folder, name), { force: true });
-    }
+    await removeUnfinished(this.#folder);
   }
 
   #file(position: Position): string {

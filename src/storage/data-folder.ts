@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
-import { syncFolder } from './durable-file.ts';
-import { takeLock } from './process-lock.ts';
+import { chmod, readdir, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import { syncFolder, UNFINISHED, writeNewFile } from './durable-file.ts';
+import { type HeldLock, SILENCE_MS, takeLock } from './process-lock.ts';
 import { errorCode, unavailable } from './storage-errors.ts';
 
 /** Another process works on this data folder. The message names it and says what to do. */
@@ -10,38 +10,82 @@ export class DataFolderLockedError extends Error {
   override readonly name = 'DataFolderLockedError';
 }
 
-export interface DataFolderLock {
-  /** Aborted when the folder can no longer be assumed to be ours: stop writing, end the process. */
-  readonly lost: AbortSignal;
-  release(): Promise<void>;
-}
-
 /**
  * Takes a data folder for this process, creating it if need be. A lock of a process that died is taken over.
  * @throws DataFolderLockedError, StorageUnavailableError
  */
-export async function lockDataFolder(dataDir: string): Promise<DataFolderLock> {
+export async function lockDataFolder(
+  dataDir: string,
+  onNotice: (message: string) => void = () => {},
+): Promise<HeldLock> {
   const folder = resolve(dataDir);
-  const lock = await takeLock(folder, 'in-use').catch((error: unknown) => {
+  const lock = await takeLock(folder, LOCK).catch((error: unknown) => {
     throw unavailable(error, `The data folder "${folder}" cannot be used`);
   });
   if (lock.held) {
+    await closeToOthers(folder, onNotice);
+    await removeLeftovers(join(folder, CATALOGS));
     for (const catalog of await listCatalogFolders(folder))
       await removeLeftovers(catalogFolder(folder, catalog));
     return lock;
   }
-  const { holder, file } = lock;
+  const { holder, isAlive } = lock;
   const who = holder === null ? 'another process' : `process ${holder.pid} on ${holder.host}`;
-  throw new DataFolderLockedError(
-    `The data folder "${folder}" is in use by ${who}. Stop that process, or set BANDOLIER_DATA_DIR to another ` +
-      `folder. If that process is known to be gone, delete "${file}".`,
-  );
+  const mend = isAlive
+    ? `Stop that process, or set BANDOLIER_DATA_DIR to another folder.`
+    : `Whether that process still lives cannot be seen from here: if it does not, the folder is free ` +
+      `${SILENCE_MS / 1000} seconds after its last sign of life. If it does, stop it, or set BANDOLIER_DATA_DIR ` +
+      `to another folder.`;
+  throw new DataFolderLockedError(`The data folder "${folder}" is in use by ${who}. ${mend}`);
+}
+
+/** Files in it may be readable from earlier days; nobody gets there through a closed folder. */
+async function closeToOthers(folder: string, onNotice: (message: string) => void): Promise<void> {
+  const { mode } = await stat(folder);
+  if ((mode & 0o077) === 0 || process.platform === 'win32') return;
+  try {
+    await chmod(folder, 0o700);
+    onNotice(
+      `the data folder "${folder}" was open to other users of this machine; now it is its owner's alone`,
+    );
+  } catch (error) {
+    const why = errorCode(error) ?? String(error);
+    onNotice(
+      `the data folder "${folder}" is open to other users of this machine and cannot be closed: ${why}`,
+    );
+  }
+}
+
+/**
+ * Tries whether a log of this folder could be appended to. It writes more than fits into what a full disk has left
+ * in half empty pages. @throws StorageUnavailableError
+ */
+export async function checkWritable(dataDir: string, lock: HeldLock): Promise<void> {
+  const probe = join(dataDir, `probe${UNFINISHED}`);
+  try {
+    await lock.verify();
+    await rm(probe, { force: true }); // a crash may have left it
+    await writeNewFile(probe, PROBE);
+  } catch (error) {
+    throw unavailable(error, `Nothing can be written to "${dataDir}"`);
+  } finally {
+    await rm(probe, { force: true });
+  }
 }
 
 /** Where everything of one catalog lies. @throws RangeError for a name that is not a plain file name. */
 export function catalogFolder(dataDir: string, catalog: string): string {
   if (!CATALOG_NAME.test(catalog)) throw new RangeError(`"${catalog}" cannot be the name of a catalog.`);
   return join(dataDir, CATALOGS, catalog);
+}
+
+/** In which data folder, and in which catalog's folder, a path lies; null for what it does not say. */
+export function placeInDataFolder(path: string): { dataDir: string | null; catalog: string | null } {
+  const parts = path.split(sep);
+  const at = parts.lastIndexOf(CATALOGS);
+  if (at > 0) return { dataDir: parts.slice(0, at).join(sep), catalog: parts.slice(0, at + 2).join(sep) };
+  const jobs = parts.lastIndexOf('jobs');
+  return { dataDir: jobs > 0 ? parts.slice(0, jobs).join(sep) : null, catalog: null };
 }
 
 /** Names of the catalogs in a data folder, sorted. */
@@ -78,6 +122,8 @@ function namesIn(folder: string): Promise<string[]> {
   });
 }
 
+const PROBE = new Uint8Array(64 * 1024).fill(1);
+const LOCK = 'in-use';
 const CATALOGS = 'catalogs';
 const DOOMED = '.removed-';
 /** As the HTTP API has it; repeated here because a path is made of it. */

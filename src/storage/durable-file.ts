@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { errorCode } from './storage-errors.ts';
 
 /** Suffix of files that were being written when the process ended; they may be deleted at any time. */
 export const UNFINISHED = '.unfinished';
@@ -51,6 +52,38 @@ export async function writeNewFile(file: string, bytes: Uint8Array): Promise<voi
     await handle.sync();
   } finally {
     await handle.close();
+  }
+}
+
+/** Creates a file together with its content; false, and nothing is changed, if there is one of this name already. */
+export async function createFileWhole(file: string, bytes: Uint8Array): Promise<boolean> {
+  const unfinished = `${file}.${randomUUID()}${UNFINISHED}`;
+  try {
+    await writeNewFile(unfinished, bytes);
+    await link(unfinished, file);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+}
+
+/** Writes over the beginning of a file that exists, in place. @throws ENOENT */
+export async function overwriteFile(file: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(file, 'r+');
+  try {
+    await writeFully(handle, bytes, 0);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Deletes what a crash left unfinished in a folder in which nothing is being written. */
+export async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (name.endsWith(UNFINISHED)) await rm(join(folder, name), { force: true });
   }
 }
 

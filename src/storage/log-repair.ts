@@ -1,6 +1,6 @@
 import { open, rename } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { readFully, syncFolder, writeFileDurably } from './durable-file.ts';
+import { createFolder, readFully, syncFolder, writeFileDurably } from './durable-file.ts';
 import { endGroupHere, FILE_HEADER } from './record-format.ts';
 import { listSegments, Segment } from './segment.ts';
 import { readRecords } from './segment-reader.ts';
@@ -34,14 +34,20 @@ export async function truncateLog(file: string, offset: number): Promise<Truncat
     await writeFileDurably(setAside[0], content.subarray(offset));
   }
   const later = (await listSegments(folder)).filter((first) => first > segment.first);
-  for (const first of later.reverse()) {
-    const { file: laterFile } = new Segment(folder, first);
-    setAside.push(`${laterFile}.cut`);
-    await rename(laterFile, `${laterFile}.cut`);
-  }
-  await syncFolder(folder);
+  setAside.push(...(await setAsideSegments(folder, later)));
   await writeFileDurably(file, kept.bytes);
   return { last: kept.last, cutBytes: content.length - offset, setAside };
+}
+
+/**
+ * Gives up a whole log, and begins it anew with the record after this one. The log must not be open.
+ * @returns the names under which its segments were put aside
+ */
+export async function restartLog(folder: string, after: number): Promise<readonly string[]> {
+  await createFolder(folder);
+  const setAside = await setAsideSegments(folder, await listSegments(folder));
+  await writeFileDurably(new Segment(folder, after + 1).file, FILE_HEADER);
+  return setAside;
 }
 
 /** Reads a whole log, also its older segments, which opening does not look at. Changes nothing. */
@@ -64,6 +70,18 @@ export async function checkLog(
     if (error instanceof StorageCorruptError) return { last, damage: error };
     throw error;
   }
+}
+
+/** Newest first: a crash in between leaves a log that ends earlier, not one with a hole. */
+async function setAsideSegments(folder: string, firsts: readonly number[]): Promise<string[]> {
+  const setAside: string[] = [];
+  for (const first of [...firsts].reverse()) {
+    const { file } = new Segment(folder, first);
+    setAside.push(`${file}.cut`);
+    await rename(file, `${file}.cut`);
+  }
+  await syncFolder(folder);
+  return setAside;
 }
 
 async function readWhole(file: string): Promise<Buffer> {

@@ -1,17 +1,30 @@
 import { rm, stat } from 'node:fs/promises';
-import { createFolder, syncFolder } from './durable-file.ts';
+import { createFolder, removeUnfinished, syncFolder } from './durable-file.ts';
 import { type Appended, type CommittedGroup, GroupCommit, type WriteOptions } from './group-commit.ts';
+import type { HeldLock } from './process-lock.ts';
 import { encodeGroup, FILE_HEADER, groupBytes } from './record-format.ts';
 import { listSegments, Segment } from './segment.ts';
 import { type LogRecord, readRecordAt, readRecords } from './segment-reader.ts';
 import { SegmentWriter } from './segment-writer.ts';
-import { StorageTrimmedError, unavailable } from './storage-errors.ts';
+import {
+  OutcomeUnknownError,
+  StorageCorruptError,
+  StorageIncompleteError,
+  StorageTrimmedError,
+  unavailable,
+} from './storage-errors.ts';
 
 export interface SegmentLogOptions {
   /** A new segment starts when this one would grow beyond it; 64 MB unless said, at most 2 GB. */
   readonly segmentBytes?: number;
   /** A new log numbers its records from the one after this; 0 unless said. */
   readonly startAfter?: number;
+  /** The log reached to this record at least, as others know who read it; 0 unless said. */
+  readonly knownUpTo?: number;
+  /** Of the data folder that the log lies in: without it nothing is acknowledged. */
+  readonly lock?: Pick<HeldLock, 'verify' | 'predecessor'>;
+  /** Hears what was cut off when the log was opened. */
+  readonly onTornTail?: (tail: TornTail) => void;
 }
 
 /** What a crash had left unfinished when the log was opened, and was cut off. */
@@ -29,8 +42,8 @@ const MEGABYTE = 1024 * 1024;
  */
 export class SegmentLog {
   readonly folder: string;
-  readonly tornTail: TornTail | null;
   readonly #segmentBytes: number;
+  readonly #verify: () => Promise<void>;
   readonly #segments: Segment[];
   readonly #commits: GroupCommit;
   #writer: SegmentWriter;
@@ -41,19 +54,23 @@ export class SegmentLog {
   private constructor(folder: string, opened: OpenedLog, options: SegmentLogOptions) {
     this.folder = folder;
     this.#segmentBytes = options.segmentBytes ?? 64 * MEGABYTE;
+    this.#verify = async () => options.lock?.verify();
     this.#writer = opened.writer;
     this.#segments = opened.segments;
     this.#next = opened.next;
     this.#sealedBytes = opened.sealedBytes;
-    this.tornTail = opened.tornTail;
     this.#commits = new GroupCommit((records, startSegment) => this.#commit(records, startSegment));
   }
 
-  /** Opens a log, or starts one. @throws StorageCorruptError, StorageUnavailableError */
+  /** Opens a log, or starts one. @throws StorageCorruptError, StorageIncompleteError, StorageUnavailableError */
   static async open(folder: string, options: SegmentLogOptions = {}): Promise<SegmentLog> {
     try {
-      return new SegmentLog(folder, await openFolder(folder, options.startAfter ?? 0), options);
+      return new SegmentLog(folder, await openFolder(folder, options), options);
     } catch (error) {
+      const { knownUpTo = 0 } = options;
+      if (error instanceof StorageCorruptError && error.intactUpTo < knownUpTo) {
+        throw new StorageIncompleteError(error.file, error.intactUpTo, knownUpTo, { cause: error });
+      }
       throw unavailable(error, `The log in "${folder}" cannot be opened`);
     }
   }
@@ -80,7 +97,7 @@ export class SegmentLog {
 
   /**
    * Appends a batch, all or nothing, and resolves once it is durable.
-   * @throws StorageUnavailableError when it was not kept.
+   * @throws StorageUnavailableError when it was not kept; OutcomeUnknownError when it may have been
    */
   append(records: readonly Uint8Array[], options: WriteOptions = {}): Promise<Appended> {
     return this.#commits.add(records, options);
@@ -123,14 +140,22 @@ export class SegmentLog {
     await this.#writer.close();
   }
 
+  /**
+   * The lock is verified before the write, so that one who lost it leaves no more than it must, and between the
+   * write and its acknowledgement: who takes the lock later than that finds the group.
+   */
   async #commit(records: readonly Uint8Array[], startSegment: boolean): Promise<CommittedGroup> {
     try {
+      await this.#verify();
       const filled = this.#writer.length + groupBytes(records) > this.#segmentBytes;
       if ((startSegment || filled) && this.#writer.length > FILE_HEADER.length) await this.#startSegment();
       const first = this.#next;
       const { segment, length } = this.#writer;
       if (records.length > 0) {
         await this.#writer.append(encodeGroup(records, first));
+        await this.#verify().catch((error: Error) => {
+          throw new OutcomeUnknownError(error.message, { cause: error }); // its successor may have read it
+        });
         segment.mark(first, length);
         this.#next += records.length;
       }
@@ -142,8 +167,15 @@ export class SegmentLog {
 
   async #startSegment(): Promise<void> {
     const sealed = this.#writer;
-    this.#writer = await SegmentWriter.create(this.folder, this.#next);
-    this.#segments.push(this.#writer.segment);
+    const next = await SegmentWriter.create(this.folder, this.#next);
+    try {
+      await this.#verify();
+    } catch (error) {
+      await next.discard(); // in the log of the new holder it would be a segment too many
+      throw error;
+    }
+    this.#writer = next;
+    this.#segments.push(next.segment);
     this.#sealedBytes += sealed.length;
     await sealed.close();
   }
@@ -154,27 +186,39 @@ interface OpenedLog {
   readonly segments: Segment[];
   readonly next: number;
   readonly sealedBytes: number;
-  readonly tornTail: TornTail | null;
 }
 
-async function openFolder(folder: string, startAfter: number): Promise<OpenedLog> {
+async function openFolder(
+  folder: string,
+  { startAfter = 0, knownUpTo = 0, lock, onTornTail }: SegmentLogOptions,
+): Promise<OpenedLog> {
   await createFolder(folder);
+  await removeUnfinished(folder);
   const firsts = await listSegments(folder);
-  const newest = firsts.pop();
+  const newest = firsts.at(-1);
   if (newest === undefined) {
     const next = startAfter + 1;
+    const { file } = new Segment(folder, next);
+    if (startAfter < knownUpTo) throw new StorageIncompleteError(file, startAfter, knownUpTo);
     const writer = await SegmentWriter.create(folder, next);
-    return { writer, segments: [writer.segment], next, sealedBytes: 0, tornTail: null };
+    return { writer, segments: [writer.segment], next, sealedBytes: 0 };
   }
-  const sealed = firsts.map((first) => new Segment(folder, first));
+  const opened = await SegmentWriter.open(folder, newest, knownUpTo);
+  const { segment, length } = opened.writer;
+  if (opened.cut > 0) onTornTail?.({ file: segment.file, offset: length, bytes: opened.cut });
+  let { writer } = opened;
+  if (lock?.predecessor === 'silent') {
+    await writer.close();
+    writer = await SegmentWriter.replace(folder, opened.next);
+  }
+  const sealed = firsts
+    .filter((first) => first < writer.segment.first)
+    .map((first) => new Segment(folder, first));
   const sizes = await Promise.all(sealed.map(async ({ file }) => (await stat(file)).size));
-  const { writer, next, cut } = await SegmentWriter.open(folder, newest);
-  const { file } = writer.segment;
   return {
     writer,
     segments: [...sealed, writer.segment],
-    next,
+    next: opened.next,
     sealedBytes: sizes.reduce((sum, size) => sum + size, 0),
-    tornTail: cut > 0 ? { file, offset: writer.length, bytes: cut } : null,
   };
 }

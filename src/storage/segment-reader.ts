@@ -56,7 +56,8 @@ function readSegment(segment: Segment, { after, upTo, limit }: ReadRange): Promi
         }
       }
     }
-    throw new StorageCorruptError(segment.file, scan.offset, `record ${expected} is unreadable or missing`);
+    const what = `record ${expected} is unreadable or missing`;
+    throw new StorageCorruptError(segment.file, scan.offset, what, expected - 1);
   });
 }
 

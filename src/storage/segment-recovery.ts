@@ -6,7 +6,7 @@ import { SegmentScan } from './segment-scan.ts';
 import { StorageCorruptError } from './storage-errors.ts';
 
 export interface RecoveredSegment {
-  /** Bytes that hold whole groups; what follows was never acknowledged. 0: not even the file header is whole. */
+  /** Bytes that hold whole groups; what follows was never acknowledged. */
   readonly length: number;
   /** Sequence number of the next record. */
   readonly next: number;
@@ -22,8 +22,12 @@ export async function recoverSegment(handle: FileHandle, segment: Segment): Prom
   const judgement = judgeFileHeader(header);
   if (judgement === 'newer') throw newerVersion(segment);
   if (judgement === 'unreadable') {
-    await refuseDamage(handle, segment, 0, size, segment.first - 1);
-    return { length: 0, next: segment.first };
+    throw new StorageCorruptError(
+      segment.file,
+      0,
+      'the file does not begin as it was made',
+      segment.first - 1,
+    );
   }
 
   const scan = new SegmentScan(handle, FILE_HEADER.length, size);
@@ -40,21 +44,14 @@ export async function recoverSegment(handle: FileHandle, segment: Segment): Prom
       if (record.last) whole = { length: scan.offset, next: expected };
     }
   }
-  if (scan.offset < size) await refuseDamage(handle, segment, scan.offset, size, whole.next);
-  return whole;
-}
-
-async function refuseDamage(
-  handle: FileHandle,
-  segment: Segment,
-  offset: number,
-  size: number,
-  group: number,
-) {
-  const rest = await readFully(handle, offset, size - offset);
-  if (holdsLaterGroup(rest, group)) {
-    throw new StorageCorruptError(segment.file, offset, 'a record is unreadable, but later ones are intact');
+  if (scan.offset < size) {
+    const rest = await readFully(handle, scan.offset, size - scan.offset);
+    if (holdsLaterGroup(rest, whole.next)) {
+      const what = 'a record is unreadable, but later ones are intact';
+      throw new StorageCorruptError(segment.file, scan.offset, what, expected - 1);
+    }
   }
+  return whole;
 }
 
 export function outOfOrder(segment: Segment, offset: number, expected: number, found: number): Error {
@@ -62,6 +59,7 @@ export function outOfOrder(segment: Segment, offset: number, expected: number, f
     segment.file,
     offset,
     `record ${expected} should be here, but it is ${found}`,
+    expected - 1,
   );
 }
 

@@ -1,8 +1,9 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { syncFolder, writeFully } from './durable-file.ts';
+import { createFileWhole, syncFolder, writeFileDurably, writeFully } from './durable-file.ts';
 import { FILE_HEADER } from './record-format.ts';
 import { Segment } from './segment.ts';
 import { recoverSegment } from './segment-recovery.ts';
+import { OutcomeUnknownError, StorageIncompleteError } from './storage-errors.ts';
 
 /** The segment that is being appended to. One write at a time: `SegmentLog` sees to that. */
 export class SegmentWriter {
@@ -18,36 +19,52 @@ export class SegmentWriter {
     this.#length = length;
   }
 
-  /** Starts a segment. Whatever an earlier attempt left under this name is overwritten. */
+  /**
+   * Starts a segment. It appears with its header whole, so a file without one is damaged.
+   * @throws Error when there is one already, which somebody else must have begun.
+   */
   static async create(folder: string, first: number): Promise<SegmentWriter> {
     const segment = new Segment(folder, first);
-    const handle = await open(segment.file, 'w');
-    try {
-      await writeFully(handle, FILE_HEADER, 0);
-      await handle.datasync();
-      await syncFolder(folder);
-    } catch (error) {
-      await handle.close();
-      await rm(segment.file, { force: true });
-      throw error;
+    if (!(await createFileWhole(segment.file, FILE_HEADER))) {
+      throw new Error(`"${segment.file}" exists already.`);
     }
-    return new SegmentWriter(segment, handle, FILE_HEADER.length);
+    return SegmentWriter.#begin(segment);
   }
 
-  /** Opens the newest segment and cuts off what a crash left unfinished: `cut` bytes. */
-  static async open(folder: string, first: number) {
+  /** Starts a segment, in place of an empty one that somebody else may still have open. */
+  static async replace(folder: string, first: number): Promise<SegmentWriter> {
+    const segment = new Segment(folder, first);
+    await writeFileDurably(segment.file, FILE_HEADER);
+    return SegmentWriter.#begin(segment);
+  }
+
+  /**
+   * Opens the newest segment and cuts off what a crash left unfinished: `cut` bytes.
+   * @throws StorageIncompleteError, before anything is cut, when it does not reach to record `knownUpTo`.
+   */
+  static async open(folder: string, first: number, knownUpTo: number) {
     const segment = new Segment(folder, first);
     const handle = await open(segment.file, 'r+');
     try {
       const { size } = await handle.stat();
       const { length, next } = await recoverSegment(handle, segment);
+      if (next <= knownUpTo) throw new StorageIncompleteError(segment.file, next - 1, knownUpTo);
       if (length < size) await handle.truncate(length);
-      if (length === 0) await writeFully(handle, FILE_HEADER, 0);
-      if (length < size || length === 0) await handle.datasync();
-      const writer = new SegmentWriter(segment, handle, Math.max(length, FILE_HEADER.length));
-      return { writer, next, cut: size - length };
+      // What was recovered may never have been synced, and is read from now on as if it had been.
+      await handle.datasync();
+      return { writer: new SegmentWriter(segment, handle, length), next, cut: size - length };
     } catch (error) {
       await handle.close();
+      throw error;
+    }
+  }
+
+  static async #begin(segment: Segment): Promise<SegmentWriter> {
+    try {
+      await syncFolder(segment.folder);
+      return new SegmentWriter(segment, await open(segment.file, 'r+'), FILE_HEADER.length);
+    } catch (error) {
+      await rm(segment.file, { force: true });
       throw error;
     }
   }
@@ -57,7 +74,10 @@ export class SegmentWriter {
     return this.#length;
   }
 
-  /** Writes and syncs; answers the byte at which it starts. When it throws, nothing was kept. */
+  /**
+   * Writes and syncs; answers the byte at which it starts. When it throws, nothing was kept.
+   * @throws OutcomeUnknownError when it could not be taken back: a crash before the next write would keep it
+   */
   async append(bytes: Uint8Array): Promise<number> {
     if (this.#untidy) await this.#cutBack();
     const offset = this.#length;
@@ -66,7 +86,10 @@ export class SegmentWriter {
       await this.#handle.datasync();
     } catch (error) {
       this.#untidy = true;
-      await this.#cutBack().catch(() => {}); // tried again before the next write
+      await this.#cutBack().catch((reason: Error) => {
+        // It is tried again before the next write.
+        throw new OutcomeUnknownError(`The disk fails: ${reason.message}.`, { cause: error });
+      });
       throw error;
     }
     this.#length += bytes.length;
@@ -75,6 +98,12 @@ export class SegmentWriter {
 
   async close(): Promise<void> {
     await this.#handle.close();
+  }
+
+  /** Takes back a segment to which nothing was written. */
+  async discard(): Promise<void> {
+    await this.close();
+    await rm(this.segment.file, { force: true });
   }
 
   async #cutBack(): Promise<void> {

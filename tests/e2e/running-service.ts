@@ -32,22 +32,23 @@ export class RunningService {
     this.#output = output;
   }
 
-  /** Resolves when it listens; rejects with what it printed when it ends before. */
+  /**
+   * Resolves when it listens; rejects with what it printed when it ends before.
+   * @param launcher a command that runs the one which follows it
+   */
   static async start(
     dataDir: string,
     options: readonly string[] = [],
     settings: Readonly<Record<string, string>> = {},
+    launcher: readonly string[] = [],
   ): Promise<RunningService> {
-    const child = spawn(
-      process.execPath,
-      [mainFile, 'serve', '--port', '0', '--data-dir', dataDir, ...options],
-      {
-        // Tests send many requests at once, on slow machines as well, and wait for all of them.
-        env: cleanEnvironment({ BANDOLIER_MAX_WAIT_MS: '60000', ...settings }),
-        cwd: tmpdir(),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    );
+    const [command, ...words] = [...launcher, process.execPath, mainFile];
+    const child = spawn(command, [...words, 'serve', '--port', '0', '--data-dir', dataDir, ...options], {
+      // Tests send many requests at once, on slow machines as well, and wait for all of them.
+      env: cleanEnvironment({ BANDOLIER_MAX_WAIT_MS: '60000', ...settings }),
+      cwd: tmpdir(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     const output = { text: '' };
     const url = await new Promise<string>((resolve, reject) => {
       const onData = (chunk: Buffer) => {

@@ -1,5 +1,14 @@
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import {
+  appendFileSync,
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { loadKernels } from '../../src/load-kernels.ts';
@@ -16,6 +25,8 @@ let kernels: Kernels;
 /** A data folder with two snapshots and a tail, and what the service that wrote it answers. */
 const sound = join(folder.path, 'sound');
 let positions: readonly number[];
+/** Byte of its ledger at which a record starts that the snapshots know. */
+let middle: number;
 let before: Awaited<ReturnType<typeof answersOf>>;
 
 async function answersOf(shop: Shop) {
@@ -61,6 +72,7 @@ beforeAll(async () => {
   const stored = new StoredCatalog(sound, kernels);
   const head = await stored.head();
   positions = [head - 8, head - 4];
+  middle = await stored.offsetOf(positions[0] - 4);
   for (const position of positions) await stored.writeSnapshot(position);
 });
 afterAll(() => folder.remove());
@@ -87,6 +99,45 @@ describe('a damaged snapshot', () => {
   });
 });
 
+/** What a service prints that does not start on this folder; it says so in one sentence and without a stack. */
+async function refusalOf(dataDir: string): Promise<string> {
+  const refused = await serve(dataDir).catch((error: Error) => error);
+  if (!(refused instanceof Error)) throw new Error('it started all the same');
+  expect(refused.message).toContain('It ended with code 1');
+  expect(refused.message).not.toMatch(/^ +at /m);
+  return refused.message;
+}
+
+/** Runs the command that a refusal names, and answers what it printed. */
+async function mend(refusal: string): Promise<string> {
+  const [, path, ...flags] = /bandolier repair "([^"]+)" (--[a-z-]+)(?: (\d+))?/.exec(refusal) ?? [];
+  const { code, output } = await runProgram('repair', path, ...flags.filter((flag) => flag !== undefined));
+  expect(code, output).toBe(0);
+  return output;
+}
+
+/** It starts and goes on learning. */
+async function expectToGoOn(dataDir: string, known?: number): Promise<void> {
+  const service = await serve(dataDir);
+  const shop = new Shop(service, 'default');
+  const { called } = await shop.stats('refund_payment');
+  if (known !== undefined) expect(called).toBe(known);
+  await shop.teach(QUERY, 'refund_payment', 2);
+  expect((await shop.stats('refund_payment')).called).toBe(called + 2);
+  expect((await service.request('GET', '/readyz')).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+}
+
+const onlyLog = (dataDir: string, part: string): string => {
+  const [name] = readdirSync(join(dataDir, part)).filter((entry) => entry.endsWith('.log'));
+  return join(dataDir, part, name);
+};
+
+const HARM: readonly [string, (file: string) => void][] = [
+  ['zeroed', (file) => writeFileSync(file, Buffer.alloc(statSync(file).size))],
+  ['emptied', (file) => truncateSync(file)],
+];
+
 describe('a damaged log', () => {
   it.each([
     ['ledger', 'catalogs/default/ledger'],
@@ -96,46 +147,97 @@ describe('a damaged log', () => {
     '%s: refuses to start, names file and byte, and is mended by the command that it names',
     async (name, part) => {
       const dataDir = copy(`damaged ${name}`);
-      const [file] = readdirSync(join(dataDir, part)).filter((entry) => entry.endsWith('.log'));
-      const path = join(dataDir, part, file);
+      rmSync(join(dataDir, DEFAULT, 'snapshots'), { recursive: true });
+      const path = onlyLog(dataDir, part);
       flip(path, Math.floor(readFileSync(path).length / 2));
-      const refused = await serve(dataDir).catch((error: Error) => error);
-      if (!(refused instanceof Error)) throw new Error('it started all the same');
-      expect(refused.message).toContain('It ended with code 1');
-      const command = /bandolier repair "([^"]+)" --truncate-at (\d+)/.exec(refused.message);
-      expect(command?.[1]).toBe(path);
-      expect(refused.message).toContain(`"${path}" is damaged at byte ${command?.[2]}`);
-      expect(refused.message).not.toMatch(/^ +at /m);
+      const refusal = await refusalOf(dataDir);
+      const [, offset] = /--truncate-at (\d+)/.exec(refusal) ?? [];
+      expect(refusal).toContain(`"${path}" is damaged at byte ${offset}`);
+      expect(refusal).not.toContain('has taken');
+      expect(await mend(refusal)).toContain('Kept everything up to record');
+      await expectToGoOn(dataDir);
+    },
+  );
 
-      const repaired = await runProgram('repair', command![1], '--truncate-at', command![2]);
-      expect(repaired).toMatchObject({
-        code: 0,
-        output: expect.stringContaining('Kept everything up to record'),
-      });
+  it.each(
+    ['catalogs/default/decisions', 'jobs'].flatMap((part) =>
+      HARM.map(([what, harm]) => [part, what, harm] as const),
+    ),
+  )('%s, %s: nothing is cut in silence', async (part, what, harm) => {
+    const dataDir = copy(`${what} ${part.replaceAll('/', ' ')}`);
+    const path = onlyLog(dataDir, part);
+    harm(path);
+    const harmed = readFileSync(path);
+    const refusal = await refusalOf(dataDir);
+    expect(refusal).toContain(`"${path}" is damaged at byte 0`);
+    expect(readFileSync(path).equals(harmed)).toBe(true);
+    await mend(refusal);
+    await expectToGoOn(dataDir);
+  });
+
+  it.each([
+    ...HARM,
+    ['deleted', (file: string) => rmSync(file)],
+    ['deleted with its folder', (file: string) => rmSync(dirname(file), { recursive: true })],
+    ['cut between two records', (file: string) => truncateSync(file, middle)],
+    ['flipped in its middle', (file: string) => flip(file, middle + 40)],
+  ] as const)(
+    'ledger, %s: what the snapshots know is not given up, and the newest one is gone on from',
+    async (what, harm) => {
+      const dataDir = copy(`${what} ledger`);
+      const path = onlyLog(dataDir, 'catalogs/default/ledger');
+      harm(path);
+      const refusal = await refusalOf(dataDir);
+      expect(refusal).toContain(`"${path}"`);
+      expect(refusal).toContain(`there were ${positions[1]}`);
+      expect(refusal).toContain(`bandolier repair "${dirname(path)}" --from-snapshot`);
+      expect(filesIn(dataDir, 'snapshots')).toHaveLength(2);
+      expect(await mend(refusal)).toContain(`goes on after entry ${positions[1]}`);
+      await expectToGoOn(dataDir, 6);
+    },
+  );
+
+  it('ledger: without an intact newest snapshot the one before is gone on from', async () => {
+    const dataDir = copy('ledger and snapshot');
+    rmSync(onlyLog(dataDir, 'catalogs/default/ledger'));
+    const [newest] = filesIn(dataDir, 'snapshots').sort().reverse();
+    flip(newest, 5000);
+    const output = await mend(await refusalOf(dataDir));
+    expect(output).toContain(`Snapshot ${positions[1]} cannot be read`);
+    expect(output).toContain(`goes on after entry ${positions[0]}`);
+    await expectToGoOn(dataDir, 4);
+  });
+
+  it('ledger: snapshots that know more than what somebody decides to keep of it are put aside', async () => {
+    const dataDir = copy('cut ledger');
+    const path = onlyLog(dataDir, 'catalogs/default/ledger');
+    const offset = await new StoredCatalog(dataDir, kernels).offsetOf(positions[0] + 2);
+    const { code, output } = await runProgram('repair', path, '--truncate-at', `${offset}`);
+    expect([code, output]).toEqual([0, expect.stringContaining('Put aside: 1 snapshots')]);
+    expect(filesIn(dataDir, 'snapshots').filter((name) => name.endsWith('.cut'))).toHaveLength(1);
+    await expectToGoOn(dataDir, 5);
+  });
+
+  it.each(['catalogs/default/ledger', 'catalogs/default/decisions', 'jobs'])(
+    '%s: what a crash left unfinished is cut off, and the log of the service says so',
+    async (part) => {
+      const dataDir = copy(`torn ${part.replaceAll('/', ' ')}`);
+      const path = onlyLog(dataDir, part);
+      const { size } = statSync(path);
+      appendFileSync(path, 'half a rec');
       const service = await serve(dataDir);
-      const shop = new Shop(service, 'default');
-      const known = (await shop.stats('refund_payment')).called;
-      await shop.teach(QUERY, 'refund_payment', 2);
-      expect((await shop.stats('refund_payment')).called).toBe(known + 2);
-      expect((await service.request('GET', '/readyz')).status).toBe(200);
+      const sentence = `10 bytes of an unfinished write were cut off ${path} at byte ${size}`;
+      expect(service.output).toContain(sentence);
       expect(await service.stop()).toBe(0);
     },
   );
 
-  it('ledger: snapshots that know more than what is left of it are put aside', async () => {
-    const dataDir = copy('cut ledger');
-    const [file] = filesIn(dataDir, 'ledger');
-    flip(file, (await new StoredCatalog(dataDir, kernels).offsetOf(positions[0] + 2)) + 40);
-    const refused = await serve(dataDir).catch((error: Error) => error.message);
-    const [, offset] = /--truncate-at (\d+)/.exec(String(refused)) ?? [];
-    await runProgram('repair', file, '--truncate-at', offset);
+  it('repair does not touch a folder that is in use', async () => {
+    const dataDir = copy('in use');
     const service = await serve(dataDir);
-    expect(service.output).toContain('1 snapshots of catalog \\"default\\" know more than its ledger');
-    expect(filesIn(dataDir, 'snapshots').filter((name) => name.endsWith('.cut'))).toHaveLength(1);
-    const shop = new Shop(service, 'default');
-    const { called } = await shop.stats('send_newsletter');
-    await shop.teach(QUERY, 'send_newsletter', 6);
-    expect((await shop.stats('send_newsletter')).called).toBe(called + 6);
+    const path = onlyLog(dataDir, 'jobs');
+    const { code, output } = await runProgram('repair', path, '--truncate-at', '8');
+    expect([code, output]).toEqual([1, expect.stringContaining('is in use by process')]);
     expect(await service.stop()).toBe(0);
   });
 });

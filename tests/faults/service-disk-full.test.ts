@@ -41,9 +41,17 @@ describe.skipIf(disk === null)('a full disk (skipped where no tmpfs can be mount
     const tools = await service.request('PATCH', '/v1/catalogs/default/tools', { remove: ['close_ticket'] });
     if (tools.status !== 200) expect(tools).toMatchObject(problem);
     expect((await service.request('GET', '/livez')).status).toBe(200);
+    const store = { ok: false, detail: expect.stringContaining('the disk is full') };
+    expect(await service.request('GET', '/readyz')).toMatchObject({
+      status: 503,
+      body: { checks: { store } },
+    });
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).toContain('bandolier_store_up 0');
     expect((await shop.explain(decisionId)).candidates).not.toHaveLength(0);
 
     disk!.relieve();
+    expect((await service.request('GET', '/readyz')).status).toBe(200);
     await until(async () => (await route()).status === 200);
     expect((await report(decisionId)).status).toBe(202);
     await shop.settled();

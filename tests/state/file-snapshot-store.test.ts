@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,7 +8,6 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileLeases } from '../../src/state/file-leases.ts';
 import { FileSnapshotStore, FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
 import { StaleFenceError, snapshotLease } from '../../src/state/snapshot-store.ts';
-import { currentProcess } from '../../src/storage/process-identity.ts';
 import { StorageUnavailableError } from '../../src/storage/storage-errors.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
@@ -15,14 +16,25 @@ import { temporaryFolder } from '../storage/temporary-folder.ts';
 const root = temporaryFolder();
 const newFolder = (): string => join(root, randomUUID());
 
-/** This process, had it been started at another time: it is not running any more. */
-const DEAD = { ...currentProcess(), started: '1' };
-
 async function grantLease(dataDir: string, catalog: string): Promise<number> {
-  // Held by a process that is gone, so that the next one can be given out at once.
-  const leases = new FileLeases(dataDir, DEAD);
-  const lease = await leases.acquire(snapshotLease(catalog));
+  const lease = await new FileLeases(dataDir).acquire(snapshotLease(catalog));
+  await lease?.release(); // so that the next one can be given out at once
   return lease!.fence;
+}
+
+/** A process that takes a lease and is killed. */
+async function holdAndDie(dataDir: string, name: string): Promise<{ readonly fence: number }> {
+  const module = new URL('../../dist/src/state/file-leases.js', import.meta.url).href;
+  const script = `const { FileLeases } = await import(${JSON.stringify(module)});
+    const lease = await new FileLeases(${JSON.stringify(dataDir)}).acquire(${JSON.stringify(name)});
+    console.log(lease.fence); setInterval(() => {}, 1e6);`;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [said] = await once(child.stdout, 'data');
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  return { fence: Number(said) };
 }
 
 snapshotStoreContract('FileSnapshotStores', async () => {
@@ -38,7 +50,7 @@ leaseContract('FileLeases', async () => {
   const dataDir = newFolder();
   return {
     connect: async () => new FileLeases(dataDir),
-    holdAndDie: async (name) => (await new FileLeases(dataDir, DEAD).acquire(name))!,
+    holdAndDie: (name) => holdAndDie(dataDir, name),
     dispose: async () => {},
   };
 });

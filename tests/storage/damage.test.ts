@@ -1,12 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkLog, truncateLog } from '../../src/storage/log-repair.ts';
+import { checkLog, restartLog, truncateLog } from '../../src/storage/log-repair.ts';
 import { encodeGroup, FILE_HEADER, groupBytes } from '../../src/storage/record-format.ts';
-import { SegmentLog } from '../../src/storage/segment-log.ts';
-import { StorageCorruptError } from '../../src/storage/storage-errors.ts';
+import { SegmentLog, type TornTail } from '../../src/storage/segment-log.ts';
+import { StorageCorruptError, StorageIncompleteError } from '../../src/storage/storage-errors.ts';
 import { contentsIn, contentsOf, records } from './log-contents.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -53,19 +61,66 @@ describe('a damaged log', () => {
     await fc.assert(
       fc.asyncProperty(groupsOf(1), fc.double({ min: 0, max: 1, noNaN: true }), async (groups, share) => {
         const { bytes, written } = segmentOf(groups);
-        const length = Math.floor(share * bytes.length);
+        const length = Math.max(FILE_HEADER.length, Math.floor(share * bytes.length));
         const folder = folderWith(bytes.subarray(0, length));
         const whole = written.filter(({ bounds }) => bounds.at(-1)! <= length).flatMap(({ texts }) => texts);
-        const log = await SegmentLog.open(folder);
+        const tails: TornTail[] = [];
+        const log = await SegmentLog.open(folder, { onTornTail: (tail) => tails.push(tail) });
         expect(await contentsOf(log)).toEqual(whole);
-        const end = log.tornTail?.offset ?? length;
-        expect(log.tornTail?.bytes ?? 0).toBe(Math.max(0, length - (length < 8 ? 0 : end)));
+        const end =
+          written.findLast(({ bounds }) => bounds.at(-1)! <= length)?.bounds.at(-1) ?? FILE_HEADER.length;
+        const file = join(folder, FIRST_SEGMENT);
+        expect(tails).toEqual(end === length ? [] : [{ file, offset: end, bytes: length - end }]);
         await log.append(records('next'));
         await log.close();
         expect(await contentsIn(folder)).toEqual([...whole, 'next']);
       }),
       RUNS,
     );
+  });
+
+  it.each([
+    ['emptied', (bytes: Buffer) => bytes.subarray(0, 0)],
+    ['cut within its header', (bytes: Buffer) => bytes.subarray(0, 5)],
+    ['zeroed', (bytes: Buffer) => Buffer.alloc(bytes.length)],
+    ['overwritten', (bytes: Buffer) => Buffer.alloc(bytes.length, 'nonsense')],
+  ])(
+    'refuses a file that was %s: it appears with its header, so no crash leaves it like that',
+    async (_, harm) => {
+      const folder = folderWith(harm(segmentOf([['a'], ['b']]).bytes));
+      const file = join(folder, FIRST_SEGMENT);
+      const before = readFileSync(file);
+      const error = await SegmentLog.open(folder).catch((reason) => reason);
+      expect(error).toBeInstanceOf(StorageCorruptError);
+      expect(error.message).toContain(`bandolier repair "${file}" --truncate-at 0`);
+      expect(readFileSync(file).equals(before)).toBe(true);
+      await truncateLog(file, 0);
+      expect(await contentsIn(folder)).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['the last group is cut off', (file: string, end: number) => truncateSync(file, end)],
+    ['the last group is half there', (file: string, end: number) => truncateSync(file, end + 3)],
+    ['the file is emptied', (file: string) => truncateSync(file, 0)],
+    ['the file is gone', (file: string) => rmSync(file)],
+    ['the folder is gone', (file: string) => rmSync(dirname(file), { recursive: true })],
+  ])('changes nothing when fewer records are there than are known: %s', async (_, harm) => {
+    const { bytes, written } = segmentOf([['a', 'b'], ['c'], ['d']]);
+    const folder = folderWith(bytes);
+    const file = join(folder, FIRST_SEGMENT);
+    harm(file, written[1].bounds.at(-1)!);
+    const left = existsSync(file) ? readFileSync(file) : null;
+    const error = await SegmentLog.open(folder, { knownUpTo: 4 }).catch((reason) => reason);
+    expect(error).toBeInstanceOf(StorageIncompleteError);
+    expect(error.message).toContain(`"${file}"`);
+    expect(error.message).toContain('but there were 4');
+    expect(existsSync(file) ? readFileSync(file) : null).toEqual(left);
+
+    await restartLog(folder, 4);
+    const log = await SegmentLog.open(folder, { knownUpTo: 4 });
+    expect((await log.append(records('e'))).last).toBe(5);
+    await log.close();
   });
 
   it('reports a flipped byte with the place of its record, unless only the newest group is concerned', async () => {

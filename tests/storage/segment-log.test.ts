@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { utimesSync } from 'node:fs';
+import { readdirSync, utimesSync } from 'node:fs';
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { checkLog } from '../../src/storage/log-repair.ts';
 import { SegmentLog } from '../../src/storage/segment-log.ts';
-import { StorageTrimmedError, StorageUnavailableError } from '../../src/storage/storage-errors.ts';
+import {
+  LockLostError,
+  OutcomeUnknownError,
+  StorageTrimmedError,
+  StorageUnavailableError,
+} from '../../src/storage/storage-errors.ts';
 import { contentsIn, contentsOf, records } from './log-contents.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -33,8 +39,9 @@ describe('SegmentLog', () => {
     expect((await log.append(records('a', 'b'))).last).toBe(2);
     expect((await log.append(records('c'))).last).toBe(3);
     await log.close();
-    const again = await SegmentLog.open(folder);
-    expect(again.tornTail).toBeNull();
+    const tails: unknown[] = [];
+    const again = await SegmentLog.open(folder, { onTornTail: (tail) => tails.push(tail) });
+    expect(tails).toEqual([]);
     expect((await again.append(records('d'))).last).toBe(4);
     expect(await contentsOf(again)).toEqual(['a', 'b', 'c', 'd']);
     expect((await again.read(1, 2)).map(({ sequence }) => sequence)).toEqual([2, 3]);
@@ -159,7 +166,7 @@ describe('SegmentLog', () => {
     vi.spyOn(prototype, 'truncate')
       .mockRejectedValueOnce(diskError('EIO'))
       .mockRejectedValueOnce(diskError('EIO'));
-    await expect(log.append(records('lost'.repeat(50)))).rejects.toThrow(StorageUnavailableError);
+    await expect(log.append(records('lost'.repeat(50)))).rejects.toThrow(OutcomeUnknownError);
     await expect(log.append(records('refused'))).rejects.toThrow(StorageUnavailableError);
     await log.append(records('after'));
     await log.close();
@@ -194,5 +201,50 @@ describe('SegmentLog', () => {
     await (await SegmentLog.open(folder)).close();
     await writeFile(join(folder, `${'1'.padStart(16, '0')}.log`), 'BNDLOG\x09\x00');
     await expect(SegmentLog.open(folder)).rejects.toThrow('newer version');
+  });
+});
+
+describe('a SegmentLog whose folder is taken by another process', () => {
+  /** A lock that holds for so many questions, and is lost then. */
+  function lockFor(questions: number) {
+    let left = questions;
+    const verify = async (): Promise<void> => {
+      if (left-- <= 0) throw new LockLostError('taken');
+    };
+    return { predecessor: 'ended' as const, verify };
+  }
+  const successor = { predecessor: 'silent' as const, verify: async () => {} };
+
+  it('acknowledges nothing, and what it writes late does no harm to its successor', async () => {
+    const folder = newFolder();
+    const lost = await SegmentLog.open(folder, { lock: lockFor(3) });
+    await lost.append(records('known'));
+    const next = await SegmentLog.open(folder, { lock: successor });
+    await expect(lost.append(records('late'))).rejects.toThrow(OutcomeUnknownError);
+    await next.append(records('a'));
+    await expect(lost.append(records('later'))).rejects.toThrow(LockLostError);
+    await next.append(records('b'));
+    await Promise.all([lost.close(), next.close()]);
+    expect(await contentsIn(folder)).toEqual(['known', 'a', 'b']);
+    expect(await checkLog(folder)).toEqual({ last: 3, damage: null });
+  });
+
+  it('does not write to the file of its successor, even if that had nothing in it yet', async () => {
+    const folder = newFolder();
+    const lost = await SegmentLog.open(folder, { lock: lockFor(1) });
+    const next = await SegmentLog.open(folder, { lock: successor });
+    await next.append(records('a'));
+    await expect(lost.append(records('late'))).rejects.toThrow(OutcomeUnknownError);
+    await Promise.all([lost.close(), next.close()]);
+    expect(await contentsIn(folder)).toEqual(['a']);
+  });
+
+  it('takes back a segment that it began too late', async () => {
+    const folder = newFolder();
+    const lost = await SegmentLog.open(folder, { lock: lockFor(3) });
+    await lost.append(records('a'));
+    await expect(lost.append(records('late'), { startSegment: true })).rejects.toThrow(LockLostError);
+    await lost.close();
+    expect(readdirSync(folder)).toEqual([`${'1'.padStart(16, '0')}.log`]);
   });
 });

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { open, rm } from 'node:fs/promises';
+import { connect, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { errorCode } from './storage-errors.ts';
+
+/**
+ * A socket in a folder on which a process listens for as long as it lives. Connecting asks the kernel, which knows
+ * the truth also across containers and process namespaces, where numbers of processes mean nothing, and about a
+ * process that is paused. Only processes on one kernel can ask.
+ */
+export class LifeSign {
+  /** File name of the socket; null where the file system has no sockets. */
+  readonly name: string | null;
+  readonly #hide: () => Promise<void>;
+
+  private constructor(name: string | null, hide: () => Promise<void>) {
+    this.name = name;
+    this.#hide = hide;
+  }
+
+  static async show(folder: string): Promise<LifeSign> {
+    const name = `${randomBytes(6).toString('hex')}.sock`;
+    const address = await addressOf(folder, name);
+    const server = address === null ? null : await listening(address.path);
+    if (server === null) {
+      await address?.close();
+      return new LifeSign(null, async () => {});
+    }
+    return new LifeSign(name, async () => {
+      await new Promise((resolve) => server.close(resolve));
+      await address?.close();
+      await rm(join(folder, name), { force: true });
+    });
+  }
+
+  /** Takes the socket away. */
+  hide(): Promise<void> {
+    return this.#hide();
+  }
+}
+
+/**
+ * `gone`: the sign was taken away, as a process does when it ends in order, or somebody did who deletes files.
+ * `unknown`: it cannot be asked.
+ */
+export type Life = 'alive' | 'dead' | 'gone' | 'unknown';
+
+/** Does the process that showed this sign still live? */
+export async function askForLife(folder: string, name: string): Promise<Life> {
+  const address = await addressOf(folder, name);
+  if (address === null) return 'unknown';
+  try {
+    return await new Promise((resolve) => {
+      const socket = connect(address.path);
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve('alive');
+      });
+      socket.once('error', (error) => resolve(FAILED_TO_CONNECT[errorCode(error) ?? ''] ?? 'unknown'));
+    });
+  } finally {
+    await address.close();
+  }
+}
+
+const FAILED_TO_CONNECT: Readonly<Record<string, Life>> = {
+  ECONNREFUSED: 'dead',
+  ENOENT: 'gone',
+  EAGAIN: 'alive', // it is paused, and more have asked than its queue holds
+};
+
+/** sockaddr_un holds 108 bytes on Linux and 104 elsewhere, the closing zero among them. */
+const LONGEST_ADDRESS = 103;
+
+interface Address {
+  readonly path: string;
+  close(): Promise<void>;
+}
+
+/** A path to the socket that is short enough for an address, valid until it is closed; null if there is none. */
+async function addressOf(folder: string, name: string): Promise<Address | null> {
+  const path = join(folder, name);
+  if (Buffer.byteLength(path) <= LONGEST_ADDRESS) return { path, close: async () => {} };
+  if (process.platform !== 'linux') return null;
+  const handle = await open(folder, 'r');
+  return { path: `/proc/self/fd/${handle.fd}/${name}`, close: () => handle.close() };
+}
+
+function listening(path: string): Promise<Server | null> {
+  return new Promise((resolve) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', () => resolve(null)); // no sockets here: the holder is known by its beats alone
+    server.listen(path, () => resolve(server));
+    server.unref();
+  });
+}
