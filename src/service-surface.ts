@@ -16,7 +16,6 @@ import { rewardHealth } from './rewards/reward-health.ts';
 import type { RewardIntake } from './rewards/reward-intake.ts';
 import { rewardStatus } from './rewards/reward-status.ts';
 import type { Routing } from './routing/routing.ts';
-import { stateDigest } from './state/state-digest.ts';
 import type { Stores } from './stores.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
@@ -61,7 +60,7 @@ export function servicesOf(parts: ServiceParts): Services {
       pins: async (name) => listPins(catalogs.get(name)),
       setPins: (name, pins) => setPins(catalogs, name, pins),
       remove: (name) => catalogs.remove(name),
-      digest: async (name) => catalogs.get(name).replica.whole(stateDigest),
+      digest: async (name) => catalogs.get(name).replica.digest(),
       forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),
     },
     tools: {

@@ -6,8 +6,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { Problem } from '../problem.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
-import { decodeSnapshot } from '../state/snapshot-codec.ts';
+import { decodeSnapshotInSteps } from '../state/snapshot-codec.ts';
 import type { SnapshotStore } from '../state/snapshot-store.ts';
+import { inTurns } from '../state/steps.ts';
 
 /** Rewards that come in between the last one that was folded and the entry itself make it start over. */
 const MAX_ATTEMPTS = 100;
@@ -26,7 +27,8 @@ export async function bringBack(
 ): Promise<void> {
   const stored = await snapshots.get(position);
   if (stored === null) throw lost(version, 'its snapshot was deleted meanwhile');
-  const state = decodeSnapshot(stored.bytes, catalog.name, { kernels, derived: false });
+  const context = { kernels, derived: false };
+  const state = await inTurns(decodeSnapshotInSteps(stored.bytes, catalog.name, context));
   try {
     state.learners.pin(version);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

@@ -39,7 +39,7 @@ export class CatalogState {
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
   readonly learners: Learners;
-  readonly decisions = new ObservedDecisions();
+  readonly decisions: ObservedDecisions;
   readonly refused = new RefusedRewards();
   readonly limits = new UnitLimits();
   readonly experiments = new ExperimentTable();
@@ -49,6 +49,7 @@ export class CatalogState {
 
   constructor(catalog: string, context: LearnerContext, dimensions = 0) {
     this.catalog = catalog;
+    this.decisions = new ObservedDecisions(catalog);
     this.tools = new ToolTable(context.kernels, dimensions);
     this.learners = new Learners(context);
     this.learners.activate(this.settings.policy, this.tools.vectors, []);

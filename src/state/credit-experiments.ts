@@ -5,7 +5,7 @@ import type { CatalogState } from './catalog-state.ts';
 import { countUnit } from './count-unit.ts';
 import { creditShadows } from './credit-shadows.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from './decision-credit.ts';
-import type { ObservedRecord } from './observed-decisions.ts';
+import type { ObservedRecord } from './observed-record.ts';
 import { watchGuardrails } from './watch-guardrails.ts';
 
 /** Credits what was reported about a decision to the variants that made it. */

@@ -3,7 +3,7 @@ import type { RewardContract } from '../ledger/catalog-settings.ts';
 import type { OutcomeReport } from '../ledger/entry.ts';
 
 /** What was reported about one tool (or, with null, about the decision as a whole). */
-interface ToolCredit {
+export interface ToolCredit {
   readonly tool: string | null;
   readonly count: number;
   readonly sum: number;

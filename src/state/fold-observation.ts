@@ -3,7 +3,7 @@ import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './credit-experiments.ts';
 import { refuse } from './fold-unlearned.ts';
 import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
-import { type ObservedRecord, reportsOf, type ToolReports } from './observed-decisions.ts';
+import { type ObservedRecord, reportsOf, type ToolReports } from './observed-record.ts';
 import type { FoldOutcome, RewardOutcome } from './outcome.ts';
 
 /**
@@ -16,7 +16,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
     const reason = isLate(state, decision, entry.at) ? 'after-deadline' : 'record-expired';
     return { kind: 'observation', rewards: refuse(state, entry.reports, 'late', reason) };
   }
-  const first = state.decisions.get(decision.id) === undefined;
+  const first = !state.decisions.has(decision.id);
   const record = state.decisions.open(decision, state.clock);
   if (first) countShown(state, decision);
   const rewards: RewardOutcome[] = [];
@@ -38,6 +38,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   const judged = applied.some((report) => report.tool !== null || report.value <= 0);
   const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
   if ((entry.closes && judged) || complete) yield* closeDecision(state, record, decision);
+  state.decisions.keep(record);
   return { kind: 'observation', rewards };
 }
 
@@ -47,7 +48,10 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   const record = state.decisions.get(decision.id);
   if (record !== undefined) {
     const closes = !record.closed && record.tools.size > 0;
-    if (closes) yield* closeDecision(state, record, decision);
+    if (closes) {
+      yield* closeDecision(state, record, decision);
+      state.decisions.keep(record);
+    }
     return { kind: 'settlement', closed: closes };
   }
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
@@ -56,6 +60,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   const opened = state.decisions.open(decision, state.clock);
   yield* learnDefault(state, opened, decision, defaultReward);
   creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
+  state.decisions.keep(opened);
   return { kind: 'settlement', closed: true };
 }
 

@@ -10,6 +10,7 @@ import { foldSettings, foldVersion } from './fold-settings.ts';
 import { foldTools } from './fold-tools.ts';
 import { foldUnlearned } from './fold-unlearned.ts';
 import type { FoldOutcome } from './outcome.ts';
+import { atOnce } from './steps.ts';
 
 /**
  * state = fold(state, entry): the only place where the state changes. Deterministic: no clock, no random source,
@@ -17,11 +18,7 @@ import type { FoldOutcome } from './outcome.ts';
  * position is known) change nothing and answer what was answered then.
  */
 export function fold(state: CatalogState, positioned: PositionedEntry): FoldOutcome {
-  const steps = foldInSteps(state, positioned);
-  for (;;) {
-    const step = steps.next();
-    if (step.done) return step.value;
-  }
+  return atOnce(foldInSteps(state, positioned));
 }
 
 /** A fold that pauses now and then. */

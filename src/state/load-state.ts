@@ -1,7 +1,8 @@
 import { CatalogState } from './catalog-state.ts';
 import type { LearnerContext } from './learners.ts';
-import { decodeSnapshot } from './snapshot-codec.ts';
+import { decodeSnapshotInSteps } from './snapshot-codec.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
+import { inTurns } from './steps.ts';
 
 /**
  * The newest state that a snapshot gives, or an empty one. A snapshot that cannot be read is reported and the one
@@ -17,7 +18,7 @@ export async function loadState(
     const stored = await snapshots.get(position);
     if (stored === null) continue;
     try {
-      return decodeSnapshot(stored.bytes, catalog, context);
+      return await inTurns(decodeSnapshotInSteps(stored.bytes, catalog, context));
     } catch (error) {
       onUnreadable(position, error);
     }

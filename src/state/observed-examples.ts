@@ -2,7 +2,7 @@ import type { Candidates, Example } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { LearnerVersion } from './learners.ts';
-import type { ObservedRecord } from './observed-decisions.ts';
+import type { ObservedRecord } from './observed-record.ts';
 
 /**
  * x of one tool of a decision as one version of the policy sees it, as it was at decision time; null for a tool

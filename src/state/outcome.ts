@@ -33,7 +33,9 @@ export interface ToolsApplied {
   readonly revision: string;
 }
 
-export type RewardStatus = 'applied' | 'duplicate' | 'late' | 'rejected';
+/** In the order in which snapshots number them. */
+export const REWARD_STATUSES = ['applied', 'duplicate', 'late', 'rejected'] as const;
+export type RewardStatus = (typeof REWARD_STATUSES)[number];
 
 export interface RewardOutcome {
   readonly rewardId: string;
@@ -42,20 +44,23 @@ export interface RewardOutcome {
   readonly reason?: RewardReason;
 }
 
-export type RewardReason =
-  | 'after-deadline'
+/** In the order in which snapshots number them; 15 at most. */
+export const REWARD_REASONS = [
+  'after-deadline',
   /** Its decision was let go by the fold: whether the reward was applied before is not known any more. */
-  | 'record-expired'
+  'record-expired',
   /** Its decision was deleted from the decision log before the two were joined. */
-  | 'decision-expired'
-  | 'embedder-changed'
-  | 'tool-unknown'
-  | 'tool-not-shown'
-  | 'outcome-teaches-nothing'
-  | 'learning-off'
-  | 'unit-limit'
-  | 'no-tool-named'
-  | 'superseded';
+  'decision-expired',
+  'embedder-changed',
+  'tool-unknown',
+  'tool-not-shown',
+  'outcome-teaches-nothing',
+  'learning-off',
+  'unit-limit',
+  'no-tool-named',
+  'superseded',
+] as const;
+export type RewardReason = (typeof REWARD_REASONS)[number];
 
 export type ExperimentOutcome =
   | {

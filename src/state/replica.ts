@@ -11,6 +11,8 @@ import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
+import { digestInSteps, type StateDigest } from './state-digest.ts';
+import { inTurns } from './steps.ts';
 import { WaitingOutcomes } from './waiting-outcomes.ts';
 
 /** Folding gives the event loop back after this many milliseconds. */
@@ -71,6 +73,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   /** Who waits for the entry that is being folded; null while none is. */
   #beforeNext: ((error: Error | null) => void)[] | null = null;
+  #digest: Promise<StateDigest> | null = null;
   #state: CatalogState;
   #running: Promise<void> | null = null;
   #failure: ReplicaFailedError | null = null;
@@ -172,7 +175,7 @@ export class Replica {
   }
 
   /** What `look` sees where no entry is half folded: at once, or before the next one is begun. @throws as above */
-  async whole<Seen>(look: (state: CatalogState) => Seen): Promise<Seen> {
+  async whole<Seen>(look: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
     this.#refuseIfOver();
     return new Promise((resolve, reject) => {
       const see = (error: Error | null): void => {
@@ -188,11 +191,23 @@ export class Replica {
     });
   }
 
+  /** Of all that is folded here, made in turns while folding waits; who asks meanwhile gets the same. @throws as above */
+  digest(): Promise<StateDigest> {
+    const digest =
+      this.#digest ??
+      this.whole((state) => inTurns(digestInSteps(state))).finally(() => {
+        this.#digest = null;
+      });
+    this.#digest = digest;
+    return digest;
+  }
+
   /** @param because what everybody is told who wants something afterwards */
   async close(because: Error = new LedgerUnavailableError('the catalog is closed')): Promise<void> {
     if (!this.#stop.signal.aborted) this.#stop.abort(because);
     await this.#running;
     this.#rejectAll(because);
+    await this.#digested();
   }
 
   #refuseIfOver(): void {
@@ -234,6 +249,7 @@ export class Replica {
       fresh.free();
       throw error;
     }
+    await this.#digested();
     this.#history = history;
     const old = this.#state;
     this.#state = fresh;
@@ -244,6 +260,10 @@ export class Replica {
     }
     this.#waiting.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
     this.#letGo();
+  }
+
+  async #digested(): Promise<void> {
+    await this.#digest?.catch(() => {});
   }
 
   async #foldSome(state: CatalogState, history: string): Promise<number> {
@@ -261,6 +281,7 @@ export class Replica {
     };
     for (const positioned of entries) {
       const isServing = state === this.#state;
+      if (isServing && this.#digest !== null) await this.#digested();
       const steps = foldInSteps(state, positioned);
       if (isServing) this.#beforeNext = [];
       let step = steps.next();

@@ -1,149 +1,170 @@
-import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
+import type { LearnerState } from '../../bandit/policy.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
-import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
-import type { ExperimentTableState } from './experiment-table.ts';
-import { FloatPool } from './float-pool.ts';
+import { ExperimentParts, experimentParts } from './experiment-parts.ts';
 import type { LearnerContext, LearnerVersion } from './learners.ts';
-import { type PackedRecord, packRecord, unpackRecord } from './observed-codec.ts';
 import type { RewardOutcome } from './outcome.ts';
+import {
+  inBlocks,
+  part,
+  readParts,
+  type SnapshotPart,
+  SnapshotUnreadableError,
+  writeParts,
+} from './snapshot-parts.ts';
+import { atOnce } from './steps.ts';
 import type { ToolRecord } from './tool-table.ts';
+
+/** How many of them make one part. */
+const TOOLS = 256;
+const ANSWERS = 1024;
+const REFUSED = 1024;
 
 /**
  * A snapshot holds the canonical state and nothing derived; two replicas at the same position encode to the same
- * bytes. Little-endian:
- *
- *   "BSNP" | version u32 | CRC-32 of all that follows u32 | document bytes u32 | document | learners
- *
- * The document is a packed document (JSON, tool vectors, a pool of short arrays); each learner follows as its own
- * codec writes it, with its length in the JSON.
+ * bytes. Here they come part by part.
  */
-const MAGIC = 'BSNP';
-const VERSION = 2;
-const HEAD_BYTES = 16;
-const DOCUMENT_TAG = 3;
-
-export class SnapshotUnreadableError extends Error {
-  override readonly name = 'SnapshotUnreadableError';
+export function encodeSnapshotParts(state: CatalogState): Generator<Uint8Array> {
+  return writeParts(partsOf(state));
 }
 
 export function encodeSnapshot(state: CatalogState): Uint8Array {
-  const pool = new FloatPool();
-  const records = [...state.tools.records()];
-  const learners = state.learners.save();
-  const encoded = learners.versions.map((version) => encodeLearner(version.state));
-  const json = {
-    catalog: state.catalog,
-    position: state.position,
-    taught: state.taught,
-    clock: state.clock,
-    revision: state.revision,
-    fingerprint: state.fingerprint,
-    dimensions: state.tools.vectors.dimensions,
-    settings: state.settings,
-    tools: records,
-    freeSlots: state.tools.freeSlots(),
-    decisions: [...state.decisions.records()].map((record) => packRecord(record, pool)),
-    droppedThrough: state.decisions.droppedThrough,
-    refused: state.refused.save(),
-    answers: [...state.answers],
-    limits: state.limits.save(),
-    rewardHours: state.rewards.hours(),
-    experiments: state.experiments.save(),
-    learners: {
-      created: learners.created,
-      active: learners.active,
-      pins: learners.pins,
-      versions: learners.versions.map(({ state: _, ...version }, index) => ({
-        ...version,
-        bytes: encoded[index].length,
-      })),
-    },
-  };
-  const document = packDocument(DOCUMENT_TAG, json, [vectorsOf(state, records), pool.concatenated()]);
-  const head = Buffer.alloc(HEAD_BYTES);
-  head.write(MAGIC);
-  head.writeUInt32LE(VERSION, 4);
-  head.writeUInt32LE(document.length, 12);
-  const bytes = Buffer.concat([head, document, ...encoded]);
-  bytes.writeUInt32LE(crc32(bytes.subarray(12)), 8);
-  return bytes;
+  return Buffer.concat([...encodeSnapshotParts(state)]);
 }
 
 /** @throws SnapshotUnreadableError when it is damaged, of another version, or of another catalog. */
 export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: LearnerContext): CatalogState {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  check(buffer);
-  const end = HEAD_BYTES + buffer.readUInt32LE(12);
-  const { json, arrays } = unpackDocument(DOCUMENT_TAG, buffer.subarray(HEAD_BYTES, end));
-  const saved = json as SavedState;
-  if (saved.catalog !== catalog) {
+  return atOnce(decodeSnapshotInSteps(bytes, catalog, context));
+}
+
+/** The same with a pause after every part. @throws as above */
+export function* decodeSnapshotInSteps(
+  bytes: Uint8Array,
+  catalog: string,
+  context: LearnerContext,
+): Generator<void, CatalogState> {
+  const parts = readParts(bytes);
+  const head = headOf(parts);
+  if (head.catalog !== catalog) {
     throw new SnapshotUnreadableError(
-      `This is a snapshot of catalog "${saved.catalog}", not of "${catalog}".`,
+      `This is a snapshot of catalog "${head.catalog}", not of "${catalog}".`,
     );
   }
-  const [vectors, floats] = arrays as [Float32Array, Float32Array];
-  const state = new CatalogState(catalog, context, saved.dimensions);
-  state.position = saved.position;
-  state.taught = saved.taught;
-  state.clock = saved.clock;
-  state.revision = saved.revision;
-  state.fingerprint = saved.fingerprint;
-  state.settings = completeSettings(saved.settings);
-  for (const [index, record] of saved.tools.entries()) {
-    const start = index * saved.dimensions;
-    state.tools.restore(record, vectors.subarray(start, start + saved.dimensions));
+  const state = new CatalogState(catalog, context, head.dimensions);
+  try {
+    const { position, taught, clock, revision, fingerprint } = head;
+    Object.assign(state, { position, taught, clock, revision, fingerprint });
+    state.settings = completeSettings(head.settings);
+    state.decisions.droppedThrough = head.droppedThrough;
+    state.rewards.restore(head.rewardHours);
+    const experiments = new ExperimentParts();
+    const versions: (Omit<LearnerVersion, 'policy'> & { state: LearnerState })[] = [];
+    for (const one of parts) {
+      if (one.part === 'learner') versions.push(learnerIn(one));
+      else if (!experiments.take(one)) restorePart(state, one);
+      yield;
+    }
+    state.tools.restoreFreeSlots(head.freeSlots);
+    state.experiments.restore(experiments.complete());
+    state.learners.restore({ ...head.learners, versions }, state.tools.vectors);
+    return state;
+  } catch (error) {
+    state.free();
+    throw error;
   }
-  state.tools.restoreFreeSlots(saved.freeSlots);
-  for (const packed of saved.decisions) state.decisions.restore(unpackRecord(packed, floats));
-  state.decisions.droppedThrough = saved.droppedThrough;
-  state.refused.restore(saved.refused);
-  for (const [key, answer] of saved.answers) state.answers.set(key, answer);
-  state.limits.restore(saved.limits);
-  state.rewards.restore(saved.rewardHours);
-  state.experiments.restore(saved.experiments);
-  let at = end;
-  const versions = saved.learners.versions.map(({ bytes: length, ...version }) => {
-    const learner = decodeLearner(buffer.subarray(at, at + length));
-    at += length;
-    return { ...version, state: learner };
-  });
-  state.learners.restore({ ...saved.learners, versions }, state.tools.vectors);
-  return state;
 }
 
 /** When a snapshot was made and which version of the policy was active, without building its state. */
 export function snapshotSummary(bytes: Uint8Array): { readonly clock: number; readonly active: string } {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  check(buffer);
-  const end = HEAD_BYTES + buffer.readUInt32LE(12);
-  const { clock, learners } = unpackDocument(DOCUMENT_TAG, buffer.subarray(HEAD_BYTES, end))
-    .json as SavedState;
+  const { clock, learners } = headOf(readParts(bytes));
   return { clock, active: learners.active };
 }
 
-type SavedState = Pick<
+/** What is short, or needed before everything else. */
+type Head = Pick<
   CatalogState,
   'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'fingerprint' | 'settings'
 > & {
   readonly dimensions: number;
-  readonly tools: readonly ToolRecord[];
   readonly freeSlots: readonly number[];
-  readonly decisions: readonly PackedRecord[];
   readonly droppedThrough: number;
-  readonly refused: readonly RewardOutcome[];
-  readonly answers: readonly [string, Answer][];
-  readonly limits: ReturnType<CatalogState['limits']['save']>;
-  readonly experiments: ExperimentTableState;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
-  readonly learners: {
-    readonly created: number;
-    readonly active: string;
-    readonly pins: [string, number][];
-    readonly versions: readonly (Omit<LearnerVersion, 'policy'> & { readonly bytes: number })[];
-  };
+  readonly learners: { readonly created: number; readonly active: string; readonly pins: [string, number][] };
 };
+
+function headOf(parts: Iterator<SnapshotPart>): Head {
+  const first = parts.next();
+  if (first.done || first.value.part !== 'catalog') {
+    throw new SnapshotUnreadableError('This snapshot does not begin with its catalog.');
+  }
+  return first.value.json as Head;
+}
+
+function* partsOf(state: CatalogState): Generator<SnapshotPart> {
+  const { catalog, position, taught, clock, revision, fingerprint, settings, tools, rewards } = state;
+  const { versions, ...learners } = state.learners.save();
+  const head: Head = {
+    ...{ catalog, position, taught, clock, revision, fingerprint, settings, learners },
+    dimensions: tools.vectors.dimensions,
+    freeSlots: tools.freeSlots(),
+    droppedThrough: state.decisions.droppedThrough,
+    rewardHours: rewards.hours(),
+  };
+  yield part('catalog', head);
+  for (const records of inBlocks(tools.records(), TOOLS)) {
+    yield part('tools', records, [vectorsOf(state, records)]);
+  }
+  for (const answers of inBlocks(state.answers, ANSWERS)) yield part('answers', answers);
+  const { hour, recent, earlier } = state.limits.save();
+  for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
+  yield part('limits', hour, [recent.pairs, recent.weights, earlier.pairs, earlier.weights]);
+  for (const { names, lengths, bytes } of state.decisions.save()) {
+    yield part('decisions', names, [lengths, bytes]);
+  }
+  yield* experimentParts(state.experiments.save());
+  for (const { state: learner, ...version } of versions) {
+    yield part('learner', version, [encodeLearner(learner)]);
+  }
+}
+
+function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart): void {
+  switch (part) {
+    case 'tools':
+      restoreTools(state, json as ToolRecord[], arrays[0] as Float32Array);
+      break;
+    case 'answers':
+      for (const [key, answer] of json as [string, Answer][]) state.answers.set(key, answer);
+      break;
+    case 'refused':
+      state.refused.restore(json as RewardOutcome[]);
+      break;
+    case 'limits': {
+      const [pairs, weights, earlierPairs, earlierWeights] = arrays as Float64Array[];
+      const earlier = { pairs: earlierPairs, weights: earlierWeights };
+      state.limits.restore({ hour: json as number, recent: { pairs, weights }, earlier });
+      break;
+    }
+    case 'decisions': {
+      const [lengths, bytes] = arrays as [Uint32Array, Uint8Array];
+      state.decisions.restore({ names: json as string[], lengths, bytes });
+      break;
+    }
+    default:
+      throw new SnapshotUnreadableError(`This snapshot has a part "${part}" that is unknown here.`);
+  }
+}
+
+function restoreTools(state: CatalogState, records: readonly ToolRecord[], vectors: Float32Array): void {
+  const { dimensions } = state.tools.vectors;
+  for (const [index, record] of records.entries()) {
+    state.tools.restore(record, vectors.subarray(index * dimensions, (index + 1) * dimensions));
+  }
+}
+
+function learnerIn({ json, arrays }: SnapshotPart): Omit<LearnerVersion, 'policy'> & { state: LearnerState } {
+  return { ...(json as Omit<LearnerVersion, 'policy'>), state: decodeLearner(arrays[0] as Uint8Array) };
+}
 
 /** Rows in the order of the records, without the padding of the kernels' table. */
 function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32Array {
@@ -151,18 +172,4 @@ function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32
   const rows = new Float32Array(records.length * vectors.dimensions);
   for (const [index, { slot }] of records.entries()) rows.set(vectors.get(slot), index * vectors.dimensions);
   return rows;
-}
-
-function check(bytes: Buffer): void {
-  if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 4) !== MAGIC) {
-    throw new SnapshotUnreadableError('This is no snapshot, or only the beginning of one.');
-  }
-  if (bytes.readUInt32LE(4) !== VERSION) {
-    throw new SnapshotUnreadableError(
-      `This snapshot has version ${bytes.readUInt32LE(4)}; version ${VERSION} can be read here.`,
-    );
-  }
-  if (crc32(bytes.subarray(12)) !== bytes.readUInt32LE(8)) {
-    throw new SnapshotUnreadableError('This snapshot is damaged: its checksum does not match.');
-  }
 }

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Position } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import { encodeSnapshot } from './snapshot-codec.ts';
+import { encodeSnapshotParts } from './snapshot-codec.ts';
+import { atOnce } from './steps.ts';
 
 /** Two processes that have folded a ledger up to the same position have the same digest, or one of them is wrong. */
 export interface StateDigest {
@@ -11,8 +12,15 @@ export interface StateDigest {
 }
 
 export function stateDigest(state: CatalogState): StateDigest {
-  return {
-    position: state.position,
-    sha256: createHash('sha256').update(encodeSnapshot(state)).digest('hex'),
-  };
+  return atOnce(digestInSteps(state));
+}
+
+/** The same with a pause after every part; the state must not change meanwhile. */
+export function* digestInSteps(state: CatalogState): Generator<void, StateDigest> {
+  const hash = createHash('sha256');
+  for (const bytes of encodeSnapshotParts(state)) {
+    hash.update(bytes);
+    yield;
+  }
+  return { position: state.position, sha256: hash.digest('hex') };
 }

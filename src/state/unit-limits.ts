@@ -1,9 +1,36 @@
 const HOUR_MS = 60 * 60 * 1000;
+/** Above every slot. A unit is a number of 32 bits, so that unit and slot together are still an exact integer. */
+const SLOTS = 2 ** 21;
+
+/**
+ * The pairs of unit and tool that were heard of last: up to twice as many are remembered. Who teaches one tool so often that
+ * the hourly limit matters comes back long before so many others have come: forgetting the rest loses nothing.
+ */
+export const REMEMBERED_PAIRS = 65_536;
+
+export interface UnitLimitsState {
+  readonly hour: number;
+  /** Unit and slot as one number, and the weight; those heard of lately, and those before them. */
+  readonly recent: SpentWeights;
+  readonly earlier: SpentWeights;
+}
+
+interface SpentWeights {
+  readonly pairs: Float64Array;
+  readonly weights: Float64Array;
+}
 
 /** How much learning weight each unit has put on each tool in the current hour. Unit 0 (none named) is free. */
 export class UnitLimits {
   #hour = 0;
-  readonly #spent = new Map<string, number>();
+  #recent = new Map<number, number>();
+  /** What was recent until that was full; read where `#recent` knows nothing. */
+  #earlier = new Map<number, number>();
+
+  /** Pairs that are remembered; some of them twice. */
+  get size(): number {
+    return this.#recent.size + this.#earlier.size;
+  }
 
   /** True, and the weight is spent, if the unit may still teach this tool. */
   spend(unit: number, slot: number, weight: number, at: number, limit: number): boolean {
@@ -11,21 +38,38 @@ export class UnitLimits {
     const hour = Math.floor(at / HOUR_MS);
     if (hour > this.#hour) {
       this.#hour = hour;
-      this.#spent.clear();
+      this.#recent.clear();
+      this.#earlier.clear();
     }
-    const key = `${unit}/${slot}`;
-    const spent = this.#spent.get(key) ?? 0;
-    if (spent + weight > limit) return false;
-    this.#spent.set(key, spent + weight);
-    return true;
+    const pair = unit * SLOTS + slot;
+    const spent = this.#recent.get(pair) ?? this.#earlier.get(pair) ?? 0;
+    const isAllowed = spent + weight <= limit;
+    this.#remember(pair, isAllowed ? spent + weight : spent);
+    return isAllowed;
   }
 
-  save(): { hour: number; spent: [string, number][] } {
-    return { hour: this.#hour, spent: [...this.#spent] };
+  save(): UnitLimitsState {
+    return { hour: this.#hour, recent: saved(this.#recent), earlier: saved(this.#earlier) };
   }
 
-  restore(saved: { hour: number; spent: [string, number][] }): void {
-    this.#hour = saved.hour;
-    for (const [key, weight] of saved.spent) this.#spent.set(key, weight);
+  restore({ hour, recent, earlier }: UnitLimitsState): void {
+    this.#hour = hour;
+    this.#recent = restored(recent);
+    this.#earlier = restored(earlier);
   }
+
+  #remember(pair: number, spent: number): void {
+    this.#recent.set(pair, spent);
+    if (this.#recent.size < REMEMBERED_PAIRS) return;
+    this.#earlier = this.#recent;
+    this.#recent = new Map();
+  }
+}
+
+function saved(spent: ReadonlyMap<number, number>): SpentWeights {
+  return { pairs: Float64Array.from(spent.keys()), weights: Float64Array.from(spent.values()) };
+}
+
+function restored({ pairs, weights }: SpentWeights): Map<number, number> {
+  return new Map(Array.from(pairs, (pair, i) => [pair, weights[i]]));
 }

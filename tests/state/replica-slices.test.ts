@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
+import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
+import { loadState } from '../../src/state/load-state.ts';
 import { Replica } from '../../src/state/replica.ts';
-import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
+import { stateDigest } from '../../src/state/state-digest.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { decision, emptyState, observe, report, START, Story } from './entries.ts';
 
@@ -54,3 +57,59 @@ describe('a decision of fifty tools', () => {
     await ledger.close();
   });
 });
+
+describe('a state with much in it', () => {
+  it('is read and digested a part at a time, while folding waits', async () => {
+    const story = Story.withTools(3);
+    for (let i = 0; i < 10_000; i++) {
+      const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
+      story.state.decisions.keep(story.state.decisions.open({ ...decision('a', ['t0']), id }, START));
+    }
+    const folder = temporaryFolder();
+    const ledger = await new FileLedgers(folder, { now: () => START }).open('default');
+    await ledger.append(story.entries);
+    const snapshots = await new FileSnapshotStores(folder).open('default');
+    const { position } = story.state;
+    await snapshots.put({ position, bytes: encodeSnapshot(story.state) }, 1, 1);
+    const parts = [...encodeSnapshotParts(story.state)].length / 2;
+
+    const context = { kernels: story.kernels, derived: true };
+    const unreadable = (): never => expect.fail('the snapshot can be read');
+    const loading = await turnsDuring(loadState('default', snapshots, context, unreadable));
+    expect(loading.turns).toBeGreaterThan(parts - 3);
+    const replica = new Replica(loading.result, ledger, {
+      now: () => 0,
+      reload: () => Promise.reject(new Error('nothing was trimmed')),
+    });
+    replica.follow((error) => expect.fail(String(error)));
+
+    const before = stateDigest(story.state);
+    const digesting = turnsDuring(Promise.all([replica.digest(), replica.digest()]));
+    const entry = observe(decision('b', ['t0', 't1']), [report('r', 't1')]);
+    await ledger.append([entry]);
+    const { result, turns } = await digesting;
+    expect(turns).toBeGreaterThan(parts / 2);
+    expect(result).toEqual([before, before]);
+    await replica.caughtUp();
+    story.tell(entry);
+    expect(await replica.digest()).toEqual(stateDigest(story.state));
+
+    await replica.close();
+    replica.state.free();
+    await ledger.close();
+  });
+});
+
+/** How often others had their turn before this was done. */
+async function turnsDuring<T>(work: Promise<T>): Promise<{ result: T; turns: number }> {
+  let turns = 0;
+  let done = false;
+  const turn = (): void => {
+    turns++;
+    if (!done) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const result = await work;
+  done = true;
+  return { result, turns };
+}

@@ -3,8 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { fold } from '../../src/state/fold.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { decodeSnapshot, encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
 import { decision, emptyState, observe, putTools, report, START, Story, tool } from './entries.ts';
+import { assignment, create, exposure, exposures, move } from './experiment-entries.ts';
+
+/** Bytes. A learner is one part, however large: it is arrays of numbers, and nothing is made of it on the way. */
+const LONGEST_PART = 512 * 1024;
 
 const context = () => ({ kernels: createTypescriptKernels(), derived: true });
 
@@ -91,5 +95,38 @@ describe('snapshots', () => {
       { numRuns: 100 },
     );
     expect(() => decodeSnapshot(bytes, 'other', context())).toThrow(/catalog "default"/);
+  });
+
+  it('are refused by name when another version wrote them', () => {
+    const bytes = Buffer.from(encodeSnapshot(emptyState()));
+    bytes.writeUInt32LE(2, 4);
+    expect(() => decodeSnapshot(bytes, 'default', context())).toThrow(/has version 2; version 3 can be read/);
+  });
+
+  it('come in parts: what a catalog has many of makes more of them, none of them longer', () => {
+    const story = Story.withTools(3);
+    story.tell(putTools(Array.from({ length: 2000 }, (_, i) => tool(`more${i}`))));
+    story.tell(create());
+    move(story, { action: 'start' });
+    const { state } = story;
+    const parts = (): number[] => [...encodeSnapshotParts(state)].map(({ length }) => length);
+    const few = parts();
+    for (let i = 0; i < 9000; i++) {
+      const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
+      const record = state.decisions.open({ ...decision('a', ['t0']), id }, START);
+      record.rewards.set(`${id}.x`, { rewardId: `${id}.x`, status: 'applied', reason: 'no-tool-named' });
+      state.decisions.keep(record);
+      state.refused.add({ rewardId: `${id}.x`, status: 'late', reason: 'record-expired' });
+      state.remember(`tools/${i}`, { outcome: { kind: 'settings', policyVersion: 'hybrid@1' } });
+      state.limits.spend(1 + i, 0, 1, START, 1);
+    }
+    story.tell(
+      exposures(Array.from({ length: 9000 }, (_, i) => exposure(`default.${i}`, assignment(i, 'new')))),
+    );
+    expect(parts().length).toBeGreaterThan(few.length + 40);
+    expect(Math.max(...parts())).toBeLessThan(LONGEST_PART);
+    const bytes = encodeSnapshot(state);
+    expect(bytes.length).toBeGreaterThan(6 * LONGEST_PART);
+    expect(Buffer.compare(encodeSnapshot(decodeSnapshot(bytes, 'default', context())), bytes)).toBe(0);
   });
 });

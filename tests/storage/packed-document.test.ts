@@ -69,6 +69,6 @@ describe('packDocument', () => {
     document[1] = 9;
     expect(() => unpackDocument(1, document)).toThrow('format 9');
     expect(() => unpackDocument(1, Buffer.alloc(3))).toThrow('format');
-    expect(() => packDocument(1, null, [new Uint8Array(1) as never])).toThrow(TypeError);
+    expect(() => packDocument(1, null, [new Int8Array(1) as never])).toThrow(TypeError);
   });
 });

@@ -19,7 +19,7 @@ export function catalogDigest(catalogs: Pick<CatalogsService, 'digest'>): Endpoi
     tag: 'Health',
     summary: 'Do all processes know the same?',
     description:
-      'Processes at the same position answer the same digest. Making it takes a moment in which nothing is routed.',
+      'Processes at the same position answer the same digest. Nothing is learned while it is made.',
     request: { params: z.object({ catalog: catalogName }) },
     answers: { 200: { description: 'Of everything that is known here.', schema: digestSchema } },
     problems: ['catalog-not-found'],

@@ -1,0 +1,145 @@
+import { ByteCells } from './byte-cells.ts';
+
+const FIRST_CAPACITY = 64;
+
+/**
+ * Byte strings that begin with a key, found by it, in the order in which their keys first came. They
+ * leave from the front. No key is the beginning of another one. About 24 bytes each beside what they hold.
+ */
+export class ByteQueue {
+  #cells = new ByteCells();
+  /** A ring: address and hash of each, the oldest at `#head`. */
+  #addresses = new Uint32Array(FIRST_CAPACITY);
+  #hashes = new Uint32Array(FIRST_CAPACITY);
+  /** Hash table with twice the room of the ring: place in the ring + 1, or 0. */
+  #table = new Uint32Array(2 * FIRST_CAPACITY);
+  #head = 0;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** No copy: good until anything is put or dropped. */
+  get(key: Uint8Array): Buffer | undefined {
+    const place = this.#find(key, hashOf(key));
+    return place < 0 ? undefined : this.#cells.get(this.#addresses[place]);
+  }
+
+  /** Puts `bytes`, which begin with their key, in the place of what has this key, or at the end. */
+  put(key: Uint8Array, bytes: Uint8Array): void {
+    const hash = hashOf(key);
+    let place = this.#find(key, hash);
+    if (place >= 0) this.#cells.remove(this.#addresses[place]);
+    else place = this.#append(hash);
+    this.#addresses[place] = this.#cells.add(bytes);
+  }
+
+  /** Of a queue that is not empty; no copy, as above. */
+  oldest(): Buffer {
+    return this.#cells.get(this.#addresses[this.#head]);
+  }
+
+  dropOldest(): void {
+    this.#cells.remove(this.#addresses[this.#head]);
+    this.#shift();
+  }
+
+  moveOldestToEnd(): void {
+    const address = this.#addresses[this.#head];
+    const hash = this.#hashes[this.#head];
+    this.#shift();
+    this.#addresses[this.#append(hash)] = address;
+  }
+
+  /** From the oldest to the newest. */
+  *[Symbol.iterator](): Generator<Buffer> {
+    for (let i = 0; i < this.#size; i++) yield this.#cells.get(this.#addresses[this.#place(i)]);
+  }
+
+  clear(): void {
+    this.#cells = new ByteCells();
+    this.#addresses = new Uint32Array(FIRST_CAPACITY);
+    this.#hashes = new Uint32Array(FIRST_CAPACITY);
+    this.#table = new Uint32Array(2 * FIRST_CAPACITY);
+    this.#head = 0;
+    this.#size = 0;
+  }
+
+  /** Place in the ring of the i-th oldest. Capacities are powers of two. */
+  #place(i: number): number {
+    return (this.#head + i) & (this.#addresses.length - 1);
+  }
+
+  #find(key: Uint8Array, hash: number): number {
+    const mask = this.#table.length - 1;
+    for (let at = hash & mask; this.#table[at] !== 0; at = (at + 1) & mask) {
+      const place = this.#table[at] - 1;
+      if (this.#hashes[place] !== hash) continue;
+      const bytes = this.#cells.get(this.#addresses[place]);
+      if (bytes.length >= key.length && bytes.compare(key, 0, key.length, 0, key.length) === 0) return place;
+    }
+    return -1;
+  }
+
+  #append(hash: number): number {
+    if (this.#size === this.#addresses.length) this.#grow();
+    const place = this.#place(this.#size++);
+    this.#hashes[place] = hash;
+    this.#link(place);
+    return place;
+  }
+
+  #shift(): void {
+    this.#unlink(this.#head);
+    this.#head = this.#place(1);
+    this.#size--;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.#addresses.length;
+    this.#addresses = unrolled(this.#addresses, this.#head, capacity);
+    this.#hashes = unrolled(this.#hashes, this.#head, capacity);
+    this.#table = new Uint32Array(2 * capacity);
+    this.#head = 0;
+    for (let place = 0; place < this.#size; place++) this.#link(place);
+  }
+
+  #link(place: number): void {
+    const mask = this.#table.length - 1;
+    let at = this.#hashes[place] & mask;
+    while (this.#table[at] !== 0) at = (at + 1) & mask;
+    this.#table[at] = place + 1;
+  }
+
+  /** Those behind it move up, so that nobody's way from its hash to its entry has a gap. */
+  #unlink(place: number): void {
+    const mask = this.#table.length - 1;
+    let gap = this.#hashes[place] & mask;
+    while (this.#table[gap] !== place + 1) gap = (gap + 1) & mask;
+    for (let at = (gap + 1) & mask; this.#table[at] !== 0; at = (at + 1) & mask) {
+      const home = this.#hashes[this.#table[at] - 1] & mask;
+      if (((at - home) & mask) < ((at - gap) & mask)) continue;
+      this.#table[gap] = this.#table[at];
+      gap = at;
+    }
+    this.#table[gap] = 0;
+  }
+}
+
+/** The ring laid out from its head, in an array with this room. */
+function unrolled(ring: Uint32Array, head: number, capacity: number): Uint32Array<ArrayBuffer> {
+  const longer = new Uint32Array(capacity);
+  longer.set(ring.subarray(head));
+  longer.set(ring.subarray(0, head), ring.length - head);
+  return longer;
+}
+
+/** FNV-1a, and the last step of MurmurHash3 so that the lower bits depend on all of it. */
+function hashOf(key: Uint8Array): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key[i], 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
