@@ -45,7 +45,12 @@ export class Fleet {
     const urls: string[] = [];
     const run = async (kind: Member['kind'], words: readonly string[], printed: RegExp): Promise<string> => {
       const child = spawn(process.execPath, [main, ...words], {
-        env: { ...process.env, REDIS_URL: redis.url, BANDOLIER_LOG_LEVEL: 'error' },
+        env: {
+          ...process.env,
+          REDIS_URL: redis.url,
+          BANDOLIER_LOG_LEVEL: 'error',
+          BANDOLIER_MAX_WAIT_MS: '60000',
+        },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
       children.push(child);
