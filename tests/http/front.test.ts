@@ -119,6 +119,8 @@ describe('admission over HTTP', () => {
     release = () => resolve([]);
   });
   const admission = new Admission({ maxWaitMs: 0 });
+  // As many places as in the beginning, however fast this machine is.
+  admission.turnTook = () => {};
   const { app: slow } = appWith({ catalogs: { list: () => released } }, admission);
   let busy: Listener;
   beforeAll(async () => {
@@ -129,7 +131,7 @@ describe('admission over HTTP', () => {
 
   it('answers 429 before the body is there, and others as always', async () => {
     // More than may be in progress: each is answered in the end or refused now.
-    const asked = Array.from({ length: 1200 }, () => fetch(`${busy.url}/v1/catalogs`));
+    const asked = Array.from({ length: 50 }, () => fetch(`${busy.url}/v1/catalogs`));
     const first = await Promise.any(
       asked.map(async (answer) => ((await answer).status === 429 ? answer : Promise.reject())),
     );
