@@ -153,7 +153,7 @@ describe('a damaged log', () => {
       const refusal = await refusalOf(dataDir);
       const [, offset] = /--truncate-at (\d+)/.exec(refusal) ?? [];
       expect(refusal).toContain(`"${path}" is damaged at byte ${offset}`);
-      expect(refusal).not.toContain('has taken');
+      expect(refusal).not.toMatch(/taken/); // the folder is given up by the process itself
       expect(await mend(refusal)).toContain('Kept everything up to record');
       await expectToGoOn(dataDir);
     },
