@@ -1,8 +1,9 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Position } from '../ledger/entry.ts';
+import { loadKernels } from '../load-kernels.ts';
 import { FileSnapshotStore } from '../state/file-snapshot-store.ts';
-import { snapshotSummary } from '../state/snapshot-codec.ts';
+import { decodeSnapshot } from '../state/snapshot-codec.ts';
 import { lockDataFolder, placeInDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';
 import { UserError } from './user-error.ts';
@@ -64,7 +65,7 @@ async function goOnFromSnapshot(folder: string, snapshots: FileSnapshotStore | n
   if (snapshots === null || basename(resolve(folder)) !== 'ledger') {
     throw new UserError(`"${folder}" is no ledger: only ledgers have snapshots.`);
   }
-  const newest = await newestIntact(snapshots);
+  const newest = await newestIntact(snapshots, basename(dirname(resolve(folder))));
   if (newest === null) {
     throw new UserError(`No snapshot of "${folder}" is intact. Restore it from a backup.`);
   }
@@ -73,11 +74,14 @@ async function goOnFromSnapshot(folder: string, snapshots: FileSnapshotStore | n
   process.stdout.write(`The ledger goes on after entry ${newest}, from the snapshot that knows it.\n`);
 }
 
-async function newestIntact(snapshots: FileSnapshotStore): Promise<Position | null> {
+/** The newest that can be read as a start reads it. */
+async function newestIntact(snapshots: FileSnapshotStore, catalog: string): Promise<Position | null> {
+  const context = { kernels: await loadKernels(() => {}), derived: false };
   for (const position of await snapshots.list()) {
     const stored = await snapshots.get(position);
     try {
-      if (stored !== null) snapshotSummary(stored.bytes);
+      if (stored === null) continue;
+      decodeSnapshot(stored.bytes, catalog, context).free();
       return position;
     } catch (error) {
       process.stdout.write(`Snapshot ${position} cannot be read: ${(error as Error).message}\n`);
