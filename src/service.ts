@@ -122,7 +122,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       const keeper = new SnapshotKeeper({
         ...{ stores, ledgers, trouble },
         place: () => ({ dataDir: settings.dataDir }),
-        // Rewards as long as the decisions they belong to: evaluations are made from both.
         keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
       });
       closers.push(() => keeper.close());

@@ -5,6 +5,8 @@ import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
 import { LedgerCollection } from './ledger/open-ledgers.ts';
 import { openRedisStores } from './redis-stores.ts';
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 export interface Work {
   /** Takes no more jobs, finishes those it has, lets leases and connections go. */
   close(): Promise<void>;
@@ -22,6 +24,7 @@ export async function startWork(redisUrl: string, settings: Settings, log: Logge
   startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now: stores.clock.now });
   const keeper = new SnapshotKeeper({
     ...{ stores, ledgers, trouble },
+    keepSince: () => stores.clock.now() - settings.keepDecisionsDays * DAY_MS,
     place: () => ({ redisUrl, epoch: stores.epoch.current }),
   });
   return {

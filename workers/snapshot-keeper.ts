@@ -39,8 +39,11 @@ const KEEP = 3;
 export interface SnapshotKeeperParts {
   readonly stores: Pick<Stores, 'leases' | 'snapshots'>;
   readonly ledgers: OpenLedgers;
-  /** Entries younger than this (ms since the epoch) stay in the ledger even if no snapshot needs them. */
-  keepSince?(): number;
+  /**
+   * Entries younger than this (ms since the epoch) stay in the ledger even if no snapshot needs them: rewards as long as
+   * the decisions they belong to, since exports and evaluations are made from both.
+   */
+  keepSince(): number;
   /** As it is when a snapshot is begun. */
   place(): SnapshotPlace;
   trouble(message: string, error: unknown): void;
@@ -85,9 +88,8 @@ export class SnapshotKeeper {
   }
 
   /** Up to where nobody needs the ledger: neither a snapshot nor an evaluation of the decisions that are kept. */
-  #done(ledger: Ledger, oldest: Position): Promise<Position> | Position {
-    const since = this.#parts.keepSince?.();
-    return since === undefined ? oldest : lastBefore(ledger, since, oldest);
+  #done(ledger: Ledger, oldest: Position): Promise<Position> {
+    return lastBefore(ledger, this.#parts.keepSince(), oldest);
   }
 
   /** Waits for the snapshot that is being made. */

@@ -2,7 +2,8 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { reportView } from '../experiments/experiment-report.ts';
 import { viewOf } from '../experiments/experiment-view.ts';
 import type { ObservationEntry } from '../ledger/entry.ts';
-import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
+import { firstPosition } from '../ledger/find-position.ts';
+import type { Ledger, PositionedEntry } from '../ledger/ledger.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import { loadState } from '../state/load-state.ts';
@@ -11,8 +12,8 @@ import type { Stores } from '../stores.ts';
 const READ_BATCH = 512;
 
 /**
- * Everything that is kept of one catalog, as JSON lines. Rewards come from the ledger, which is trimmed behind
- * snapshots: those that are older are in the statistics of their tools and in what was learned, not line by line.
+ * Everything that is kept of one catalog, as JSON lines: rewards as long as their decisions. Older ones are in the
+ * statistics of their tools and in what was learned, not line by line.
  */
 export async function* exportCatalog(
   name: string,
@@ -26,9 +27,8 @@ export async function* exportCatalog(
     onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`),
   );
   try {
-    const oldest = (await snapshots.list()).at(-1) ?? 0;
     const rewards: string[] = [];
-    for await (const positioned of entriesOf(ledger, oldest)) {
+    for await (const positioned of entriesOf(ledger)) {
       if (positioned.position > state.position) fold(state, positioned);
       if (positioned.entry.kind === 'observation') rewards.push(...rewardLines(name, positioned.entry));
     }
@@ -44,15 +44,8 @@ export async function* exportCatalog(
 }
 
 /** All entries that are still there: from the first, or from where the ledger was trimmed. */
-async function* entriesOf(ledger: Ledger, oldestSnapshot: number): AsyncGenerator<PositionedEntry> {
-  let after = 0;
-  try {
-    await ledger.read(0, 1);
-  } catch (error) {
-    if (!(error instanceof LedgerTrimmedError)) throw error;
-    after = oldestSnapshot;
-  }
-  for (;;) {
+async function* entriesOf(ledger: Ledger): AsyncGenerator<PositionedEntry> {
+  for (let after = await firstPosition(ledger, await ledger.head()); ; ) {
     const entries = await ledger.read(after, READ_BATCH);
     const last = entries.at(-1);
     if (last === undefined) return;

@@ -1,3 +1,4 @@
+import { snapshotsKey } from '../redis/keys.ts';
 import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
@@ -19,13 +20,14 @@ import { LedgerTail } from './redis-ledger-tail.ts';
 /**
  * Appends a batch, and tells everybody who listens under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps
  * and a stream can be read from any of them.
- * KEYS stream, head (newest position), identity. ARGV identity, most entries that the stream may hold, mark of this
+ * KEYS stream, head (newest position), identity, snapshots. ARGV identity, most entries after the last snapshot, mark of this
  * batch, channel of the feed, catalog, entries. Answers the new head.
  */
 const APPEND = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
 local head = tonumber(redis.call('GET', KEYS[2]) or '0')
-if redis.call('XLEN', KEYS[1]) + #ARGV - 5 > tonumber(ARGV[2]) then return redis.error_reply('LEDGERFULL') end
+local snapshot = redis.call('ZREVRANGE', KEYS[4], 0, 0, 'WITHSCORES')[2] or '0'
+if head + #ARGV - 5 - tonumber(snapshot) > tonumber(ARGV[2]) then return redis.error_reply('LEDGERFULL') end
 for i = 6, #ARGV do
   head = head + 1
   redis.call('XADD', KEYS[1], head .. '-0', 'e', ARGV[i], 'm', ARGV[3])
@@ -66,6 +68,7 @@ export class RedisLedger implements Ledger {
   readonly #catalog: string;
   readonly #keys: readonly [stream: string, head: string, identity: string];
   #identity: string;
+  readonly #snapshots: string;
   readonly #mostEntries: number;
   readonly #onClose: () => void;
   readonly #tail: LedgerTail;
@@ -75,7 +78,7 @@ export class RedisLedger implements Ledger {
 
   /**
    * @param identity what tells this ledger from an earlier one of the same catalog
-   * @param mostEntries that it may hold; then nothing more is taken
+   * @param mostEntries that may come after the last snapshot; then nothing more is taken
    */
   constructor(
     connections: RedisConnections,
@@ -90,6 +93,7 @@ export class RedisLedger implements Ledger {
     this.#epoch = connections.epoch;
     this.#catalog = catalog;
     this.#keys = ledgerKeys(catalog);
+    this.#snapshots = snapshotsKey(catalog);
     this.#identity = identity;
     this.#mostEntries = mostEntries;
     this.#onClose = onClose;
@@ -106,7 +110,11 @@ export class RedisLedger implements Ledger {
     const mark = `${process.pid.toString(36)}-${Date.now().toString(36)}-${(this.#batches++).toString(36)}`;
     const channel = feedChannel(this.#connections);
     const args = [this.#identity, this.#mostEntries, mark, channel, this.#catalog, ...records];
-    const head = Number(await this.#here(() => answered(() => APPEND.run(this.#commands, this.#keys, args))));
+    const head = Number(
+      await this.#here(() =>
+        answered(() => APPEND.run(this.#commands, [...this.#keys, this.#snapshots], args)),
+      ),
+    );
     this.#tail.notice(head);
     return head;
   }

@@ -51,7 +51,7 @@ export class RedisLedgers implements Ledgers {
   readonly #feed: LedgerFeed;
   readonly #open = new Set<string>();
 
-  /** @param mostEntries that one ledger may hold */
+  /** @param mostEntries that may come after the last snapshot of a catalog */
   constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES) {
     this.#connections = connections;
     this.#mostEntries = mostEntries;

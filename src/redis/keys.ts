@@ -6,6 +6,11 @@ export function catalogKey(catalog: string, part: string): string {
   return `bandolier:{${catalog}}:${part}`;
 }
 
+/** Positions of the snapshots of a catalog, as scores. */
+export function snapshotsKey(catalog: string): string {
+  return catalogKey(catalog, 'snapshots');
+}
+
 /** Names of the catalogs that have a ledger. */
 export const CATALOGS_KEY = 'bandolier:catalogs';
 

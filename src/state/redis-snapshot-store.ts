@@ -1,6 +1,6 @@
 import type { Position } from '../ledger/entry.ts';
 import { identityKey, ownedBy } from '../ledger/redis-ledger-identity.ts';
-import { catalogKey } from '../redis/keys.ts';
+import { catalogKey, snapshotsKey } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { Script } from '../redis/script.ts';
@@ -74,7 +74,7 @@ export class RedisSnapshotStore implements SnapshotStore {
     this.#epoch = epoch;
     this.#owner = ownedBy(epoch.current);
     this.#catalog = catalog;
-    this.#list = catalogKey(catalog, 'snapshots');
+    this.#list = snapshotsKey(catalog);
     this.#prefix = catalogKey(catalog, 'snapshot:');
   }
 

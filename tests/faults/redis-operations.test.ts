@@ -11,7 +11,7 @@ import { type RunningService, until } from '../e2e/running-service.ts';
 import { metric, Shop } from '../e2e/shop.ts';
 import { startDeployment } from '../redis/deployment.ts';
 import { redisProgram } from '../redis/redis-server.ts';
-import { runProgram } from './program.ts';
+import { runProgram, runProgramWith } from './program.ts';
 
 describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.missing ?? ''}`, () => {
   const disposals: (() => unknown)[] = [];
@@ -109,6 +109,40 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
       return position === head;
     });
   });
+
+  it('rewards are exported and evaluated as long as their decisions are kept, however many snapshots there are', async () => {
+    const { admin, redis, deployment } = await startDeployment(disposals);
+    const router = await deployment.startRouter();
+    await deployment.startWorker();
+    const shop = await Shop.open(router, 'shop', {
+      policy: { name: 'uniform', exploration: 'plackett-luce' },
+    });
+    for (let n = 0; n < 5; n++) {
+      const { decisionId } = await shop.route('give the customer their money back');
+      await shop.report(decisionId, { tool: 'track_parcel', value: 1 });
+    }
+    await shop.settled();
+    const ledger = await new RedisLedgers(admin).open('shop');
+    disposals.push(() => ledger.close());
+    const first = catalogKey('shop', 'snapshots');
+    const newest = async () => Number((await admin.commands.zrevrange(first, 0, 0, 'WITHSCORES'))[1] ?? 0);
+    for (let n = 0; n < 4; n++) {
+      const before = await newest();
+      const some = Array.from({ length: 1_100 }, (_, i) => ({
+        ...{ kind: 'forget' as const, key: `forget/${n}-${i}`, at: Date.now(), unit: 1 },
+      }));
+      await ledger.append(some);
+      await until(async () => (await newest()) > before);
+    }
+    const exported = await runProgramWith({ REDIS_URL: redis.url }, 'export', '--catalog', 'shop');
+    expect(exported.output.split('\n').filter((line) => line.startsWith('{"kind":"reward"'))).toHaveLength(5);
+    const path = '/v1/catalogs/shop/evaluations';
+    const candidates = [{ name: 'cosine', policy: { name: 'cosine' } }];
+    const { id } = await router.ask('POST', path, { candidates });
+    const evaluation = () => router.ask<{ endedAt: string | null }>('GET', `${path}/${id}`);
+    await until(async () => (await evaluation()).endedAt !== null);
+    expect(await evaluation()).toMatchObject({ decisions: 5, skipped: { decisionGone: 0 } });
+  }, 120_000);
 
   it('a worker that is stopped lets its lease go, and its jobs stay', async () => {
     const { admin, deployment } = await startDeployment(disposals);
