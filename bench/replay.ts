@@ -43,7 +43,15 @@ function unitVector(): Float32Array {
 const state = new CatalogState('default', { kernels, derived: true });
 const embeddings = Array.from({ length: tools }, unitVector);
 const setUp: Entry[] = [
-  { kind: 'embedder', key: 'e', at: 0, fingerprint: 'e', dimensions: DIMENSIONS, vectors: [] },
+  {
+    kind: 'embedder',
+    key: 'e',
+    at: 0,
+    model: 'letters',
+    fingerprint: 'e',
+    dimensions: DIMENSIONS,
+    vectors: [],
+  },
   {
     kind: 'tools',
     key: 't',

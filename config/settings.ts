@@ -62,7 +62,7 @@ export const settingsSchema = z.strictObject({
     }),
   model: z.string().min(1).default('bundled').meta({
     description:
-      'Embedding model of catalogs that name no other: `bundled`, `none` (retrieval by words alone), `endpoint` (below) or a folder with an ONNX model.',
+      'Embedding model that new catalogs get: `bundled`, `none` (retrieval by words alone), `endpoint` (below) or a folder with an ONNX model. A catalog keeps the one it got, until `bandolier catalogs embedder` moves it.',
     unit: 'folder',
   }),
   embeddingsUrl: z

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import type { Settings } from '../config/settings.ts';
 import type { EmbedderSources } from './catalog/embedders.ts';
 import { modelFolder } from './embedding-model.ts';
@@ -24,13 +24,20 @@ const ENDPOINT = 'endpoint';
 /** The embedders that the settings offer to catalogs, by name. */
 export function embedderSources(settings: Settings, listeners: EmbedderListeners): EmbedderSources {
   return {
+    nameOf: (name) => (name === 'default' ? configuredModel(settings) : name),
     resolve: (name) => resolveEmbedder(settings, name),
+    locate: (model) => (isAbsolute(model) ? model : resolveEmbedder(settings, model)),
     open: (resolved) => openResolved(settings, resolved, listeners),
     openCache: (embedder) =>
       EmbeddingCache.open(join(settings.dataDir, 'embeddings'), embedder.fingerprint, embedder.dimensions, {
         onTrouble: listeners.onTrouble,
       }),
   };
+}
+
+/** The configured model by a name that means the same everywhere on this machine. */
+function configuredModel({ model }: Settings): string {
+  return model === 'bundled' || model === 'none' || model === ENDPOINT ? model : resolve(model);
 }
 
 /**
@@ -40,7 +47,8 @@ export function embedderSources(settings: Settings, listeners: EmbedderListeners
 export function resolveEmbedder(settings: Settings, name: string): string {
   if (name === ENDPOINT || (name === 'default' && settings.model === ENDPOINT)) return ENDPOINT;
   if (name === 'none' || name === 'bundled') return modelFolder(name) ?? 'none';
-  if (name === 'default') return modelFolder(settings.model) ?? 'none';
+  const configured = configuredModel(settings);
+  if (name === 'default' || name === configured) return modelFolder(configured) ?? 'none';
   const folder = pulledModelFolder(settings.dataDir, name);
   if (folder !== null && existsSync(folder)) return folder;
   throw new UnusableModelError(

@@ -8,7 +8,7 @@ import { SnapshotKeeper } from '../workers/snapshot-keeper.ts';
 import type { Catalog } from './catalog/catalog.ts';
 import { CatalogPositions } from './catalog/catalog-positions.ts';
 import { Catalogs } from './catalog/catalogs.ts';
-import { Embedders } from './catalog/embedders.ts';
+import { DEFAULT_EMBEDDER, Embedders } from './catalog/embedders.ts';
 import { CatalogFollower } from './catalog/follow-catalogs.ts';
 import { openCatalog } from './catalog/open-catalog.ts';
 import { Rerankers } from './catalog/rerankers.ts';
@@ -22,6 +22,7 @@ import type { Services } from './http/services.ts';
 import { loadKernels } from './load-kernels.ts';
 import { openStores } from './open-stores.ts';
 import { createSplitters } from './queries/splitters.ts';
+import { EmbedderUnavailableError } from './retrieval/embedder.ts';
 import { AcceptedRewards } from './rewards/accepted-rewards.ts';
 import { RefusedReports } from './rewards/refused-reports.ts';
 import { RewardIntake } from './rewards/reward-intake.ts';
@@ -64,6 +65,10 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     });
     const embedders = new Embedders(sources);
     closers.push(() => embedders.close());
+    // One that cannot be asked now is waited for; one that is of no use is a reason not to start.
+    await embedders.get(DEFAULT_EMBEDDER).catch((error) => {
+      if (!(error instanceof EmbedderUnavailableError)) throw error;
+    });
     const rerankers = new Rerankers((model) =>
       openReranker(settings, model, { now: () => Date.now(), trouble }),
     );
@@ -181,5 +186,5 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
 }
 
 function ridgesOf({ state }: Catalog): Ridge[] {
-  return [...state.learners.all()].flatMap(({ policy }) => policy.ridges());
+  return state.learners.current().flatMap(({ policy }) => policy.ridges());
 }

@@ -1,8 +1,8 @@
 import type { Position } from '../src/ledger/entry.ts';
 import type { PositionedEntry } from '../src/ledger/ledger.ts';
 import { fold } from '../src/state/fold.ts';
-import type { LearnerContext } from '../src/state/learners.ts';
 import { loadState } from '../src/state/load-state.ts';
+import type { LearnerContext } from '../src/state/policy-loader.ts';
 import { encodeSnapshot } from '../src/state/snapshot-codec.ts';
 import type { SnapshotStore } from '../src/state/snapshot-store.ts';
 

@@ -55,7 +55,15 @@ function unitVector(): Float32Array {
 }
 
 const setUp: Entry[] = [
-  { kind: 'embedder', key: 'e', at: START, fingerprint: 'e', dimensions: DIMENSIONS, vectors: [] },
+  {
+    kind: 'embedder',
+    key: 'e',
+    at: START,
+    model: 'letters',
+    fingerprint: 'e',
+    dimensions: DIMENSIONS,
+    vectors: [],
+  },
   {
     kind: 'tools',
     key: 't',

@@ -1,9 +1,10 @@
-import { DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
+import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../retrieval/embedder.ts';
+import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
+import type { EmbedderOutcome } from '../state/outcome.ts';
 import type { Replica } from '../state/replica.ts';
 import { bindEmbedder } from './bind-embedder.ts';
-import type { Embedders } from './embedders.ts';
+import { DEFAULT_EMBEDDER, type Embedders } from './embedders.ts';
 
 export interface CatalogEmbedderParts {
   readonly name: string;
@@ -16,11 +17,13 @@ export interface CatalogEmbedderParts {
 }
 
 /**
- * The embedder of one catalog. Which one made its vectors says the state, by fingerprint, and no other is ever asked
- * on its behalf; which one is wanted say the settings. Where the two differ the catalog is bound anew.
+ * The embedder of one catalog. Which one that is says the state, by fingerprint, and no other is ever asked on its
+ * behalf: a process that cannot open it goes by words alone. Only a command moves a catalog to another one.
  */
 export class CatalogEmbedder {
   readonly #parts: CatalogEmbedderParts;
+  /** What is tried again and again until it is open; null: nothing is. */
+  #awaited: BoundEmbedder | null = null;
   #closed = false;
 
   constructor(parts: CatalogEmbedderParts) {
@@ -29,65 +32,117 @@ export class CatalogEmbedder {
 
   /** The one that made the vectors; null: there is none, or it cannot be asked now. */
   get embedder(): Embedder | null {
-    const { embedders, replica } = this.#parts;
-    return embedders.of(replica.state.fingerprint)?.embedder ?? null;
+    return this.#parts.embedders.of(this.#bound.fingerprint)?.embedder ?? null;
   }
 
   /** There should be one, but words have to decide alone for now. */
   get isDown(): boolean {
-    return this.embedder === null && !this.#parts.embedders.isNone(this.#wanted);
+    const { model, fingerprint } = this.#bound;
+    return model === null || this.#parts.embedders.of(fingerprint) === null;
   }
 
   /** @throws EmbedderUnavailableError */
   async embedTools(
     tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
   ): Promise<readonly (Float32Array | null)[]> {
-    const { embedders, replica } = this.#parts;
-    const open = embedders.of(replica.state.fingerprint);
+    if (tools.length === 0) return [];
+    const open = this.#parts.embedders.of(this.#bound.fingerprint);
     if (open !== null) return open.documents.of(tools);
-    throw new EmbedderUnavailableError('The embedding model of this catalog cannot be asked now.');
+    throw new EmbedderUnavailableError(
+      `Catalog "${this.#parts.name}" has the embedding model "${this.#bound.model}", which cannot be asked here now.`,
+    );
   }
 
-  /** Brings the catalog to the embedder that is wanted. @throws EmbedderUnavailableError @throws UnusableModelError */
-  async bind(): Promise<void> {
-    const { name, replica, embedders, now, onNotice } = this.#parts;
-    const open = await embedders.get(this.#wanted);
-    if (await bindEmbedder({ replica, now }, open)) {
-      onNotice(`catalog "${name}" was learned with another embedding model: learning starts anew`);
-    }
-  }
-
-  /** The same, at the start of a catalog: what cannot be had now is waited for. */
-  async bindOrWait(): Promise<void> {
-    try {
-      await this.bind();
-    } catch (error) {
-      // What every catalog would miss is a reason not to start; what this one alone misses is not.
-      const isOwn = error instanceof UnusableModelError && this.#wanted !== DEFAULT_CATALOG_SETTINGS.embedder;
-      if (!isOwn && !(error instanceof EmbedderUnavailableError)) throw error;
-      this.#wait(error, () => this.bind());
-    }
-  }
-
-  /** Another process moved the catalog to an embedder that has not been needed here so far. */
-  openWanted(): void {
+  /**
+   * Moves the catalog to the model of this name. While the tools are embedded the one before serves.
+   * @throws UnusableModelError @throws EmbedderUnavailableError @throws Problem
+   */
+  async bind(name: string): Promise<void> {
     const { embedders } = this.#parts;
-    if (this.embedder === null)
-      embedders.get(this.#wanted).catch((error) => this.#wait(error, async () => undefined));
+    const before = this.#bound.model;
+    const open = { model: embedders.nameOf(name), ...(await embedders.get(name)) };
+    this.#say(before, await bindEmbedder(this.#parts, open, {}));
+  }
+
+  /** Moves it back to the model that a version of the policy was learned with, and makes that the active one. */
+  async bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderOutcome> {
+    const before = this.#bound.model;
+    const outcome = await bindEmbedder(this.#parts, await this.#parts.embedders.find(learnedWith), {
+      version,
+    });
+    this.#say(before, outcome);
+    return outcome;
+  }
+
+  /** Opens what the catalog needs; gives it a model if it has none yet. What cannot be had now is waited for. */
+  async start(): Promise<void> {
+    try {
+      await this.#open();
+    } catch (error) {
+      // Without the configured model no catalog can be begun: a reason not to start.
+      if (!(error instanceof EmbedderUnavailableError)) throw error;
+      this.#wait(error);
+    }
+  }
+
+  /** The state is another one, or the catalog was moved: its model may not have been needed here so far. */
+  follow(): void {
+    if (this.isDown) this.#open().catch((error) => this.#wait(error));
   }
 
   close(): void {
     this.#closed = true;
   }
 
-  get #wanted(): string {
-    return this.#parts.replica.state.settings.embedder;
+  get #bound(): BoundEmbedder {
+    return this.#parts.replica.state.embedder;
   }
 
-  #wait(error: unknown, then: () => Promise<void>): void {
+  async #open(): Promise<void> {
+    const { name, embedders, onNotice } = this.#parts;
+    const configured = embedders.nameOf(DEFAULT_EMBEDDER);
+    if (this.#bound.model === null) {
+      const open = { model: configured, ...(await embedders.get(DEFAULT_EMBEDDER)) };
+      await bindEmbedder(this.#parts, open, { first: true });
+    }
+    const { model } = this.#bound;
+    const found = await embedders.find(this.#bound);
+    if (found.model === configured) return;
+    onNotice(
+      `catalog "${name}" keeps its embedding model "${model}"; this process is configured with "${configured}". ${this.#command}`,
+    );
+  }
+
+  #wait(error: unknown): void {
     const { name, embedders, onTrouble } = this.#parts;
-    const wanted = this.#wanted;
-    onTrouble(`catalog "${name}" goes by words alone until its embedding model is there`, error);
-    embedders.whenOpen(wanted, then, () => !this.#closed && this.#wanted === wanted);
+    const bound = this.#bound;
+    if (this.#closed || this.#awaited?.fingerprint === bound.fingerprint) return;
+    this.#awaited = bound;
+    const configured = embedders.nameOf(DEFAULT_EMBEDDER);
+    const model = bound.model ?? configured;
+    onTrouble(
+      `catalog "${name}" goes by words alone until its embedding model "${model}" is there` +
+        (model === configured ? '' : `; this process is configured with "${configured}". ${this.#command}`),
+      error,
+    );
+    const isWanted = (): boolean => !this.#closed && this.#awaited === bound && this.isDown;
+    void embedders
+      .tryAgain(() => this.#open(), isWanted)
+      .then(() => {
+        if (this.#awaited === bound) this.#awaited = null;
+      });
+  }
+
+  get #command(): string {
+    const { name, embedders } = this.#parts;
+    return `To move the catalog: bandolier catalogs embedder ${name} ${embedders.nameOf(DEFAULT_EMBEDDER)}`;
+  }
+
+  #say(before: string | null, outcome: EmbedderOutcome): void {
+    if (outcome.kind !== 'embedder' || outcome.kept === null) return;
+    const { name, onNotice } = this.#parts;
+    onNotice(
+      `catalog "${name}" has the embedding model "${this.#bound.model}" now; what it learned with "${before}" is kept as ${outcome.kept}`,
+    );
   }
 }

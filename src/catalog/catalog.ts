@@ -1,8 +1,10 @@
+import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Embedder } from '../retrieval/embedder.ts';
 import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
+import type { EmbedderOutcome } from '../state/outcome.ts';
 import type { Replica } from '../state/replica.ts';
 
 /** One open catalog: its ledger, the replica that folds it, and the index that follows the replica's tools. */
@@ -21,8 +23,10 @@ export interface Catalog {
   readonly embedder: Embedder | null;
   /** An embedder is wanted, but words have to decide alone for now. */
   readonly embedderDown: boolean;
-  /** Brings the catalog to the embedder that its settings name. @throws EmbedderUnavailableError */
-  bindEmbedder(): Promise<void>;
+  /** Moves the catalog to the embedder of this name. @throws UnusableModelError @throws EmbedderUnavailableError */
+  bindEmbedder(model: string): Promise<void>;
+  /** Back to the embedder that a version of the policy was learned with, and to that version. @throws as above */
+  bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderOutcome>;
   /**
    * Vectors of definitions, from the cache or the embedder; null for each where there is no embedder.
    * @throws EmbedderUnavailableError

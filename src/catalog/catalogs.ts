@@ -4,6 +4,7 @@ import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
+import { DEFAULT_EMBEDDER } from './embedders.ts';
 import { refusingUnusable } from './refuse-unusable.ts';
 
 /** Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index. */
@@ -21,7 +22,8 @@ export interface CatalogView {
   readonly revision: string;
   readonly tools: number;
   readonly policy: { readonly name: string; readonly version: string };
-  readonly settings: CatalogSettings;
+  /** With the name of its embedding model. */
+  readonly settings: CatalogSettings & { readonly embedder: string };
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -136,7 +138,8 @@ export class Catalogs {
       patch: complete,
       ...(actor === undefined ? {} : { actor }),
     });
-    if (patch.embedder !== undefined) await refusingUnusable(() => catalog.bindEmbedder());
+    const { embedder } = patch;
+    if (embedder !== undefined) await refusingUnusable(() => catalog.bindEmbedder(embedder));
     return viewOf(catalog);
   }
 
@@ -206,6 +209,6 @@ function viewOf({ name, state }: Catalog): CatalogView {
     revision: state.revision,
     tools: state.tools.size,
     policy: { name: settings.name, version },
-    settings: state.settings,
+    settings: { ...state.settings, embedder: state.embedder.model ?? DEFAULT_EMBEDDER },
   };
 }

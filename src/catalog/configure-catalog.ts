@@ -4,10 +4,12 @@ import type { PolicySettings, SettingsPatch } from '../ledger/catalog-settings.t
 /** The settings to change; what is left out stays as it is. A policy is given by name, the rest of it has defaults. */
 export type CatalogSettingsPatch = Omit<SettingsPatch, 'policy'> & {
   readonly policy?: Partial<Omit<PolicySettings, 'name'>> & { readonly name: string };
+  /** Moves the catalog to this embedding model; a command, and no part of the settings. */
+  readonly embedder?: string;
 };
 
 /** @throws PolicySettingsError when the policy or one of its parameters does not exist or is out of range. */
-export function completePatch({ policy, ...rest }: CatalogSettingsPatch): SettingsPatch {
+export function completePatch({ policy, embedder: _, ...rest }: CatalogSettingsPatch): SettingsPatch {
   return policy === undefined ? rest : { ...rest, policy: completePolicy(policy) };
 }
 

@@ -1,11 +1,16 @@
-import type { Embedder } from '../retrieval/embedder.ts';
+import type { BoundEmbedder } from '../ledger/entry.ts';
+import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import type { EmbeddingCache } from '../retrieval/embedding-cache.ts';
 import { DocumentEmbeddings } from './document-embeddings.ts';
 
 /** Where embedders come from: what is configured, by name. */
 export interface EmbedderSources {
+  /** What a catalog keeps for this name, so that it means the same in every process: `default` does not. */
+  nameOf(name: string): string;
   /** What a name stands for; two names for the same have the same answer. @throws UnusableModelError: unknown */
   resolve(name: string): string;
+  /** The same for a name that a catalog keeps: also a folder that another process was configured with. */
+  locate(model: string): string;
   /** Opens what `resolve` answered; null: none at all. @throws UnusableModelError @throws EmbedderUnavailableError */
   open(resolved: string): Promise<Embedder | null>;
   openCache(embedder: Embedder): Promise<EmbeddingCache>;
@@ -17,6 +22,14 @@ export interface OpenEmbedder {
   readonly embedder: Embedder | null;
   readonly documents: DocumentEmbeddings;
 }
+
+/** The same with the name that a catalog keeps. */
+export interface NamedEmbedder extends OpenEmbedder {
+  readonly model: string;
+}
+
+/** Name of what the process is configured with. */
+export const DEFAULT_EMBEDDER = 'default';
 
 const NONE: OpenEmbedder = { embedder: null, documents: new DocumentEmbeddings(null, null) };
 const FIRST_RETRY_MS = 1_000;
@@ -37,7 +50,38 @@ export class Embedders {
 
   /** @throws UnusableModelError: unknown, or of no use. @throws EmbedderUnavailableError: not now. */
   async get(name: string): Promise<OpenEmbedder> {
-    const resolved = this.#sources.resolve(name);
+    return this.#get(this.#sources.resolve(name));
+  }
+
+  /** The name that a catalog keeps for this one. */
+  nameOf(name: string): string {
+    return this.#sources.nameOf(name);
+  }
+
+  /**
+   * Opens what made these vectors: what is configured, if it is that, else what has its name.
+   * @throws EmbedderUnavailableError when neither of them is it.
+   */
+  async find({ model, fingerprint }: BoundEmbedder): Promise<NamedEmbedder> {
+    const reasons: string[] = [];
+    for (const name of [DEFAULT_EMBEDDER, model ?? DEFAULT_EMBEDDER]) {
+      try {
+        const isDefault = name === DEFAULT_EMBEDDER;
+        const open = await this.#get(isDefault ? this.#sources.resolve(name) : this.#sources.locate(name));
+        if ((open.embedder?.fingerprint ?? null) === fingerprint) {
+          return { model: this.nameOf(name), ...open };
+        }
+        reasons.push(`"${this.nameOf(name)}" is another one here.`);
+      } catch (error) {
+        reasons.push((error as Error).message);
+      }
+    }
+    throw new EmbedderUnavailableError(
+      `The embedding model "${model}" with the fingerprint ${fingerprint} cannot be opened here: ${[...new Set(reasons)].join(' ')}`,
+    );
+  }
+
+  async #get(resolved: string): Promise<OpenEmbedder> {
     const known = this.#opening.get(resolved);
     if (known !== undefined) return known;
     const opening = this.#open(resolved);
@@ -52,32 +96,23 @@ export class Embedders {
     return fingerprint === null ? NONE : (this.#byFingerprint.get(fingerprint) ?? null);
   }
 
-  /** Whether this name means that there shall be no embedder. */
-  isNone(name: string): boolean {
-    try {
-      return this.#sources.resolve(name) === 'none';
-    } catch {
-      return false;
-    }
-  }
-
-  /** Does `work` when this embedder can be opened, some time later, unless it is not wanted any more by then. */
-  whenOpen(name: string, work: () => Promise<void>, isWanted: () => boolean): void {
-    let delay = FIRST_RETRY_MS;
-    const attempt = (): void => {
-      const retry = setTimeout(() => {
-        this.#retries.delete(retry);
-        if (this.#closed || !isWanted()) return;
-        this.get(name)
-          .then(work)
-          .catch(() => {
+  /** Does `work` some time later, again and again until it succeeds, unless it is not wanted any more by then. */
+  tryAgain(work: () => Promise<void>, isWanted: () => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      let delay = FIRST_RETRY_MS;
+      const attempt = (): void => {
+        const retry = setTimeout(() => {
+          this.#retries.delete(retry);
+          if (this.#closed || !isWanted()) return resolve();
+          work().then(resolve, () => {
             delay = Math.min(2 * delay, LONGEST_RETRY_MS);
             attempt();
           });
-      }, delay).unref();
-      this.#retries.add(retry);
-    };
-    attempt();
+        }, delay).unref();
+        this.#retries.add(retry);
+      };
+      attempt();
+    });
   }
 
   async close(): Promise<void> {

@@ -50,7 +50,7 @@ export async function openCatalog(
     onFold: (folded, outcome) => {
       clock.notice(folded.entry.at);
       parts.onFold(name, folded, outcome);
-      if (outcome.kind === 'embedder') embedding?.openWanted();
+      if (outcome.kind === 'embedder') embedding?.follow();
     },
     onReload: (fresh, old) => {
       parts.onNotice(
@@ -58,7 +58,7 @@ export async function openCatalog(
       );
       old.tools.unfollow(index);
       fresh.tools.follow(index);
-      embedding?.openWanted();
+      embedding?.follow();
       parts.onReload(name);
     },
   });
@@ -68,7 +68,7 @@ export async function openCatalog(
 
   const closing = new AbortController();
   const own = new CatalogEmbedder({ name, replica, now: clock.now, ...parts });
-  await own.bindOrWait();
+  await own.start();
   embedding = own;
   return {
     name,
@@ -86,7 +86,8 @@ export async function openCatalog(
     get embedderDown() {
       return own.isDown;
     },
-    bindEmbedder: () => own.bind(),
+    bindEmbedder: (model) => own.bind(model),
+    bindVersion: (version, learnedWith) => own.bindVersion(version, learnedWith),
     embedTools: (tools) => own.embedTools(tools),
     close: async () => {
       closing.abort();

@@ -55,8 +55,9 @@ async function* entriesOf(ledger: Ledger): AsyncGenerator<PositionedEntry> {
 }
 
 function* stateLines(catalog: string, state: CatalogState): Generator<string> {
-  for (const { version, settings } of state.learners.all()) {
-    yield line({ kind: 'policy', catalog, version, ...settings, settings: state.settings });
+  for (const { version, settings, embedder } of state.learners.all()) {
+    const { model } = embedder;
+    yield line({ kind: 'policy', catalog, version, embedder: model, ...settings, settings: state.settings });
   }
   for (const record of state.experiments.all()) {
     yield line({ kind: 'experiment', ...viewOf(record, catalog), report: reportView(record, catalog) });

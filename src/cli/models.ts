@@ -6,13 +6,12 @@ import { pulledModelFolder, pulledModels } from '../model-store.ts';
 import { pullModel } from '../pull-model.ts';
 import { OnnxEmbedder } from '../retrieval/onnx-embedder.ts';
 import { OnnxReranker } from '../retrieval/onnx-reranker.ts';
-import { ApiClient } from './api-client.ts';
-import { dataDirOption, type SettingFlags, serviceUrl, settingsWith } from './setting-options.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { table } from './table.ts';
 
 export function modelsCommand(): Command {
   return new Command('models')
-    .description('fetch embedding models and rerankers, and choose which catalog uses which')
+    .description('fetch embedding models and rerankers')
     .addCommand(
       new Command('pull')
         .description('download a model from a Hugging Face hub; what broke off goes on where it stopped')
@@ -24,15 +23,6 @@ export function modelsCommand(): Command {
     )
     .addCommand(
       new Command('list').description('show what embedders there are').addOption(dataDirOption).action(list),
-    )
-    .addCommand(
-      new Command('use')
-        .description('let a catalog of a running service use a model; its tools are embedded anew')
-        .argument('<name>', 'as `bandolier models list` shows it')
-        .option('--catalog <name>', 'which catalog', 'default')
-        .option('--reranker <ms>', 'use it as the reranker, with so many milliseconds per query', Number)
-        .option('--url <url>', 'service to talk to; default: the one of this machine')
-        .action(use),
     )
     .addCommand(
       new Command('check')
@@ -47,7 +37,7 @@ export function modelsCommand(): Command {
 Examples:
   bandolier models pull sentence-transformers/all-MiniLM-L6-v2
   bandolier models check sentence-transformers/all-MiniLM-L6-v2
-  bandolier models use sentence-transformers/all-MiniLM-L6-v2 --catalog support`,
+  bandolier catalogs embedder support sentence-transformers/all-MiniLM-L6-v2`,
     );
 }
 
@@ -94,19 +84,6 @@ async function list(flags: SettingFlags): Promise<void> {
   process.stdout.write(table(rows));
 }
 
-async function use(
-  name: string,
-  { catalog, reranker, url }: { catalog: string; reranker?: number; url?: string },
-): Promise<void> {
-  const client = new ApiClient(serviceUrl(url));
-  const change =
-    reranker === undefined ? { embedder: name } : { reranker: { model: name, budgetMs: reranker } };
-  await client.put(`/v1/catalogs/${encodeURIComponent(catalog)}`, change);
-  process.stdout.write(
-    `Catalog ${catalog} uses ${name}${reranker === undefined ? '' : ' as its reranker'}.\n`,
-  );
-}
-
 async function check(name: string, flags: SettingFlags): Promise<void> {
   const { settings } = settingsWith(flags);
   process.stdout.write(`${await describe(settings, name)}\n`);
@@ -128,6 +105,6 @@ async function describe(settings: Settings, name: string): Promise<string> {
     const reranker = await OnnxReranker.open({ folder: resolved, now: () => Date.now() }).catch(() => null);
     if (reranker === null) throw error;
     await reranker.close();
-    return `${name}: a reranker. Use it with \`bandolier models use ${name} --reranker 100\`.`;
+    return `${name}: a reranker. Use it with \`bandolier catalogs reranker default ${name} 100\`.`;
   }
 }

@@ -8,7 +8,7 @@ import type { Decision } from '../routing/decision.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/decision-credit.ts';
 import { fold } from '../state/fold.ts';
-import type { LearnerContext } from '../state/learners.ts';
+import type { LearnerContext } from '../state/policy-loader.ts';
 import { type EvaluatedSlate, evaluatedSlate, SlateCandidates } from './evaluated-slate.ts';
 import type { Candidate, EvaluationResult, SkippedDecisions } from './evaluation.ts';
 import { BASELINES, candidateTarget, type Target } from './target.ts';
@@ -218,9 +218,8 @@ export class Replay {
 
 /** A state of its own with the tools of another. */
 function toolsOf(live: CatalogState, context: LearnerContext): CatalogState {
-  const state = new CatalogState(live.catalog, context, live.tools.vectors.dimensions);
+  const state = new CatalogState(live.catalog, context, live.embedder);
   state.settings = live.settings;
-  state.fingerprint = live.fingerprint;
   for (const record of live.tools.records()) {
     state.tools.restore(
       { ...record, statistics: { ...record.statistics } },

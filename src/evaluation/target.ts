@@ -4,7 +4,7 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import { type Random, randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import type { LearnerVersion } from '../state/learners.ts';
+import type { LearnerVersion } from '../state/learner-version.ts';
 import type { EvaluatedSlate } from './evaluated-slate.ts';
 
 /** π of each candidate of a decision: the probability that a policy would have it in the slate. */

@@ -3,7 +3,7 @@ import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/
 import { unitKey } from '../ledger/unit.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { ExperimentRecord } from '../state/experiment-record.ts';
-import type { LearnerVersion } from '../state/learners.ts';
+import type { LearnerVersion } from '../state/learner-version.ts';
 
 /** What a request says about whom it is for. */
 export interface AssignmentRequest {

@@ -34,7 +34,8 @@ export async function bringBack(
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       await foldAll(state, catalog);
       const learner = state.learners.get(version);
-      if (learner === undefined) throw lost(version, 'another embedding model came since');
+      if (learner?.embedder.fingerprint !== state.fingerprint)
+        throw lost(version, 'another embedding model came since');
       const outcome = await catalog.replica.submit({
         kind: 'version',
         key: `version/${randomUUID()}`,

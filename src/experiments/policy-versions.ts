@@ -3,9 +3,10 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { refusingUnusable } from '../catalog/refuse-unusable.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
-import type { LearnerVersion, Learning } from '../state/learners.ts';
+import type { LearnerVersion, Learning } from '../state/learner-version.ts';
 import { snapshotSummary } from '../state/snapshot-codec.ts';
 import type { SnapshotStores } from '../state/snapshot-store.ts';
 import { bringBack } from './bring-back.ts';
@@ -17,6 +18,9 @@ export interface VersionView {
   readonly settings: PolicySettings;
   /** From which decisions it learns. */
   readonly learning: Learning;
+  /** The embedding model it was learned with. It waits, and learns nothing, while the catalog has another one. */
+  readonly embedder: string | null;
+  readonly waits: boolean;
   /** Experiments that run it. */
   readonly experiments: readonly string[];
   /** Rewards and cases that it has learned. */
@@ -82,15 +86,20 @@ export class PolicyVersions {
 
   async activate(catalog: string, version: string, actor?: string): Promise<VersionView> {
     const open = this.#catalogs.get(catalog);
-    this.#find(open, version);
-    const outcome = await open.replica.submit({
-      kind: 'version',
-      key: `version/${randomUUID()}`,
-      at: open.now(),
-      version,
-      ...(actor !== undefined && { actor }),
-    });
-    if (outcome.kind === 'version-unknown') throw unknownVersion(open, version);
+    const { embedder } = this.#find(open, version);
+    const outcome =
+      embedder.fingerprint === open.state.fingerprint
+        ? await open.replica.submit({
+            kind: 'version',
+            key: `version/${randomUUID()}`,
+            at: open.now(),
+            version,
+            ...(actor !== undefined && { actor }),
+          })
+        : await refusingUnusable(() => open.bindVersion(version, embedder));
+    if (outcome.kind === 'version-unknown' || outcome.kind === 'embedder-refused') {
+      throw unknownVersion(open, version);
+    }
     return this.get(catalog, version);
   }
 
@@ -133,7 +142,10 @@ export class PolicyVersions {
   }
 }
 
-function viewOf({ version, settings, learning, policy }: LearnerVersion, { state }: Catalog): VersionView {
+function viewOf(
+  { version, settings, learning, policy, embedder }: LearnerVersion,
+  { state }: Catalog,
+): VersionView {
   const { updates, cases } = policy.sizeInBytes();
   const experiments = state.experiments
     .all()
@@ -144,6 +156,8 @@ function viewOf({ version, settings, learning, policy }: LearnerVersion, { state
     active: state.learners.active.version === version,
     settings,
     learning,
+    embedder: embedder.model,
+    waits: embedder.fingerprint !== state.fingerprint,
     experiments: experiments.map(({ definition }) => definition.name),
     updates,
     cases,

@@ -2,11 +2,6 @@
 export interface CatalogSettings {
   readonly policy: PolicySettings;
   readonly rewards: RewardContract;
-  /**
-   * The embedding model, by name: `default` is what the service is configured with, `bundled`, `none` (words alone),
-   * `endpoint` (the configured service), or a model that was pulled. Another one starts a new learner.
-   */
-  readonly embedder: string;
   /** A definition in which nothing but days and times of descriptions changed has not changed: the old one stays. */
   readonly ignoreDates: boolean;
   /** A closer look at what retrieval proposes, by a cross-encoder that was pulled; null: none. */
@@ -76,7 +71,6 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
     onLate: 'log',
     unitHourlyWeight: 600,
   },
-  embedder: 'default',
   ignoreDates: false,
   reranker: null,
   decomposition: 'clauses',

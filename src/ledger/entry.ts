@@ -28,13 +28,27 @@ interface EntryBase {
   readonly actor?: string;
 }
 
-/** From here on another embedder speaks: all vectors are replaced and learning starts anew. */
-export interface EmbedderEntry extends EntryBase {
-  readonly kind: 'embedder';
-  /** Null: no embedder, BM25 alone. */
+/** The embedding model of a catalog: what made its vectors. */
+export interface BoundEmbedder {
+  /** `bundled`, `none`, `endpoint`, a model that was pulled, or a folder; null: none was chosen yet. */
+  readonly model: string | null;
+  /** Null: there are no vectors, words alone. */
   readonly fingerprint: string | null;
   readonly dimensions: number;
-  /** Vectors of the live tools, by name, for exactly this definition hash. */
+}
+
+/**
+ * From here on another embedder speaks: all vectors are replaced, and a learner of its own learns about them. What
+ * the one before had learned is kept.
+ */
+export interface EmbedderEntry extends EntryBase, BoundEmbedder {
+  readonly kind: 'embedder';
+  readonly model: string;
+  /** Refused if the catalog has a model already: a start gives it its first one, and never another. */
+  readonly first?: true;
+  /** Version of the policy that becomes the active one; absent: the one with the settings of now. */
+  readonly version?: string;
+  /** Vectors of all live tools, by name, for exactly this definition hash. */
   readonly vectors: readonly {
     readonly name: string;
     readonly hash: string;

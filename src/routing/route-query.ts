@@ -8,7 +8,7 @@ import { expose } from './expose.ts';
 import { readQuery } from './read-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';
 import type { RoutingParts } from './routing-parts.ts';
-import { understandQuery } from './understand-query.ts';
+import { comparable, understandQuery } from './understand-query.ts';
 
 /**
  * The way of one query: embed → decide (shortlist → rank → select and draw) → log → answer. Nothing in here
@@ -29,7 +29,7 @@ export async function routeQuery(
   }
 
   const asked = readQuery(request);
-  const query = await understandQuery(asked, catalog, parts);
+  const query = comparable(await understandQuery(asked, catalog, parts), catalog.state);
 
   const question = { id, at: parts.now(), request, text: asked.text, query };
   const { assigned, withoutUnit } = assign(request, id, catalog.state);

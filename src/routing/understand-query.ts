@@ -7,6 +7,7 @@ import type { Splitters } from '../queries/splitters.ts';
 import { EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 import { type Rerank, rerankCandidates } from './rerank-candidates.ts';
 
 export interface UnderstoodQuery {
@@ -21,6 +22,8 @@ export interface UnderstoodQuery {
   readonly rerank: Rerank | null;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
+  /** Of the embedder that made the embeddings; null: there is none. */
+  readonly fingerprint: string | null;
 }
 
 export interface QueryPart extends SearchedText {
@@ -36,7 +39,8 @@ export async function understandQuery(
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
   const texts = [asked.searched, ...partsOf(asked, split)];
-  const { embeddings, embedderDown } = await embed(texts, catalog);
+  const embedded = await embed(texts, catalog);
+  const { embeddings, embedderDown, fingerprint } = fitting(embedded, catalog.state);
   const [whole, ...parts] = texts.map((text, at) => ({
     text,
     tokens: tokenise(text),
@@ -44,7 +48,18 @@ export async function understandQuery(
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
   const rerank = await rerankCandidates(texts[0], { ...whole, parts }, catalog, rerankers);
-  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown };
+  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint };
+}
+
+/**
+ * The same, for tools as they are now. The catalog may have been moved to another embedder since: then words alone
+ * decide, because query and tools would not match.
+ */
+export function comparable(query: UnderstoodQuery, { fingerprint }: CatalogState): UnderstoodQuery {
+  if (query.fingerprint === fingerprint) return query;
+  const features = { ...query.features, embedding: null };
+  const parts = query.parts.map((part) => ({ ...part, embedding: null }));
+  return { ...query, features, parts, embedderDown: true, fingerprint };
 }
 
 /** What is searched for beside the whole query. */
@@ -54,23 +69,29 @@ function partsOf({ thought }: ConversationQuery, split: Split | null): readonly 
   return thought === null ? needs : [...needs, thought];
 }
 
-/** One vector per text, or null for each of them. */
+interface EmbeddedTexts extends Pick<UnderstoodQuery, 'embedderDown' | 'fingerprint'> {
+  /** One vector per text, or null for each of them. */
+  readonly embeddings: readonly (Float32Array | null)[];
+}
+
 async function embed(
   texts: readonly string[],
-  catalog: Catalog,
-): Promise<{ embeddings: readonly (Float32Array | null)[]; embedderDown: boolean }> {
+  { embedder, embedderDown, state }: Catalog,
+): Promise<EmbeddedTexts> {
+  const { fingerprint } = state;
   const nothing = texts.map(() => null);
-  const { embedder, embedderDown } = catalog;
-  if (embedder === null || texts.every((text) => text === '')) return { embeddings: nothing, embedderDown };
+  if (embedder === null || texts.every((text) => text === '')) {
+    return { embeddings: nothing, embedderDown, fingerprint };
+  }
   try {
-    const embeddings = await embedder.embedQueries(texts);
-    // The catalog may have been moved to another embedder meanwhile: query and tools would not match.
-    if (embedder.fingerprint !== catalog.state.fingerprint) {
-      return { embeddings: nothing, embedderDown: true };
-    }
-    return { embeddings, embedderDown: false };
+    return { embeddings: await embedder.embedQueries(texts), embedderDown: false, fingerprint };
   } catch (error) {
     if (!(error instanceof EmbedderUnavailableError)) throw error;
-    return { embeddings: nothing, embedderDown: true };
+    return { embeddings: nothing, embedderDown: true, fingerprint };
   }
+}
+
+function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): EmbeddedTexts {
+  if (embedded.fingerprint === fingerprint) return embedded;
+  return { embeddings: embedded.embeddings.map(() => null), embedderDown: true, fingerprint };
 }

@@ -49,7 +49,8 @@ export class SimulatedCatalog {
     this.index = new ToolIndex(kernels);
     this.#fold({ kind: 'settings', patch: { policy, rewards: { windowSeconds: WINDOW_SECONDS } } });
     if (dimensions > 0) {
-      this.#fold({ kind: 'embedder', fingerprint: `${NAME}/${dimensions}`, dimensions, vectors: [] });
+      const fingerprint = `${NAME}/${dimensions}`;
+      this.#fold({ kind: 'embedder', model: NAME, fingerprint, dimensions, vectors: [] });
     }
     this.state.tools.follow(this.index);
   }
@@ -83,7 +84,15 @@ export class SimulatedCatalog {
         at: this.#now(),
         request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true, unitId },
         text,
-        query: { features, tokens, parts, split: null, rerank: null, embedderDown: false },
+        query: {
+          features,
+          tokens,
+          parts,
+          split: null,
+          rerank: null,
+          embedderDown: false,
+          fingerprint: this.state.fingerprint,
+        },
       },
       this,
     );

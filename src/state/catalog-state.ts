@@ -1,9 +1,10 @@
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
-import type { Position } from '../ledger/entry.ts';
+import type { BoundEmbedder, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiment-table.ts';
-import { type LearnerContext, Learners } from './learners.ts';
+import { Learners } from './learners.ts';
 import { ObservedDecisions, RECORD_GRACE_MS } from './observed-decisions.ts';
 import type { FoldOutcome } from './outcome.ts';
+import type { LearnerContext } from './policy-loader.ts';
 import { RefusedRewards } from './refused-rewards.ts';
 import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
@@ -21,6 +22,9 @@ export interface Answer {
 const ANSWER_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_ANSWERS = 10_000;
 
+/** No model was chosen yet. */
+const UNBOUND: BoundEmbedder = { model: null, fingerprint: null, dimensions: 0 };
+
 /**
  * Everything that is known about one catalog: the result of folding its ledger. Only the fold writes to it;
  * everybody else reads. Its canonical part is what `encodeSnapshot` writes.
@@ -35,7 +39,6 @@ export class CatalogState {
   clock = 0;
   /** Changes whenever a tool does. */
   revision = 'r0';
-  fingerprint: string | null = null;
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
   readonly learners: Learners;
@@ -47,12 +50,21 @@ export class CatalogState {
   /** Outcomes of commands by key: a command that is sent twice is applied once and answered twice. */
   readonly answers = new Map<string, Answer>();
 
-  constructor(catalog: string, context: LearnerContext, dimensions = 0) {
+  constructor(catalog: string, context: LearnerContext, embedder: BoundEmbedder = UNBOUND) {
     this.catalog = catalog;
     this.decisions = new ObservedDecisions(catalog);
-    this.tools = new ToolTable(context.kernels, dimensions);
-    this.learners = new Learners(context);
+    this.tools = new ToolTable(context.kernels, embedder.dimensions);
+    this.learners = new Learners(context, embedder);
     this.learners.activate(this.settings.policy, this.tools.vectors, []);
+  }
+
+  /** What made the vectors of the tools; everything that is learned is learned about these. */
+  get embedder(): BoundEmbedder {
+    return this.learners.embedder;
+  }
+
+  get fingerprint(): string | null {
+    return this.embedder.fingerprint;
   }
 
   /** Slots of all tools, live or not: what a new learner has to know. */

@@ -77,6 +77,7 @@ const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
 
 const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
   'tools-refused',
+  'embedder-refused',
   'experiment-refused',
   'version-unknown',
   'version-stale',

@@ -1,7 +1,7 @@
 import type { CaseOutcome } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import type { LearnerVersion } from './learners.ts';
+import type { LearnerVersion } from './learner-version.ts';
 import { exampleOf } from './observed-examples.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed-record.ts';
 import type { ToolRecord } from './tool-table.ts';
@@ -85,7 +85,8 @@ export function* closeDecision(
 ): Generator<void, void> {
   if (record.closed) return;
   record.closed = true;
-  if (!decision.learn || record.muted) return;
+  // What concerns the vectors of another embedder can teach nothing about these.
+  if (!decision.learn || record.muted || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
   for (const [index, name] of decision.tools.entries()) {
     const slot = state.tools.find(name)?.slot;

@@ -1,48 +1,50 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
-import { createPolicy, loadPolicy } from '../../bandit/policies/registry.ts';
-import type { LearnerState, Policy } from '../../bandit/policy.ts';
+import { decodeLearner } from '../../bandit/learner-codec.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import type { Assignment } from '../ledger/entry.ts';
+import type { Assignment, BoundEmbedder } from '../ledger/entry.ts';
+import {
+  hasLearned,
+  identityOf,
+  type LearnerVersion,
+  type Learning,
+  learnsFrom,
+  type SavedVersion,
+} from './learner-version.ts';
+import { copyOf, type LearnerContext, PolicyLoader } from './policy-loader.ts';
 
 /** Versions beside the active one that are kept, so that going back loses nothing. */
 const KEPT_VERSIONS = 3;
 
-export interface LearnerVersion {
-  /** `<policy>@<n>`, n counts the versions of this catalog. */
-  readonly version: string;
-  readonly settings: PolicySettings;
-  readonly policy: Policy;
-  readonly learning: Learning;
-}
+/** Earlier embedders to go back to: of each the version that was active last. */
+const KEPT_EMBEDDERS = 3;
 
-/** From which decisions a version learns: all, none, or those of one variant of an experiment. */
-export type Learning = 'all' | 'none' | { readonly experiment: string; readonly variant: string };
-
-/** What learners are made of, beside the numbers they learn. */
-export interface LearnerContext {
-  readonly kernels: Kernels;
-  /** False in a process that only folds the canonical state (the snapshot writer): no A⁻¹, no θ. */
-  readonly derived: boolean;
-}
-
-/** The policies of one catalog, one learner per version; exactly one is active. */
+/**
+ * The policies of one catalog, one learner per version; exactly one is active. Those of earlier embedders wait: they
+ * neither rank nor learn, but forget what is to be forgotten.
+ */
 export class Learners {
-  readonly #context: LearnerContext;
+  readonly #loader: PolicyLoader;
   readonly #versions = new Map<string, LearnerVersion>();
   /** Versions that experiments need, and how many of them do. */
   readonly #pins = new Map<string, number>();
+  #embedder: BoundEmbedder;
   #created = 0;
   #active = '';
 
-  constructor(context: LearnerContext) {
-    this.#context = context;
+  constructor(context: LearnerContext, embedder: BoundEmbedder) {
+    this.#loader = new PolicyLoader(context);
+    this.#embedder = embedder;
+  }
+
+  /** The one whose vectors the catalog has. */
+  get embedder(): BoundEmbedder {
+    return this.#embedder;
   }
 
   /** What all of them compute with. */
   get kernels(): Kernels {
-    return this.#context.kernels;
+    return this.#loader.context.kernels;
   }
 
   get active(): LearnerVersion {
@@ -51,8 +53,14 @@ export class Learners {
     return active;
   }
 
+  /** Everything that is kept, what waits included. */
   all(): IterableIterator<LearnerVersion> {
     return this.#versions.values();
+  }
+
+  /** Those of the embedder of now: they can rank and learn. */
+  current(): LearnerVersion[] {
+    return [...this.#versions.values()].filter((version) => this.#isCurrent(version));
   }
 
   get(version: string): LearnerVersion | undefined {
@@ -62,10 +70,7 @@ export class Learners {
   /** The versions that a decision with these assignments teaches. */
   *taughtBy(assignments: readonly Assignment[] = []): Generator<LearnerVersion> {
     for (const learner of this.#versions.values()) {
-      const { learning } = learner;
-      if (learning === 'all' || (learning !== 'none' && assignments.some((a) => isOf(a, learning)))) {
-        yield learner;
-      }
+      if (this.#isCurrent(learner) && learnsFrom(learner.learning, assignments)) yield learner;
     }
   }
 
@@ -77,17 +82,17 @@ export class Learners {
     return this.#use({ ...this.shared(settings, vectors, slots), settings });
   }
 
-  /** Makes a version that is kept the active one; from now on it learns from everything. Null if it is not kept. */
+  /** Makes a version the active one; from now on it learns from everything. Null if it is not kept, or waits. */
   activateVersion(version: string, settings?: PolicySettings): LearnerVersion | null {
     const kept = this.#versions.get(version);
-    if (kept === undefined) return null;
+    if (kept === undefined || !this.#isCurrent(kept)) return null;
     return this.#use({ ...kept, settings: settings ?? kept.settings, learning: 'all' });
   }
 
   /** A version with these settings that learns from everything: the active one, another that is kept, or a new one. */
   shared(settings: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): LearnerVersion {
     const identity = identityOf(settings);
-    const candidates = [...this.#versions.values()].reverse();
+    const candidates = this.current().reverse();
     const kept =
       candidates.find(
         ({ version, settings: own }) => version === this.#active && identityOf(own) === identity,
@@ -105,16 +110,14 @@ export class Learners {
     slots: Iterable<number>,
   ): LearnerVersion {
     if (from === null) return this.#add(this.#create(settings, learning, vectors, slots));
-    // Through bytes: what `save` gives may still belong to the one that is copied.
-    const copy = decodeLearner(encodeLearner(from.policy.save()));
-    const policy = this.#load(settings, copy, vectors);
-    return this.#add({ version: this.#nextName(settings), settings, learning, policy });
+    const policy = this.#loader.load(settings, copyOf(from.policy), vectors);
+    return this.#add({ ...this.#ofNow(settings, learning), policy });
   }
 
   /** Takes a version in as it was encoded elsewhere. */
   adopt(version: string, settings: PolicySettings, bytes: Uint8Array, vectors: ToolVectors): void {
-    const policy = this.#load(settings, decodeLearner(bytes), vectors);
-    this.#add({ version, settings, learning: 'all', policy });
+    const policy = this.#loader.load(settings, decodeLearner(bytes), vectors);
+    this.#add({ version, settings, learning: 'all', embedder: this.#embedder, policy });
   }
 
   /** Lets go of all others; the first of these is the active one. */
@@ -140,19 +143,35 @@ export class Learners {
     this.#letGo();
   }
 
-  /** Another embedder: everything learned is bound to the old one. Starts the active settings anew. */
-  startAnew(vectors: ToolVectors, slots: Iterable<number>): void {
-    const { settings } = this.active;
-    for (const version of [...this.#versions.keys()]) this.#release(version);
+  /** The model is the same, its name is another one; or it is the first, and there was none to learn about. */
+  rename(embedder: BoundEmbedder): void {
+    for (const version of this.current()) this.#versions.set(version.version, { ...version, embedder });
+    this.#embedder = embedder;
+  }
+
+  /**
+   * Another embedder: of what was learned about the vectors of the one before the active version waits, what waited
+   * for this one goes on, and a version becomes the active one.
+   */
+  bind(embedder: BoundEmbedder, vectors: ToolVectors, slots: Iterable<number>, version?: string): void {
+    const { active } = this;
+    for (const learner of this.current()) {
+      if (learner === active && hasLearned(learner)) this.#park(learner);
+      else this.#release(learner.version);
+    }
     this.#pins.clear();
-    this.activate(settings, vectors, slots);
+    this.#embedder = embedder;
+    for (const learner of this.current()) this.#wake(learner, vectors);
+    for (const old of this.#loader.waiting.slice(0, -KEPT_EMBEDDERS)) this.#release(old);
+    if (version === undefined) this.activate(active.settings, vectors, slots);
+    else this.activateVersion(version);
   }
 
   save(): {
     created: number;
     active: string;
     pins: [string, number][];
-    versions: (Omit<LearnerVersion, 'policy'> & { state: LearnerState })[];
+    versions: SavedVersion[];
   } {
     const versions = [...this.#versions.values()].map(({ policy, ...version }) => ({
       ...version,
@@ -167,12 +186,33 @@ export class Learners {
     this.#active = saved.active;
     for (const [version, pins] of saved.pins) this.#pins.set(version, pins);
     for (const { state, ...version } of saved.versions) {
-      this.#add({ ...version, policy: this.#load(version.settings, state, vectors) });
+      const isCurrent = this.#isCurrent(version);
+      const policy = isCurrent
+        ? this.#loader.load(version.settings, state, vectors)
+        : this.#loader.loadWaiting(version, state);
+      this.#add({ ...version, policy });
     }
   }
 
   free(): void {
     for (const version of [...this.#versions.keys()]) this.#release(version);
+  }
+
+  #isCurrent({ embedder }: Pick<LearnerVersion, 'embedder'>): boolean {
+    return embedder.fingerprint === this.#embedder.fingerprint;
+  }
+
+  #park(learner: LearnerVersion): void {
+    const state = copyOf(learner.policy);
+    learner.policy.free();
+    this.#versions.set(learner.version, { ...learner, policy: this.#loader.loadWaiting(learner, state) });
+  }
+
+  #wake(learner: LearnerVersion, vectors: ToolVectors): void {
+    const state = copyOf(learner.policy);
+    this.#loader.free(learner);
+    const policy = this.#loader.load(learner.settings, state, vectors);
+    this.#versions.set(learner.version, { ...learner, embedder: this.#embedder, policy });
   }
 
   #use(version: LearnerVersion): LearnerVersion {
@@ -190,23 +230,20 @@ export class Learners {
   }
 
   #letGo(): void {
-    let spare =
-      this.#versions.size - this.#pins.size - KEPT_VERSIONS - (this.#pins.has(this.#active) ? 0 : 1);
-    for (const old of [...this.#versions.keys()]) {
+    const all = this.current();
+    let spare = all.length - this.#pins.size - KEPT_VERSIONS - (this.#pins.has(this.#active) ? 0 : 1);
+    for (const { version } of all) {
       if (spare <= 0) break;
-      if (old === this.#active || this.#pins.has(old)) continue;
-      this.#release(old);
+      if (version === this.#active || this.#pins.has(version)) continue;
+      this.#release(version);
       spare--;
     }
   }
 
-  #load(settings: PolicySettings, state: LearnerState, vectors: ToolVectors): Policy {
-    return loadPolicy(settings.name, { ...this.#context, vectors, parameters: settings.parameters }, state);
-  }
-
-  #nextName({ name }: PolicySettings): string {
+  #ofNow(settings: PolicySettings, learning: Learning): Omit<LearnerVersion, 'policy'> {
     this.#created++;
-    return `${name}@${this.#created}`;
+    const version = `${settings.name}@${this.#created}`;
+    return { version, settings, learning, embedder: this.#embedder };
   }
 
   #create(
@@ -215,25 +252,13 @@ export class Learners {
     vectors: ToolVectors,
     slots: Iterable<number>,
   ): LearnerVersion {
-    const policy = createPolicy(settings.name, {
-      ...this.#context,
-      vectors,
-      parameters: settings.parameters,
-    });
-    for (const slot of slots) policy.addTool(slot);
-    return { version: this.#nextName(settings), settings, learning, policy };
+    const policy = this.#loader.create(settings, vectors, slots);
+    return { ...this.#ofNow(settings, learning), policy };
   }
 
   #release(version: string): void {
-    this.#versions.get(version)?.policy.free();
+    const released = this.#versions.get(version);
     this.#versions.delete(version);
+    if (released !== undefined) this.#loader.free(released);
   }
-}
-
-function isOf(assignment: Assignment, { experiment, variant }: Exclude<Learning, string>): boolean {
-  return assignment.experiment === experiment && assignment.variant === variant;
-}
-
-function identityOf(settings: PolicySettings): string {
-  return JSON.stringify([settings.name, Object.entries(settings.parameters).sort()]);
 }

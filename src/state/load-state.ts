@@ -1,5 +1,5 @@
 import { CatalogState } from './catalog-state.ts';
-import type { LearnerContext } from './learners.ts';
+import type { LearnerContext } from './policy-loader.ts';
 import { decodeSnapshotInSteps } from './snapshot-codec.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 import { inTurns } from './steps.ts';

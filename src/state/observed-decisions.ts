@@ -40,9 +40,9 @@ export interface RecordBlock {
 export class ObservedDecisions {
   readonly #catalog: string;
   readonly #writer = new ByteWriter();
-  #packed = new ByteQueue();
+  readonly #packed = new ByteQueue();
   /** Of tools and versions. */
-  #names = new Names();
+  readonly #names = new Names();
   /**
    * The latest deadline of a record that was dropped. A decision with a later one never lost its record, however
    * wrong the clocks were: what is reported about it cannot have been applied before.
@@ -120,12 +120,6 @@ export class ObservedDecisions {
 
   *records(): Generator<ObservedRecord> {
     for (const bytes of this.#packed) yield unpackRecord(bytes, this.#catalog, this.#names);
-  }
-
-  /** Everything that was reported refers to another embedder now. */
-  clear(): void {
-    this.#packed = new ByteQueue();
-    this.#names = new Names();
   }
 
   /** All records in order, in blocks; the names of a block are numbered in the order in which it needs them. */

@@ -1,7 +1,7 @@
 import type { Candidates, Example } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import type { LearnerVersion } from './learners.ts';
+import type { LearnerVersion } from './learner-version.ts';
 import type { ObservedRecord } from './observed-record.ts';
 
 /**

@@ -2,7 +2,7 @@
 export type FoldOutcome =
   | ToolsOutcome
   | { readonly kind: 'settings'; readonly policyVersion: string }
-  | { readonly kind: 'embedder' }
+  | EmbedderOutcome
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
   | { readonly kind: 'forget'; readonly forgotten: number }
@@ -32,6 +32,15 @@ export interface ToolsApplied {
   readonly unchanged: number;
   readonly revision: string;
 }
+
+export type EmbedderOutcome =
+  /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */
+  | { readonly kind: 'embedder'; readonly policyVersion: string; readonly kept: string | null }
+  /**
+   * It has a model already (`bound`), tools came or changed since the sender looked (`stale`), or the version that
+   * was asked for is not kept any more.
+   */
+  | { readonly kind: 'embedder-refused'; readonly reason: 'bound' | 'stale' | 'version' };
 
 /** In the order in which snapshots number them. */
 export const REWARD_STATUSES = ['applied', 'duplicate', 'late', 'rejected'] as const;

@@ -1,10 +1,10 @@
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
-import type { LearnerState } from '../../bandit/policy.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiment-parts.ts';
-import type { LearnerContext, LearnerVersion } from './learners.ts';
+import type { SavedVersion } from './learner-version.ts';
 import type { RewardOutcome } from './outcome.ts';
+import type { LearnerContext } from './policy-loader.ts';
 import {
   inBlocks,
   part,
@@ -51,15 +51,15 @@ export function* decodeSnapshotInSteps(
       `This is a snapshot of catalog "${head.catalog}", not of "${catalog}".`,
     );
   }
-  const state = new CatalogState(catalog, context, head.dimensions);
+  const state = new CatalogState(catalog, context, head.embedder);
   try {
-    const { position, taught, clock, revision, fingerprint } = head;
-    Object.assign(state, { position, taught, clock, revision, fingerprint });
+    const { position, taught, clock, revision } = head;
+    Object.assign(state, { position, taught, clock, revision });
     state.settings = completeSettings(head.settings);
     state.decisions.droppedThrough = head.droppedThrough;
     state.rewards.restore(head.rewardHours);
     const experiments = new ExperimentParts();
-    const versions: (Omit<LearnerVersion, 'policy'> & { state: LearnerState })[] = [];
+    const versions: SavedVersion[] = [];
     for (const one of parts) {
       if (one.part === 'learner') versions.push(learnerIn(one));
       else if (!experiments.take(one)) restorePart(state, one);
@@ -84,9 +84,8 @@ export function snapshotSummary(bytes: Uint8Array): { readonly clock: number; re
 /** What is short, or needed before everything else. */
 type Head = Pick<
   CatalogState,
-  'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'fingerprint' | 'settings'
+  'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'embedder' | 'settings'
 > & {
-  readonly dimensions: number;
   readonly freeSlots: readonly number[];
   readonly droppedThrough: number;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
@@ -102,11 +101,10 @@ function headOf(parts: Iterator<SnapshotPart>): Head {
 }
 
 function* partsOf(state: CatalogState): Generator<SnapshotPart> {
-  const { catalog, position, taught, clock, revision, fingerprint, settings, tools, rewards } = state;
+  const { catalog, position, taught, clock, revision, embedder, settings, tools, rewards } = state;
   const { versions, ...learners } = state.learners.save();
   const head: Head = {
-    ...{ catalog, position, taught, clock, revision, fingerprint, settings, learners },
-    dimensions: tools.vectors.dimensions,
+    ...{ catalog, position, taught, clock, revision, embedder, settings, learners },
     freeSlots: tools.freeSlots(),
     droppedThrough: state.decisions.droppedThrough,
     rewardHours: rewards.hours(),
@@ -162,8 +160,8 @@ function restoreTools(state: CatalogState, records: readonly ToolRecord[], vecto
   }
 }
 
-function learnerIn({ json, arrays }: SnapshotPart): Omit<LearnerVersion, 'policy'> & { state: LearnerState } {
-  return { ...(json as Omit<LearnerVersion, 'policy'>), state: decodeLearner(arrays[0] as Uint8Array) };
+function learnerIn({ json, arrays }: SnapshotPart): SavedVersion {
+  return { ...(json as Omit<SavedVersion, 'state'>), state: decodeLearner(arrays[0] as Uint8Array) };
 }
 
 /** Rows in the order of the records, without the padding of the kernels' table. */

@@ -1,7 +1,7 @@
 import type { VariantDefinition } from '../ledger/experiment-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { ExperimentRecord } from './experiment-record.ts';
-import type { LearnerVersion, Learning } from './learners.ts';
+import type { LearnerVersion, Learning } from './learner-version.ts';
 import { type ExperimentOutcome, refused } from './outcome.ts';
 
 /** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
@@ -50,7 +50,7 @@ function keptFor(
 ): LearnerVersion | null {
   if (learners.sameLearner(learners.active.settings, policy)) return learners.active;
   if (startsFrom === 'champion') return null;
-  return [...learners.all()].find(({ settings }) => learners.sameLearner(settings, policy)) ?? null;
+  return learners.current().find(({ settings }) => learners.sameLearner(settings, policy)) ?? null;
 }
 
 /** What a learner knows belongs to its policy and parameters: another one cannot go on from there. */

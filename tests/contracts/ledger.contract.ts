@@ -242,6 +242,7 @@ function withVectors(key: string) {
     kind: 'embedder',
     key,
     at: 1,
+    model: 'letters',
     fingerprint: 'f',
     dimensions: 3,
     vectors: [{ name: 't', hash: 'h', embedding: Float32Array.of(-0, Number.NaN, 1 / 3) }],

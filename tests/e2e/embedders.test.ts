@@ -1,10 +1,10 @@
-import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EmbeddingsServer, startEmbeddingsServer } from '../retrieval/embeddings-server.ts';
 import { writeTinyModel } from '../retrieval/tiny-model.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
-import { metric, SHOP_TOOLS, Shop } from './shop.ts';
+import { metric, Shop } from './shop.ts';
 
 const folder = temporaryFolder();
 let server: EmbeddingsServer;
@@ -47,9 +47,12 @@ describe('embedders of catalogs', () => {
       expect(settings.embedder).toBe(embedder);
       const slate = await shop.route('send a mail', { k: 10, explore: false });
       expect(slate.fallback).toBeNull();
-      expect(slate.tools.every(({ gain }) => gain === 0)).toBe(true);
+      // What was learned with the bundled one is there again with it, and only with it.
+      expect(slate.tools.every(({ gain }) => gain === 0)).toBe(embedder !== 'bundled');
     }
-    expect(service.output.match(/learning starts anew/g)).toHaveLength(5);
+    expect(
+      service.output.match(/what it learned with \\"bundled\\" is kept as sc-linucb-memory@2/g),
+    ).toHaveLength(2);
     expect(await fallbackOf(other, 'send a mail')).toBeNull();
 
     const refused = await service.request('PUT', '/v1/catalogs/shop', { embedder: 'nobody/knows' });
@@ -90,7 +93,7 @@ describe('embedders of catalogs', () => {
     service = await start(dataDir, [], { ...endpoint(), BANDOLIER_MODEL: 'endpoint' });
     const later = new Shop(service, 'shop');
     expect(await fallbackOf(later, 'track my parcel')).toBe('embedder_down');
-    expect(service.output).toMatch(/goes by words alone until its embedding model is there/);
+    expect(service.output).toMatch(/goes by words alone until its embedding model \\"endpoint\\" is there/);
     server.misbehave(null);
     await until(async () => (await fallbackOf(later, 'track my parcel')) === null);
     // Nothing was lost and nothing embedded again.
@@ -122,27 +125,51 @@ describe('embedders of catalogs', () => {
     server.misbehave(null);
     await until(async () => (await fallbackOf(shop, 'track another parcel')) === null);
     expect((await shop.greedy('send a mail'))[0]).toBe('refund_payment');
-    expect(service.output).not.toContain('learning starts anew');
+    expect(service.output).not.toContain('is kept as');
     expect(await service.stop()).toBe(0);
   });
 
-  it('with other dimensions than before are another embedder', async () => {
-    const dataDir = join(folder.path, 'dimensions');
-    const model = join(folder.path, 'model');
-    writeTinyModel(model, { dimensions: 16 });
-    let service = await start(dataDir, [], { BANDOLIER_MODEL: model });
-    await Shop.open(service, 'shop');
-    const other = writeTinyModel(join(folder.path, 'other'), { dimensions: 8 });
-    mkdirSync(model, { recursive: true });
-    cpSync(other, model, { recursive: true });
-    expect(await fallbackOf(new Shop(service, 'shop'), 'send mail')).toBeNull();
+  it('stay what they are when the service is configured with another one, until somebody moves them', async () => {
+    const dataDir = join(folder.path, 'configured');
+    let service = await start(dataDir);
+    const learned = await Shop.open(service, 'shop');
+    await learned.teach('send a mail', 'refund_payment', 4);
+    const slate = await learned.greedy('send a mail');
     await service.stop();
+
+    const model = writeTinyModel(join(folder.path, 'configured-model'), { dimensions: 16 });
     service = await start(dataDir, [], { BANDOLIER_MODEL: model });
-    expect(service.output).toContain('learning starts anew');
-    expect(await metric(service, 'bandolier_texts_embedded_total', { kind: 'document' })).toBe(
-      SHOP_TOOLS.length,
-    );
-    expect(await fallbackOf(new Shop(service, 'shop'), 'send mail')).toBeNull();
+    expect(service.output).toMatch(/catalog \\"shop\\" keeps its embedding model \\"bundled\\"/);
+    expect(service.output).toContain(`bandolier catalogs embedder shop ${model}`);
+    let shop = new Shop(service, 'shop');
+    expect(await shop.greedy('send a mail')).toEqual(slate);
+    const fresh = await shop.configure({});
+    expect(fresh.policy.version).toBe('sc-linucb-memory@2');
+    expect(await new Shop(service, 'new').configure({})).toMatchObject({ settings: { embedder: model } });
+
+    // The log says what to type; the service takes the name of what it is configured with.
+    expect(await shop.configure({ embedder: model })).toMatchObject({
+      settings: { embedder: model },
+      policy: { version: 'sc-linucb-memory@3' },
+    });
+    await service.stop();
+
+    // Somebody put another model into its folder: not the one that this was learned with.
+    rmSync(model, { recursive: true });
+    writeTinyModel(model, { dimensions: 8 });
+    service = await start(dataDir, [], { BANDOLIER_MODEL: model });
+    expect(service.output).toMatch(/\\"shop\\" goes by words alone until its embedding model/);
+    shop = new Shop(service, 'shop');
+    expect(await fallbackOf(shop, 'send a mail')).toBe('embedder_down');
+    const { checks } = await service.ask<{ checks: { embedder: { detail: string } } }>('GET', '/readyz');
+    expect(checks.embedder.detail).toContain('words alone in new, shop');
+    const put = await service.request('PATCH', '/v1/catalogs/shop/tools', { remove: ['restock_item'] });
+    expect(put.status).toBe(200);
+
+    // Back to what was learned first, by its version; what was removed meanwhile stays away.
+    const version = await service.ask('POST', '/v1/catalogs/shop/policies/sc-linucb-memory@2/activate', {});
+    expect(version).toMatchObject({ active: true, embedder: 'bundled', waits: false, cases: 1 });
+    expect((await shop.greedy('send a mail'))[0]).toBe(slate[0]);
     expect(await service.stop()).toBe(0);
   });
 });

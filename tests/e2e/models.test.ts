@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeTinyModel, writeTinyPairModel } from '../retrieval/tiny-model.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+import { Shop } from './shop.ts';
 
 const folder = temporaryFolder();
 const dataDir = join(folder.path, 'data');
@@ -27,8 +28,10 @@ afterAll(async () => {
   folder.remove();
 });
 
-async function run(...words: string[]) {
-  const child = spawn(process.execPath, [mainFile, 'models', ...words], {
+const run = (...words: string[]) => bandolier('models', ...words);
+
+async function bandolier(...words: string[]) {
+  const child = spawn(process.execPath, [mainFile, ...words], {
     env: cleanEnvironment({}),
     cwd: folder.path,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -69,23 +72,39 @@ describe('bandolier models', () => {
     async (name, message) => {
       const checked = await run('check', name, ...here);
       expect([checked.code, checked.output]).toEqual([1, expect.stringMatching(message)]);
-      const used = await run('use', name, '--url', service.url);
+      const used = await bandolier('catalogs', 'embedder', 'default', name, '--url', service.url);
       expect([used.code, used.output]).toEqual([1, expect.stringMatching(message)]);
       const { settings } = await service.ask<{ settings: object }>('GET', '/v1/catalogs/default');
-      expect(settings).toMatchObject({ embedder: 'default' });
+      expect(settings).toMatchObject({ embedder: 'bundled' });
       expect(service.isAlive).toBe(true);
     },
   );
 
-  it('lets a catalog use one', async () => {
-    expect(await run('use', 'tiny/mails', '--url', service.url)).toMatchObject({ code: 0 });
-    expect(await run('use', 'tiny/pairs', '--reranker', '500', '--url', service.url)).toMatchObject({
+  it('lets a catalog use one, and keeps what it learned with the one before', async () => {
+    const shop = await Shop.open(service, 'shop');
+    await shop.teach('send a mail', 'refund_payment', 4);
+    const slate = await shop.greedy('send a mail');
+    expect(slate[0]).toBe('refund_payment');
+    const catalogs = (...words: string[]) => bandolier('catalogs', ...words, '--url', service.url);
+    expect(await catalogs('embedder', 'shop', 'tiny/mails')).toEqual({
       code: 0,
+      output: expect.stringMatching(
+        /uses tiny\/mails, with sc-linucb-memory@3\.\nWhat it learned with bundled is kept as sc-linucb-memory@2: bandolier catalogs embedder shop bundled\n/,
+      ),
     });
-    const { settings } = await service.ask<{ settings: object }>('GET', '/v1/catalogs/default');
+    expect(await catalogs('reranker', 'shop', 'tiny/pairs', '500')).toMatchObject({ code: 0 });
+    const { settings } = await service.ask<{ settings: object }>('GET', '/v1/catalogs/shop');
     expect(settings).toMatchObject({
       embedder: 'tiny/mails',
       reranker: { model: 'tiny/pairs', budgetMs: 500 },
+    });
+    expect((await catalogs('list')).output).toMatch(/^shop +10 +sc-linucb-memory@3 +tiny\/mails$/m);
+    await service.ask('PUT', '/v1/catalogs/shop', { reranker: null });
+    expect(await catalogs('embedder', 'shop', 'bundled')).toMatchObject({ code: 0 });
+    expect(await shop.greedy('send a mail')).toEqual(slate);
+    expect(await catalogs('embedder', 'shpo', 'bundled')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('There is no catalog "shpo"'),
     });
   });
 });

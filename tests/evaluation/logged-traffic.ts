@@ -23,7 +23,15 @@ export class LoggedTraffic {
   constructor(kernels: Kernels, count: number) {
     this.#vectors = Array.from({ length: TOOLS }, () => this.#unit());
     this.setUp = [
-      { kind: 'embedder', key: 'e', at: 0, fingerprint: 'e', dimensions: DIMENSIONS, vectors: [] },
+      {
+        kind: 'embedder',
+        key: 'e',
+        at: 0,
+        model: 'letters',
+        fingerprint: 'e',
+        dimensions: DIMENSIONS,
+        vectors: [],
+      },
       {
         kind: 'tools',
         key: 't',

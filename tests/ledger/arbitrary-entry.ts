@@ -99,13 +99,20 @@ export const entry = fc.oneof(
     'sync',
     'ifMatch',
   ),
-  withOptional({
-    ...base,
-    kind: fc.constant('embedder'),
-    fingerprint: fc.option(text),
-    dimensions: fc.nat(),
-    vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
-  }),
+  withOptional(
+    {
+      ...base,
+      kind: fc.constant('embedder'),
+      model: text,
+      fingerprint: fc.option(text),
+      dimensions: fc.nat(),
+      first: fc.constant(true),
+      version: text,
+      vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
+    },
+    'first',
+    'version',
+  ),
   withOptional({
     ...base,
     kind: fc.constant('observation'),

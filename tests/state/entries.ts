@@ -40,6 +40,7 @@ export class Story {
       kind: 'embedder',
       key: 'embedder/1',
       at: START,
+      model: 'letters',
       fingerprint: 'e1',
       dimensions: DIMENSIONS,
       vectors: [],

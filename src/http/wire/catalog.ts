@@ -43,7 +43,7 @@ export const catalogPatchSchema = z
     rewards: rewardContract.partial().optional(),
     embedder: embedder.optional().meta({
       description:
-        'Embedding model by name: `default`, `bundled`, `none`, `endpoint`, or one that was pulled. Another one embeds all tools anew and starts a new learner.',
+        'Moves the catalog to this embedding model: `bundled`, `none`, `endpoint`, one that was pulled, or `default`, which is what the process that is asked is configured with. All tools are embedded anew, and a learner of its own begins, or goes on where it was left; what was learned with the model before is kept as a version of the policy.',
     }),
     ignoreDates: z.boolean().optional().meta({
       description:

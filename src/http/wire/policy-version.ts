@@ -22,6 +22,11 @@ export const policyVersionSchema = z
     learning: z
       .union([z.enum(['all', 'none']), z.object({ experiment: z.string(), variant: z.string() })])
       .meta({ description: 'From which decisions it learns.' }),
+    embedder: z.string().nullable().meta({ description: 'Embedding model that it was learned with.' }),
+    waits: z.boolean().meta({
+      description:
+        'The catalog has another embedding model: this version learns nothing. Activating it moves the catalog back.',
+    }),
     experiments: z.array(z.string()),
     updates: z.number(),
     cases: z.number(),

@@ -1,0 +1,85 @@
+import { Command } from 'commander';
+import type { CatalogView } from '../catalog/catalogs.ts';
+import type { VersionView } from '../experiments/policy-versions.ts';
+import { ApiClient } from './api-client.ts';
+import { serviceUrl } from './setting-options.ts';
+import { table } from './table.ts';
+
+interface CatalogsOptions {
+  readonly url?: string;
+}
+
+export function catalogsCommand(): Command {
+  const command = new Command('catalogs').description('show catalogs, and choose which models they use');
+  const sub = (name: string, description: string): Command =>
+    command
+      .command(name)
+      .description(description)
+      .option('--url <url>', 'service to talk to; default: the one of this machine');
+
+  sub('list', 'all catalogs of a running service').action(list);
+  sub('embedder', 'move a catalog to another embedding model: its tools are embedded anew')
+    .argument('<catalog>')
+    .argument('<model>', 'as `bandolier models list` shows it')
+    .addHelpText(
+      'after',
+      `
+What was learned with the model before is kept as a version of the policy: moving the catalog back to that model, or
+activating the version, brings it back.`,
+    )
+    .action(moveToEmbedder);
+  sub('reranker', 'let a catalog have a closer look at the best tools')
+    .argument('<catalog>')
+    .argument('<model>', 'a cross-encoder that was pulled')
+    .argument('<ms>', 'so many milliseconds per query, at most', Number)
+    .action(useReranker);
+  return command.addHelpText(
+    'after',
+    `
+Examples:
+  bandolier catalogs embedder support sentence-transformers/all-MiniLM-L6-v2
+  bandolier catalogs reranker support cross-encoder/ms-marco-MiniLM-L6-v2 100`,
+  );
+}
+
+async function list(options: CatalogsOptions): Promise<void> {
+  const { catalogs } = await api(options).get<{ catalogs: CatalogView[] }>('/v1/catalogs');
+  const rows = catalogs.map(({ name, tools, policy, settings }) => [
+    name,
+    String(tools),
+    policy.version,
+    settings.embedder,
+  ]);
+  process.stdout.write(table([['NAME', 'TOOLS', 'POLICY', 'EMBEDDER'], ...rows]));
+}
+
+async function moveToEmbedder(catalog: string, model: string, options: CatalogsOptions): Promise<void> {
+  const client = api(options);
+  const before = await client.get<CatalogView>(pathOf(catalog));
+  const { settings, policy } = await client.put<CatalogView>(pathOf(catalog), { embedder: model });
+  process.stdout.write(`Catalog ${catalog} uses ${settings.embedder}, with ${policy.version}.\n`);
+  const { policies } = await client.get<{ policies: VersionView[] }>(`${pathOf(catalog)}/policies`);
+  const kept = policies.find(({ version, waits }) => waits && version === before.policy.version);
+  if (kept === undefined) return;
+  process.stdout.write(
+    `What it learned with ${kept.embedder} is kept as ${kept.version}: bandolier catalogs embedder ${catalog} ${kept.embedder}\n`,
+  );
+}
+
+async function useReranker(
+  catalog: string,
+  model: string,
+  budgetMs: number,
+  options: CatalogsOptions,
+): Promise<void> {
+  await api(options).put(pathOf(catalog), { reranker: { model, budgetMs } });
+  process.stdout.write(`Catalog ${catalog} uses ${model} as its reranker.\n`);
+}
+
+function api({ url }: CatalogsOptions): ApiClient {
+  return new ApiClient(serviceUrl(url));
+}
+
+function pathOf(catalog: string): string {
+  return `/v1/catalogs/${encodeURIComponent(catalog)}`;
+}
