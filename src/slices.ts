@@ -2,7 +2,7 @@
 export type Steps<Result> = Generator<void, Result>;
 
 /** A slice ends with the first step that ends later than this. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 
 /** Does the work without a pause: for threads and commands that have nothing else to do. */
 export function atOnce<Result>(steps: Steps<Result>): Result {

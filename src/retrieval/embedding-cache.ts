@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inSlices, mapInSteps } from '../slices.ts';
 import { EmbeddingFile, textKey } from './embedding-file.ts';
 
 export interface EmbeddingCacheOptions {
@@ -10,6 +11,8 @@ export interface EmbeddingCacheOptions {
 }
 
 const LIMIT = 100_000;
+/** Vectors that are written with one call: encoding them holds the event loop. */
+const MOST_AT_ONCE = 500;
 const FILE_NAME = /^(\d+)\.vectors$/;
 
 interface Place {
@@ -60,7 +63,7 @@ export class EmbeddingCache {
       this.#onTrouble('Embeddings could not be read from the cache.', error);
       return new Map<string, Place>();
     });
-    const keys = texts.map(textKey);
+    const keys = await inSlices(mapInSteps(texts, textKey));
     const vectors: (Float32Array | null)[] = texts.map(() => null);
     const newest = this.#newest;
     for (const [number, file] of [...this.#files]) {
@@ -81,7 +84,8 @@ export class EmbeddingCache {
 
   /** Keeps the vectors of these texts. Never rejects. */
   async put(texts: readonly string[], vectors: readonly Float32Array[]): Promise<void> {
-    await this.#write(texts.map((text, at) => [textKey(text), vectors[at]] as const));
+    const keys = await inSlices(mapInSteps(texts, textKey));
+    await this.#write(keys.map((key, at) => [key, vectors[at]] as const));
   }
 
   /** Waits for what is being written. */
@@ -125,7 +129,7 @@ export class EmbeddingCache {
         for (let done = 0; done < entries.length; ) {
           let file = this.#files.get(this.#newest)!;
           if (file.length >= perFile) file = await this.#beginFile(places);
-          const part = entries.slice(done, done + perFile - file.length);
+          const part = entries.slice(done, done + Math.min(perFile - file.length, MOST_AT_ONCE));
           const first = await file.append(part);
           for (const [at, [key]] of part.entries())
             places.set(key, { file: this.#newest, record: first + at });

@@ -62,7 +62,8 @@ export class ReplicaFailedError extends Error {
  * - **Closed**, or its ledger was removed by another process. Commands are refused with the reason that `close` was
  *   given, or with the removal. The state may be freed.
  *
- * No promise in here stays open for ever: commands and `caughtUp` give up after ten seconds.
+ * No promise in here stays open for ever: commands and `caughtUp` give up after ten seconds, commands after a minute
+ * while something is being folded.
  */
 export class Replica {
   readonly #ledger: Ledger;
@@ -276,6 +277,7 @@ export class Replica {
     const { now } = this.#options;
     let sliceStart = now();
     const giveTurn = async (): Promise<void> => {
+      this.#waiting.goesOn();
       await nextTurn();
       sliceStart = now();
     };

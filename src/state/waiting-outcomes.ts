@@ -2,8 +2,10 @@ import type { Entry } from '../ledger/entry.ts';
 import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { FoldOutcome } from './outcome.ts';
 
-/** So long a command waits for what the fold decides about it. Folding ten thousand tools takes one second. */
+/** So long a command waits for what the fold decides about it while nothing is folded at all. */
 const PATIENCE_MS = 10_000;
+/** While other entries are, or this one is: ten thousand tools take seconds on a busy machine. */
+const MOST_PATIENCE_MS = 60_000;
 
 interface Waiter {
   resolve(outcome: FoldOutcome): void;
@@ -13,6 +15,12 @@ interface Waiter {
 /** Who waits for what the fold decides about a command. Nobody waits for ever. */
 export class WaitingOutcomes {
   readonly #waiting = new Map<string, Set<Waiter>>();
+  #progress = 0;
+
+  /** Something is being folded. */
+  goesOn(): void {
+    this.#progress++;
+  }
 
   /** Appends the entry, and resolves with the outcome of the next one of this command that is folded. */
   after(entry: Entry, append: () => Promise<unknown>): Promise<FoldOutcome> {
@@ -30,10 +38,18 @@ export class WaitingOutcomes {
         resolve: (outcome) => end(() => resolve(outcome)),
         reject: (error) => end(() => reject(error)),
       };
-      const patience = setTimeout(
-        () => waiter.reject(new OutcomeUnknownError('The router did not get to it in time.')),
-        PATIENCE_MS,
-      );
+      let progress = this.#progress;
+      let waited = 0;
+      const look = (): void => {
+        waited += PATIENCE_MS;
+        if (this.#progress === progress || waited >= MOST_PATIENCE_MS) {
+          waiter.reject(new OutcomeUnknownError('The router did not get to it in time.'));
+        } else {
+          progress = this.#progress;
+          patience = setTimeout(look, PATIENCE_MS);
+        }
+      };
+      let patience = setTimeout(look, PATIENCE_MS);
       waiters.add(waiter);
       append().catch(waiter.reject);
     });

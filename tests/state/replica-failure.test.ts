@@ -4,6 +4,7 @@ import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';
+import { WaitingOutcomes } from '../../src/state/waiting-outcomes.ts';
 import { OutcomeUnknownError } from '../../src/storage/storage-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
@@ -119,6 +120,22 @@ describe('a command', () => {
     expect(error).toBeInstanceOf(OutcomeUnknownError);
     expect(error.message).toContain('may have been');
     expect(error.suggestedFix).toContain('Idempotency-Key');
+  });
+
+  it('is waited for longer while something is being folded, but not for ever', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const waiting = new WaitingOutcomes();
+    const done = waiting.after(configure('slow'), async () => {});
+    const lost = waiting.after(configure('lost'), async () => {}).catch((error: unknown) => error);
+    for (let step = 0; step < 5; step++) {
+      waiting.goesOn();
+      await vi.advanceTimersByTimeAsync(9_000);
+    }
+    waiting.resolve({ key: 'slow' }, { kind: 'ignored' });
+    expect(await done).toEqual({ kind: 'ignored' });
+    waiting.goesOn();
+    await vi.advanceTimersByTimeAsync(15_000);
+    expect(await lost).toBeInstanceOf(OutcomeUnknownError);
   });
 
   it('that cannot be appended fails alone: another one of the same key goes on', async () => {
