@@ -4,11 +4,11 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { encodeLearner } from '../../bandit/learner-codec.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { Problem } from '../problem.ts';
+import { inSlices } from '../slices.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import { decodeSnapshotInSteps } from '../state/snapshot-codec.ts';
 import type { SnapshotStore } from '../state/snapshot-store.ts';
-import { inTurns } from '../state/steps.ts';
 
 /** Rewards that come in between the last one that was folded and the entry itself make it start over. */
 const MAX_ATTEMPTS = 100;
@@ -28,7 +28,7 @@ export async function bringBack(
   const stored = await snapshots.get(position);
   if (stored === null) throw lost(version, 'its snapshot was deleted meanwhile');
   const context = { kernels, derived: false };
-  const state = await inTurns(decodeSnapshotInSteps(stored.bytes, catalog.name, context));
+  const state = await inSlices(decodeSnapshotInSteps(stored.bytes, catalog.name, context));
   try {
     state.learners.pin(version);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {

@@ -1,5 +1,6 @@
 import type { Entry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
+import { atOnce } from '../slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldEmbedder } from './fold-embedder.ts';
 import { foldExperiment } from './fold-experiment.ts';
@@ -10,7 +11,6 @@ import { foldSettings, foldVersion } from './fold-settings.ts';
 import { foldTools } from './fold-tools.ts';
 import { foldUnlearned } from './fold-unlearned.ts';
 import type { FoldOutcome } from './outcome.ts';
-import { atOnce } from './steps.ts';
 
 /**
  * state = fold(state, entry): the only place where the state changes. Deterministic: no clock, no random source,

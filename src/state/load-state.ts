@@ -1,8 +1,8 @@
+import { inSlices } from '../slices.ts';
 import { CatalogState } from './catalog-state.ts';
 import type { LearnerContext } from './policy-loader.ts';
 import { decodeSnapshotInSteps } from './snapshot-codec.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
-import { inTurns } from './steps.ts';
 
 /**
  * The newest state that a snapshot gives, or an empty one. A snapshot that cannot be read is reported and the one
@@ -18,7 +18,7 @@ export async function loadState(
     const stored = await snapshots.get(position);
     if (stored === null) continue;
     try {
-      return await inTurns(decodeSnapshotInSteps(stored.bytes, catalog, context));
+      return await inSlices(decodeSnapshotInSteps(stored.bytes, catalog, context));
     } catch (error) {
       onUnreadable(position, error);
     }

@@ -7,12 +7,12 @@ import {
   LedgerUnavailableError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
+import { inSlices } from '../slices.ts';
 import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
 import { digestInSteps, type StateDigest } from './state-digest.ts';
-import { inTurns } from './steps.ts';
 import { WaitingOutcomes } from './waiting-outcomes.ts';
 
 /** Folding gives the event loop back after this many milliseconds. */
@@ -196,7 +196,7 @@ export class Replica {
   digest(): Promise<StateDigest> {
     const digest =
       this.#digest ??
-      this.whole((state) => inTurns(digestInSteps(state))).finally(() => {
+      this.whole((state) => inSlices(digestInSteps(state))).finally(() => {
         this.#digest = null;
       });
     this.#digest = digest;
@@ -283,7 +283,7 @@ export class Replica {
     };
     for (const positioned of entries) {
       const isServing = state === this.#state;
-      if (isServing && this.#digest !== null) await this.#digested();
+      while (isServing && this.#digest !== null) await this.#digested();
       const steps = foldInSteps(state, positioned);
       if (isServing) this.#beforeNext = [];
       let step = steps.next();

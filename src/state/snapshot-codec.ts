@@ -1,5 +1,6 @@
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
+import { atOnce } from '../slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiment-parts.ts';
 import type { SavedVersion } from './learner-version.ts';
@@ -13,11 +14,10 @@ import {
   SnapshotUnreadableError,
   writeParts,
 } from './snapshot-parts.ts';
-import { atOnce } from './steps.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 /** How many of them make one part. */
-const TOOLS = 256;
+const TOOLS = 32;
 const ANSWERS = 1024;
 const REFUSED = 1024;
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Position } from '../ledger/entry.ts';
+import { atOnce } from '../slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { encodeSnapshotParts } from './snapshot-codec.ts';
-import { atOnce } from './steps.ts';
 
 /** Two processes that have folded a ledger up to the same position have the same digest, or one of them is wrong. */
 export interface StateDigest {

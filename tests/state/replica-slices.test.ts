@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
@@ -58,8 +58,13 @@ describe('a decision of fifty tools', () => {
   });
 });
 
+afterEach(() => void vi.restoreAllMocks());
+
 describe('a state with much in it', () => {
   it('is read and digested a part at a time, while folding waits', async () => {
+    // Every part takes longer than a slice.
+    let time = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => (time += 1000));
     const story = Story.withTools(3);
     for (let i = 0; i < 10_000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
