@@ -35,11 +35,13 @@ export interface ServiceParts {
 /** What the outside may ask of a running service, wired to the nouns that answer. */
 export function servicesOf(parts: ServiceParts): Services {
   const { catalogs, routing, intake, experiments, versions, evaluations, stores, metrics, refused } = parts;
+  /** What is asked of one catalog: should it be deleted meanwhile, that is the answer. */
+  const on = catalogs.holding.bind(catalogs);
   return {
     routing: {
       route: async (request, options) => {
         const start = performance.now();
-        const answer = await routing.route(request, options);
+        const answer = await on(request.catalog, () => routing.route(request, options));
         metrics.countRoute(answer.catalog, answer.fallback, (performance.now() - start) / 1000);
         return answer;
       },
@@ -49,7 +51,7 @@ export function servicesOf(parts: ServiceParts): Services {
     rewards: {
       report: (reports) => intake.report(reports),
       status: (rewardId) => rewardStatus(rewardId, catalogs, stores),
-      health: (catalog) => rewardHealth(catalogs.get(catalog), { ...stores, refused }),
+      health: (catalog) => on(catalog, (open) => rewardHealth(open, { ...stores, refused })),
       dead: (limit) => deadRewards(stores.queue, limit),
       redrive: (ids) => redriveRewards(stores.queue, ids),
     },
@@ -58,50 +60,53 @@ export function servicesOf(parts: ServiceParts): Services {
       get: (name) => catalogs.view(name),
       configure: (name, patch) => catalogs.configure(name, patch),
       pins: async (name) => listPins(catalogs.get(name)),
-      setPins: (name, pins) => setPins(catalogs, name, pins),
+      setPins: (name, pins) => on(name, () => setPins(catalogs, name, pins)),
       remove: (name) => catalogs.remove(name),
-      digest: async (name) => catalogs.get(name).replica.digest(),
-      forgetUnit: async (name, unit) => forgetUnit(catalogs.get(name), unit),
+      digest: (name) => on(name, ({ replica }) => replica.digest()),
+      forgetUnit: (name, unit) => on(name, (open) => forgetUnit(open, unit)),
     },
     tools: {
-      sync: async (catalog, tools, options) => syncTools(catalogs.get(catalog), tools, options),
-      patch: async (catalog, { put = [], remove = [] }, options) =>
-        patchTools(catalogs.get(catalog), put, remove, options),
+      sync: (catalog, tools, options) => on(catalog, (open) => syncTools(open, tools, options)),
+      patch: (catalog, { put = [], remove = [] }, options) =>
+        on(catalog, (open) => patchTools(open, put, remove, options)),
       list: async (catalog, { limit, cursor }) => listTools(catalogs.get(catalog), limit, cursor),
       get: async (catalog, name) => getTool(catalogs.get(catalog), name),
-      remove: async (catalog, name, options) => {
-        getTool(catalogs.get(catalog), name);
-        return patchTools(catalogs.get(catalog), [], [name], options);
-      },
-      forget: async (catalog, name) => forgetTool(catalogs.get(catalog), name),
+      remove: (catalog, name, options) =>
+        on(catalog, (open) => {
+          getTool(open, name);
+          return patchTools(open, [], [name], options);
+        }),
+      forget: (catalog, name) => on(catalog, (open) => forgetTool(open, name)),
       stats: async (catalog, name) => toolStatistics(catalogs.get(catalog), name),
     },
     experiments: {
       list: async (catalog) => experiments.list(catalog),
       get: async (catalog, name) => experiments.get(catalog, name),
-      create: async (catalog, { applyFromEvaluation: id, ...draft }, actor) => {
-        const complete =
-          id === undefined ? draft : applyEvaluation(draft, await evaluations.winnerOf(catalog, id));
-        return experiments.create(catalog, complete, actor);
-      },
-      change: (catalog, name, change, actor) => experiments.change(catalog, name, change, actor),
-      changeShares: async (catalog, name, shares, actor) =>
-        experiments.changeShares(catalog, name, shares, actor),
-      report: (catalog, name) => experiments.report(catalog, name),
+      create: (catalog, { applyFromEvaluation: id, ...draft }, actor) =>
+        on(catalog, async () => {
+          const complete =
+            id === undefined ? draft : applyEvaluation(draft, await evaluations.winnerOf(catalog, id));
+          return experiments.create(catalog, complete, actor);
+        }),
+      change: (catalog, name, change, actor) =>
+        on(catalog, () => experiments.change(catalog, name, change, actor)),
+      changeShares: (catalog, name, shares, actor) =>
+        on(catalog, () => experiments.changeShares(catalog, name, shares, actor)),
+      report: (catalog, name) => on(catalog, () => experiments.report(catalog, name)),
     },
     evaluations: {
-      create: (catalog, draft) => evaluations.create(catalog, draft),
-      list: (catalog) => evaluations.list(catalog),
-      get: (catalog, id) => evaluations.get(catalog, id),
-      cancel: (catalog, id) => evaluations.cancel(catalog, id),
+      create: (catalog, draft) => on(catalog, () => evaluations.create(catalog, draft)),
+      list: (catalog) => on(catalog, () => evaluations.list(catalog)),
+      get: (catalog, id) => on(catalog, () => evaluations.get(catalog, id)),
+      cancel: (catalog, id) => on(catalog, () => evaluations.cancel(catalog, id)),
     },
     versions: {
       list: async (catalog) => versions.list(catalog),
       get: async (catalog, version) => versions.get(catalog, version),
       differences: async (catalog, from, to) => versions.differences(catalog, from, to),
-      activate: (catalog, version, actor) => versions.activate(catalog, version, actor),
-      snapshots: (catalog) => versions.snapshots(catalog),
-      restore: (catalog, position, actor) => versions.restore(catalog, position, actor),
+      activate: (catalog, version, actor) => on(catalog, () => versions.activate(catalog, version, actor)),
+      snapshots: (catalog) => on(catalog, () => versions.snapshots(catalog)),
+      restore: (catalog, position, actor) => on(catalog, () => versions.restore(catalog, position, actor)),
     },
     positions: parts.positions,
     ready: oneAtATime(() => readiness(parts)),

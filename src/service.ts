@@ -77,9 +77,10 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
 
     const accepted = new AcceptedRewards(stores.queue);
     closers.push(async () => accepted.close());
+    let keeper: SnapshotKeeper | null = null;
     const catalogs = await Catalogs.start(
-      (name) =>
-        openCatalog(name, {
+      (name, create) =>
+        openCatalog(name, create, {
           ledgers: stores.ledgers,
           snapshots: stores.snapshots,
           kernels,
@@ -101,10 +102,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           onTrouble: trouble,
         }),
       async (name) => {
-        await stores.ledgers.remove(name);
-        await stores.snapshots.remove(name);
-        await stores.decisionLogs.remove(name);
-        await stores.evaluations.remove(name);
+        await keeper?.idle();
+        await stores.ledgers.remove(name, async () => {
+          await stores.snapshots.remove(name);
+          await stores.decisionLogs.remove(name);
+          await stores.evaluations.remove(name);
+        });
       },
       await stores.ledgers.list(),
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
@@ -124,12 +127,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       get: async (name: string) => catalogs.find(name)?.ledger ?? null,
     };
     if (stores.mode === 'embedded') {
-      const keeper = new SnapshotKeeper({
+      keeper = new SnapshotKeeper({
         ...{ stores, ledgers, trouble },
         place: () => ({ dataDir: settings.dataDir }),
         keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
       });
-      closers.push(() => keeper.close());
+      closers.push(async () => keeper?.close());
     }
     clock.report();
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });

@@ -6,7 +6,7 @@ import type { OpenPlace } from './write-snapshot.ts';
 /** Ledger and snapshots of one catalog in Redis, for a snapshot thread. */
 export async function openRedisPlace(redisUrl: string, epoch: string, catalog: string): Promise<OpenPlace> {
   const connections = await RedisConnections.open(redisUrl, epoch);
-  const ledger = await new RedisLedgers(connections).open(catalog);
+  const ledger = await new RedisLedgers(connections).openExisting(catalog);
   return {
     store: await new RedisSnapshotStores(connections).open(catalog),
     read: (after, upTo, limit) => ledger.read(after, Math.min(limit, upTo - after)),

@@ -92,6 +92,11 @@ export class SnapshotKeeper {
     return lastBefore(ledger, this.#parts.keepSince(), oldest);
   }
 
+  /** Resolves when no snapshot is being made. */
+  idle(): Promise<void> {
+    return this.#looking;
+  }
+
   /** Waits for the snapshot that is being made. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -115,9 +120,11 @@ export class SnapshotKeeper {
       });
       for (const name of names) {
         if (this.#closed) return;
-        await this.#snapshotIfDue(name).catch((error) =>
-          this.#report(`no snapshot of catalog "${name}" could be made`, error),
-        );
+        await this.#snapshotIfDue(name).catch(async (error: Error) => {
+          // Deleted meanwhile: then nobody needs one.
+          if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
+          this.#report(`no snapshot of catalog "${name}" could be made`, error);
+        });
       }
     });
   }

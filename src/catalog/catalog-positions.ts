@@ -1,4 +1,5 @@
 import type { Position } from '../ledger/entry.ts';
+import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
@@ -29,9 +30,15 @@ export class CatalogPositions {
     if (this.#catalogs.find(catalog) === undefined) await this.#lookForCatalogs();
     const open = this.#catalogs.find(catalog);
     if (open === undefined || open.state.position >= position) return;
-    // A position that does not exist was given for an earlier catalog of this name.
-    if ((await open.ledger.head()) < position) return;
-    await open.replica.reached(position, AbortSignal.timeout(PATIENCE_MS));
+    try {
+      // A position that does not exist was given for an earlier catalog of this name.
+      if ((await open.ledger.head()) < position) return;
+      await open.replica.reached(position, AbortSignal.timeout(PATIENCE_MS));
+    } catch (error) {
+      // Deleted meanwhile, and the position with it.
+      if (open.closed.aborted || error instanceof LedgerRemovedError) return;
+      throw error;
+    }
     if (open.state.position >= position) return;
     throw new Problem(
       'unavailable',

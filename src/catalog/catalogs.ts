@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
+import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
 import { DEFAULT_EMBEDDER } from './embedders.ts';
 import { refusingUnusable } from './refuse-unusable.ts';
 
-/** Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index. */
-export type OpenCatalog = (name: string) => Promise<Catalog & { close(): Promise<void> }>;
+/**
+ * Opens one catalog: loads its newest snapshot, folds the tail of its ledger, fills its index.
+ * @param create whether one is made if there is none @throws LedgerRemovedError otherwise
+ */
+export type OpenCatalog = (
+  name: string,
+  create: boolean,
+) => Promise<Catalog & { close(because?: Error): Promise<void> }>;
 
 /** Deletes everything that the stores hold of a closed catalog. */
 export type EraseCatalog = (name: string) => Promise<void>;
@@ -30,11 +37,21 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 type OpenedCatalog = Awaited<ReturnType<OpenCatalog>>;
 
-/** The catalogs that this process serves. `default` exists from the start. */
+/** Another process deletes it again and again while it is being configured here. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * The catalogs that this process serves. `default` exists from the start.
+ *
+ * Opening, configuring and deleting one of them happen one after the other (`#inTurn`), so that none meets another
+ * half done. Requests do not wait for their turn: one that holds a catalog which is deleted meanwhile fails where it
+ * touches it next, and `holding` says that it is gone. Over Redis other processes delete as well; the ledger's identity
+ * tells a catalog that was deleted and made anew from the one that is open here.
+ */
 export class Catalogs {
   readonly #open = new Map<string, OpenedCatalog>();
-  readonly #opening = new Map<string, Promise<OpenedCatalog>>();
-  readonly #removing = new Set<string>();
+  /** The end of the queue of each name; settled when nobody waits. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   readonly #openCatalog: OpenCatalog;
   readonly #erase: EraseCatalog;
   readonly #checkModels: CheckModels;
@@ -70,18 +87,26 @@ export class Catalogs {
     return this.#shard?.includes(name) ?? true;
   }
 
-  /** Opens a catalog of this shard unless it is open, or being deleted here. */
+  /** Opens a catalog of this shard, unless it is open or was deleted. */
   async takeUp(name: string): Promise<void> {
-    if (this.serves(name) && !this.#removing.has(name)) await this.#opened(name);
+    if (!this.serves(name) || this.#open.has(name)) return;
+    await this.#inTurn(name, async () => {
+      try {
+        await this.#opened(name, name === 'default');
+      } catch (error) {
+        if (!(error instanceof LedgerRemovedError)) throw error;
+      }
+    });
   }
 
   /** Closes a catalog that another process has deleted; `default` is there again, empty. */
   async letGo(catalog: Catalog): Promise<void> {
-    const open = this.#open.get(catalog.name);
-    if (open !== catalog) return;
-    this.#open.delete(catalog.name);
-    await open.close();
-    if (catalog.name === 'default') await this.takeUp('default');
+    const { name } = catalog;
+    await this.#inTurn(name, async () => {
+      if (this.#open.get(name) !== catalog) return;
+      await this.#drop(name);
+      if (name === 'default') await this.#opened(name, true);
+    });
   }
 
   find(name: string): Catalog | undefined {
@@ -99,93 +124,138 @@ export class Catalogs {
   /** @throws Problem catalog-not-found, wrong-shard; unavailable where an entry was folded half */
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
-    if (catalog?.replica.isWhole === false) throw catalog.replica.failure;
-    if (catalog !== undefined) return catalog;
-    this.#refuseOtherShard(name);
-    throw new Problem(
-      'catalog-not-found',
-      `There is no catalog "${name}".`,
-      `Create it with PUT /v1/catalogs/${NAME.test(name) ? name : '{name}'}, or leave the catalog out to use "default".`,
-    );
+    if (catalog === undefined) throw this.#missing(name);
+    if (catalog.replica.failure !== null && !catalog.replica.isWhole) throw catalog.replica.failure;
+    return catalog;
+  }
+
+  /** Does something with a catalog. If that fails since it was deleted meanwhile, this is what is thrown. @throws as above */
+  async holding<T>(name: string, work: (catalog: Catalog) => T | Promise<T>): Promise<T> {
+    const catalog = this.get(name);
+    try {
+      return await work(catalog);
+    } catch (error) {
+      const isGone = this.#open.get(name) !== catalog || error instanceof LedgerRemovedError;
+      if (error instanceof Problem || !isGone) throw error;
+      throw this.#missing(name);
+    }
   }
 
   list(): CatalogView[] {
-    return this.names().map((name) => viewOf(this.get(name)));
+    return this.names().map((name) => viewOf(this.#open.get(name)!));
   }
 
   view(name: string): CatalogView {
     return viewOf(this.get(name));
   }
 
-  /** Creates the catalog if there is none, and changes those of its settings that are given. */
-  async configure(name: string, patch: CatalogSettingsPatch, actor?: string): Promise<CatalogView> {
-    if (!NAME.test(name)) {
-      throw new Problem(
-        'validation-failed',
-        `"${name}" cannot be the name of a catalog.`,
-        'Use 1 to 63 lower-case letters, digits and hyphens, beginning with a letter or digit.',
-        { violations: [{ path: 'catalog', message: 'must match ^[a-z0-9][a-z0-9-]{0,62}$' }] },
-      );
-    }
-    this.#refuseOtherShard(name);
+  /** Creates the catalog if there is none (unless that is not wanted), and changes those of its settings that are given. */
+  async configure(name: string, patch: CatalogSettingsPatch, create = true): Promise<CatalogView> {
+    refuseName(name);
+    if (!this.serves(name) || !create) this.get(name);
     const complete = checked(patch);
     await refusingUnusable(() => this.#checkModels(patch));
-    const catalog = await this.#opened(name);
-    await catalog.replica.submit({
-      kind: 'settings',
-      key: `settings/${randomUUID()}`,
-      at: catalog.now(),
-      patch: complete,
-      ...(actor === undefined ? {} : { actor }),
-    });
+    const view = await this.#inTurn(name, () => this.#changeSettings(name, complete, create));
     const { embedder } = patch;
-    if (embedder !== undefined) await refusingUnusable(() => catalog.bindEmbedder(embedder));
-    return viewOf(catalog);
+    if (embedder === undefined) return view;
+    await this.holding(name, (catalog) => refusingUnusable(() => catalog.bindEmbedder(embedder)));
+    return this.view(name);
   }
 
   /** Deletes a catalog with everything that was learned. `default` is emptied, not deleted. */
-  async remove(name: string): Promise<void> {
-    const catalog = this.#open.get(name);
-    if (catalog === undefined) this.get(name);
-    this.#open.delete(name);
-    this.#removing.add(name);
-    try {
-      await catalog?.close();
-      await this.#erase(name);
-    } finally {
-      this.#removing.delete(name);
-    }
-    if (name === 'default') await this.#opened(name);
-  }
-
-  /** @throws Problem wrong-shard */
-  #refuseOtherShard(name: string): void {
-    if (this.serves(name)) return;
-    throw new Problem(
-      'wrong-shard',
-      `Catalog "${name}" is not served by this process, which has ${this.#shard?.join(', ')}.`,
-      'Send the request to a process that serves it: its setting `catalogs` names it or is not set.',
-    );
-  }
-
-  async #opened(name: string): Promise<OpenedCatalog> {
-    const open = this.#open.get(name);
-    if (open !== undefined) return open;
-    const opening = this.#opening.get(name) ?? this.#openCatalog(name);
-    this.#opening.set(name, opening);
-    try {
-      const catalog = await opening;
-      this.#open.set(name, catalog);
-      return catalog;
-    } finally {
-      this.#opening.delete(name);
-    }
+  remove(name: string): Promise<void> {
+    return this.#inTurn(name, async () => {
+      if (!this.#open.has(name)) throw this.#missing(name);
+      await this.#drop(name);
+      try {
+        await this.#erase(name);
+      } catch (error) {
+        // What could not be deleted is still there, and goes on.
+        await this.#opened(name, false).catch(() => {});
+        throw error;
+      }
+      if (name === 'default') await this.#opened(name, true);
+    });
   }
 
   async close(): Promise<void> {
+    await Promise.all(this.#turns.values());
     for (const catalog of this.#open.values()) await catalog.close();
     this.#open.clear();
   }
+
+  async #changeSettings(name: string, patch: SettingsPatch, create: boolean): Promise<CatalogView> {
+    for (let attempt = 1; ; attempt++) {
+      if (!create && !this.#open.has(name)) throw this.#missing(name);
+      const catalog = await this.#opened(name, true);
+      try {
+        const key = `settings/${randomUUID()}`;
+        await catalog.replica.submit({ kind: 'settings', key, at: catalog.now(), patch });
+        return viewOf(catalog);
+      } catch (error) {
+        if (!(error instanceof LedgerRemovedError) || attempt === MAX_ATTEMPTS) throw error;
+        await this.#drop(name);
+      }
+    }
+  }
+
+  async #opened(name: string, create: boolean): Promise<OpenedCatalog> {
+    const open = this.#open.get(name) ?? (await this.#openCatalog(name, create));
+    this.#open.set(name, open);
+    return open;
+  }
+
+  /** It was deleted, or is about to be. */
+  async #drop(name: string): Promise<void> {
+    const catalog = this.#open.get(name);
+    this.#open.delete(name);
+    await catalog?.close(new LedgerRemovedError(name));
+  }
+
+  /** Runs when everything is done that was begun before for a catalog of this name. */
+  #inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(work);
+    const end = turn.then(
+      () => {},
+      () => {},
+    );
+    this.#turns.set(name, end);
+    void end.then(() => {
+      if (this.#turns.get(name) === end) this.#turns.delete(name);
+    });
+    return turn;
+  }
+
+  #missing(name: string): Problem {
+    if (!this.serves(name)) {
+      return new Problem(
+        'wrong-shard',
+        `Catalog "${name}" is not served by this process, which has ${this.#shard?.join(', ')}.`,
+        'Send the request to a process that serves it: its setting `catalogs` names it or is not set.',
+      );
+    }
+    if (name === 'default') {
+      return new Problem('unavailable', 'Catalog "default" is being emptied.', 'Send the request again.', {
+        retryAfterSeconds: 1,
+      });
+    }
+    return new Problem(
+      'catalog-not-found',
+      `There is no catalog "${name}".`,
+      `Create it with PUT /v1/catalogs/${NAME.test(name) ? name : '{name}'}, or leave the catalog out to use "default".`,
+    );
+  }
+}
+
+/** @throws Problem validation-failed */
+function refuseName(name: string): void {
+  if (NAME.test(name)) return;
+  throw new Problem(
+    'validation-failed',
+    `"${name}" cannot be the name of a catalog.`,
+    'Use 1 to 63 lower-case letters, digits and hyphens, beginning with a letter or digit.',
+    { violations: [{ path: 'catalog', message: 'must match ^[a-z0-9][a-z0-9-]{0,62}$' }] },
+  );
 }
 
 /** @throws Problem unknown-policy */

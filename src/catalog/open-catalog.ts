@@ -33,10 +33,24 @@ export interface OpenCatalogParts {
 /** Opens a catalog: newest snapshot, tail of the ledger, index over the live tools, vectors of our embedder. */
 export async function openCatalog(
   name: string,
+  create: boolean,
   parts: OpenCatalogParts,
-): Promise<Catalog & { close(): Promise<void> }> {
+): Promise<Catalog & { close(because?: Error): Promise<void> }> {
+  const ledger = await (create ? parts.ledgers.open(name) : parts.ledgers.openExisting(name));
+  try {
+    return await follow(name, ledger, parts);
+  } catch (error) {
+    await ledger.close();
+    throw error;
+  }
+}
+
+async function follow(
+  name: string,
+  ledger: Ledger,
+  parts: OpenCatalogParts,
+): Promise<Catalog & { close(because?: Error): Promise<void> }> {
   const { clock } = parts;
-  const ledger = await parts.ledgers.open(name);
   const load = async (): Promise<CatalogState> => {
     const state = await newestState(name, ledger, parts);
     clock.notice(state.clock);
@@ -68,7 +82,10 @@ export async function openCatalog(
 
   const closing = new AbortController();
   const own = new CatalogEmbedder({ name, replica, now: clock.now, ...parts });
-  await own.start();
+  await own.start().catch(async (error) => {
+    await replica.close();
+    throw error;
+  });
   embedding = own;
   return {
     name,
@@ -89,10 +106,10 @@ export async function openCatalog(
     bindEmbedder: (model) => own.bind(model),
     bindVersion: (version, learnedWith) => own.bindVersion(version, learnedWith),
     embedTools: (tools) => own.embedTools(tools),
-    close: async () => {
+    close: async (because) => {
       closing.abort();
       own.close();
-      await replica.close();
+      await replica.close(because);
       await ledger.close();
       index.free();
       replica.state.free();

@@ -33,7 +33,7 @@ export async function setPins(catalogs: Catalogs, name: string, pins: readonly P
       { violations },
     );
   }
-  await catalogs.configure(name, { pins });
+  await catalogs.configure(name, { pins }, false);
   return listPins(catalogs.get(name));
 }
 

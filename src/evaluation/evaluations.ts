@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../problem.ts';
 import type { DecisionLogs } from '../routing/decision-log.ts';
@@ -25,6 +26,8 @@ export interface EvaluationParts {
 /** One that this process works on. */
 interface Job {
   view: Evaluation;
+  /** When this is closed nothing of it is stored any more: it may be deleted, and there a new one of its name. */
+  readonly of: Catalog;
   readonly alpha: number;
   readonly stop: AbortController;
 }
@@ -53,7 +56,8 @@ export class Evaluations {
   }
 
   async create(catalog: string, draft: EvaluationDraft): Promise<Evaluation> {
-    const candidates = candidatesOf(draft, this.#parts.catalogs.get(catalog));
+    const open = this.#parts.catalogs.get(catalog);
+    const candidates = candidatesOf(draft, open);
     const view: Evaluation = {
       id: randomUUID(),
       catalog,
@@ -69,7 +73,7 @@ export class Evaluations {
       winner: null,
       reason: null,
     };
-    const job = { view, alpha: draft.alpha ?? 0.05, stop: new AbortController() };
+    const job = { view, of: open, alpha: draft.alpha ?? 0.05, stop: new AbortController() };
     this.#jobs.set(view.id, job);
     try {
       await this.#save(job);
@@ -161,7 +165,7 @@ export class Evaluations {
     const { store, trouble } = this.#parts;
     job.view = this.#ended(job.view, how);
     try {
-      await store.save({ evaluation: job.view, aliveUntil: 0 });
+      if (!job.of.closed.aborted) await store.save({ evaluation: job.view, aliveUntil: 0 });
     } catch (error) {
       trouble(`evaluation ${job.view.id} could not be stored`, error);
     }
@@ -171,7 +175,8 @@ export class Evaluations {
   /** Somebody else ended it: then it is stopped here. */
   async #save(job: Job): Promise<void> {
     const { store, now } = this.#parts;
-    if (await store.save({ evaluation: job.view, aliveUntil: now() + ALIVE_MS })) return;
+    const isOpen = !job.of.closed.aborted;
+    if (isOpen && (await store.save({ evaluation: job.view, aliveUntil: now() + ALIVE_MS }))) return;
     job.stop.abort();
     this.#jobs.delete(job.view.id);
   }

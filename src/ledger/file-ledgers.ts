@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { catalogFolder, listCatalogFolders, removeFolder } from '../storage/data-folder.ts';
 import type { Position } from './entry.ts';
 import { FileLedger, type FileLedgerOptions } from './file-ledger.ts';
-import type { Ledger, Ledgers } from './ledger.ts';
+import { type Ledger, LedgerRemovedError, type Ledgers } from './ledger.ts';
 
 export interface FileLedgersOptions extends Omit<FileLedgerOptions, 'knownUpTo'> {
   /** To which position the ledger of this catalog reached at least: the newest snapshot says so. */
@@ -45,6 +45,11 @@ export class FileLedgers implements Ledgers {
     }
   }
 
+  async openExisting(catalog: string): Promise<Ledger> {
+    if (!(await exists(ledgerFolder(this.#dataDir, catalog)))) throw new LedgerRemovedError(catalog);
+    return this.open(catalog);
+  }
+
   async begin(catalog: string, after: Position): Promise<void> {
     const folder = ledgerFolder(this.#dataDir, catalog);
     if (await exists(folder)) throw new Error(`Catalog "${catalog}" has a ledger already.`);
@@ -54,9 +59,10 @@ export class FileLedgers implements Ledgers {
   }
 
   /** With everything else of the catalog: after a crash in between, snapshots would look as if their ledger were lost. */
-  async remove(catalog: string): Promise<void> {
+  async remove(catalog: string, erase = async (): Promise<void> => {}): Promise<void> {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
     await removeFolder(catalogFolder(this.#dataDir, catalog));
+    await erase();
   }
 }
 

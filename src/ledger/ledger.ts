@@ -43,15 +43,24 @@ export interface Ledger {
 export interface Ledgers {
   /** Names of the catalogs that have a ledger, sorted. */
   list(): Promise<string[]>;
-  /** Opens the ledger of a catalog, creating an empty one if there is none. */
+  /**
+   * Opens the ledger of a catalog, creating an empty one if there is none.
+   * @throws LedgerUnavailableError also while the one before is being removed
+   */
   open(catalog: string): Promise<Ledger>;
+  /** The same for whoever must not create one. @throws LedgerRemovedError when there is none. */
+  openExisting(catalog: string): Promise<Ledger>;
   /**
    * Creates an empty ledger whose first entry will take the position after this one: what comes before is in a
    * snapshot. @throws Error when there is a ledger already.
    */
   begin(catalog: string, after: Position): Promise<void>;
-  /** Deletes a ledger for good. It must not be open. */
-  remove(catalog: string): Promise<void>;
+  /**
+   * Deletes the ledger that was opened here last, for good; it must not be open. Nothing happens where another process
+   * has deleted it, also if there is a later one of this name. Then erases what belongs to it: none of this name is
+   * made before that is done.
+   */
+  remove(catalog: string, erase?: () => Promise<void>): Promise<void>;
 }
 
 /** Store full or away: retry later. `retryAfterSeconds` is what the HTTP layer passes on. */
@@ -63,6 +72,10 @@ export class LedgerUnavailableError extends Error {
 /** The catalog was deleted: nothing can be appended any more. */
 export class LedgerRemovedError extends Error {
   override readonly name = 'LedgerRemovedError';
+
+  constructor(catalog: string) {
+    super(`Catalog "${catalog}" was deleted.`);
+  }
 }
 
 export class LedgerTrimmedError extends Error {

@@ -1,4 +1,4 @@
-import type { Ledger, Ledgers } from './ledger.ts';
+import { type Ledger, LedgerRemovedError, type Ledgers } from './ledger.ts';
 
 /** The ledgers of all catalogs, opened when they are needed and let go when their catalog is deleted. */
 export interface OpenLedgers {
@@ -30,8 +30,12 @@ export class LedgerCollection implements OpenLedgers {
   async get(catalog: string): Promise<Ledger | null> {
     const open = this.#open.get(catalog);
     if (open !== undefined) return open;
-    if (!(await this.#ledgers.list()).includes(catalog)) return null;
-    return this.#open.get(catalog) ?? this.#openLedger(catalog);
+    try {
+      return await this.#openLedger(catalog);
+    } catch (error) {
+      if (error instanceof LedgerRemovedError) return null;
+      throw error;
+    }
   }
 
   async close(): Promise<void> {
@@ -40,7 +44,7 @@ export class LedgerCollection implements OpenLedgers {
   }
 
   #openLedger(catalog: string): Promise<Ledger> {
-    const opening = this.#ledgers.open(catalog);
+    const opening = this.#ledgers.openExisting(catalog);
     this.#open.set(catalog, opening);
     opening.catch(() => this.#open.delete(catalog));
     return opening;

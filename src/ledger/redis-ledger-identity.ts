@@ -13,6 +13,11 @@ export function removedIdentity(epoch: string): string {
   return `${ownedBy(epoch)}removed`;
 }
 
+/** Whether it says that the catalog was deleted, in whatever epoch. */
+export function isRemoved(identity: string | null): boolean {
+  return identity?.endsWith('/removed') ?? false;
+}
+
 /** How every identity of this epoch begins. */
 export function ownedBy(epoch: string): string {
   return `${epoch}/`;

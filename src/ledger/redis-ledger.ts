@@ -206,7 +206,7 @@ export class RedisLedger implements Ledger {
         );
       }
       if (found === null || found === removedIdentity(current) || !wasRestored) {
-        throw new LedgerRemovedError(`Catalog "${this.#catalog}" was deleted.`);
+        throw new LedgerRemovedError(this.#catalog);
       }
       if (!found.startsWith(ownedBy(current))) {
         throw new LedgerUnavailableError(`The ledger of catalog "${this.#catalog}" is of another Redis.`);

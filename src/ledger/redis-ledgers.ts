@@ -1,46 +1,83 @@
-import { CATALOGS_KEY } from '../redis/keys.ts';
+import { randomUUID } from 'node:crypto';
+import { CATALOGS_KEY, catalogKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { Position } from './entry.ts';
-import { type Ledger, type Ledgers, LedgerUnavailableError } from './ledger.ts';
+import { type Ledger, LedgerRemovedError, type Ledgers, LedgerUnavailableError } from './ledger.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { LedgerFeed } from './redis-ledger-feed.ts';
-import { ledgerKeys, newIdentity, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
+import {
+  identityKey,
+  isRemoved,
+  ledgerKeys,
+  newIdentity,
+  ownedBy,
+  removedIdentity,
+} from './redis-ledger-identity.ts';
 
 /** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
 const MOST_ENTRIES = 1_000_000;
 
 /** A process that has not looked for so long will not come back. */
 const KEEP_REMOVED_MS = 30 * 24 * 60 * 60 * 1000;
+/** What belongs to a ledger that was removed has been erased by then, or the process that did it has died. */
+const ERASING_SECONDS = 60;
+const ERASING = 'erasing';
 
-/** KEYS stream, head, identity. ARGV new identity, identity of one that was removed, how those of this epoch begin. */
+/** KEYS stream, head, identity, mark of an erasure that is under way. ARGV new identity, identity of one that was removed, how those of this epoch begin. */
 const FIND = `
 local known = redis.call('GET', KEYS[3])
 local isThere = known and known ~= ARGV[2] and string.sub(known, 1, #ARGV[3]) == ARGV[3]
 `;
 
-/** Answers the identity. A ledger of an epoch that is over is taken over with what it holds. */
-const OPEN = new Script(`
+/** Answers the identity, '' for none. A ledger of an epoch that is over is taken over with what it holds. */
+const OPEN_EXISTING = `
 ${FIND}
 if isThere then return known end
+if known and string.sub(known, -8) == '/removed' then return '' end
+if not known and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 then return '' end
 redis.call('SET', KEYS[3], ARGV[1])
 return ARGV[1]
-`);
+`;
+
+/** The same, but one is made if there is none. */
+const OPEN = `
+${FIND}
+if isThere then return known end
+if redis.call('EXISTS', KEYS[4]) == 1 then return '${ERASING}' end
+redis.call('SET', KEYS[3], ARGV[1])
+return ARGV[1]
+`;
 
 /** ARGV as above, position of the entry before the first. Answers '' when there is a ledger. */
-const BEGIN = new Script(`
+const BEGIN = `
 ${FIND}
 if isThere then return '' end
+if redis.call('EXISTS', KEYS[4]) == 1 then return '${ERASING}' end
 redis.call('SET', KEYS[3], ARGV[1])
 redis.call('SET', KEYS[2], ARGV[4])
 return ARGV[1]
-`);
+`;
 
-/** KEYS as above. ARGV identity of one that was removed, how long that stays on record; ms. */
+const SCRIPTS = { existing: new Script(OPEN_EXISTING), open: new Script(OPEN), begin: new Script(BEGIN) };
+
+/**
+ * KEYS as above. ARGV identity of one that was removed, how long that stays on record (ms), identity that the ledger has
+ * to have or none at all, mark of this erasure, seconds. Answers 0 when it is another ledger.
+ */
 const REMOVE = new Script(`
+local known = redis.call('GET', KEYS[3])
+if known and known ~= ARGV[3] then return 0 end
 redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
+redis.call('SET', KEYS[4], ARGV[4], 'EX', ARGV[5])
 return 1
+`);
+
+/** KEYS mark of an erasure. ARGV the mark if it is ours. */
+const ERASED = new Script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
 `);
 
 /** The ledgers of all catalogs in one Redis. */
@@ -50,6 +87,8 @@ export class RedisLedgers implements Ledgers {
   /** One connection for all that are open. */
   readonly #feed: LedgerFeed;
   readonly #open = new Set<string>();
+  /** Of the ledgers that were opened here last. */
+  readonly #identities = new Map<string, string>();
 
   /** @param mostEntries that may come after the last snapshot of a catalog */
   constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES) {
@@ -62,16 +101,59 @@ export class RedisLedgers implements Ledgers {
     const { commands, epoch } = this.#connections;
     return available(async () => {
       const names = await commands.smembers(CATALOGS_KEY);
+      // The set says where to look; whether a ledger is there says its identity.
+      const identities = await Promise.all(names.map((name) => commands.get(identityKey(name))));
       await epoch.verify();
-      return names.sort();
+      return names.filter((_, i) => !isRemoved(identities[i])).sort();
     });
   }
 
-  async open(catalog: string): Promise<Ledger> {
+  open(catalog: string): Promise<Ledger> {
+    return this.#opened(catalog, 'open');
+  }
+
+  openExisting(catalog: string): Promise<Ledger> {
+    return this.#opened(catalog, 'existing');
+  }
+
+  async begin(catalog: string, after: Position): Promise<void> {
+    if ((await this.#find('begin', catalog, after)) === '') {
+      throw new Error(`Catalog "${catalog}" has a ledger already.`);
+    }
+  }
+
+  async remove(catalog: string, erase = async (): Promise<void> => {}): Promise<void> {
+    if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
+    const { commands, epoch } = this.#connections;
+    const mark = randomUUID();
+    const isOurs = await available(async () => {
+      await epoch.verify();
+      const { current } = epoch;
+      const opened = this.#identities.get(catalog);
+      this.#identities.delete(catalog);
+      // One of an epoch that is over was taken over under another identity.
+      const expected = opened?.startsWith(ownedBy(current))
+        ? opened
+        : await commands.get(identityKey(catalog));
+      if (isRemoved(expected)) return false;
+      const args = [removedIdentity(current), KEEP_REMOVED_MS, expected ?? '', mark, ERASING_SECONDS];
+      return (await REMOVE.run(commands, keysOf(catalog), args)) === 1;
+    });
+    if (!isOurs) return;
+    await erase();
+    await available(async () => {
+      await commands.srem(CATALOGS_KEY, catalog);
+      await ERASED.run(commands, [keysOf(catalog)[3]], [mark]);
+    });
+  }
+
+  async #opened(catalog: string, how: 'open' | 'existing'): Promise<Ledger> {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is open already.`);
     this.#open.add(catalog);
     try {
-      const identity = await this.#create(OPEN, catalog, 0);
+      const identity = await this.#find(how, catalog, 0);
+      if (identity === '') throw new LedgerRemovedError(catalog);
+      this.#identities.set(catalog, identity);
       const onClose = () => this.#open.delete(catalog);
       return new RedisLedger(this.#connections, this.#feed, catalog, identity, this.#mostEntries, onClose);
     } catch (error) {
@@ -80,42 +162,32 @@ export class RedisLedgers implements Ledgers {
     }
   }
 
-  async begin(catalog: string, after: Position): Promise<void> {
-    if ((await this.#create(BEGIN, catalog, after)) === '') {
-      throw new Error(`Catalog "${catalog}" has a ledger already.`);
-    }
-  }
-
-  async remove(catalog: string): Promise<void> {
-    if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
-    const { commands, epoch } = this.#connections;
-    await available(async () => {
-      await epoch.verify();
-      const args = [removedIdentity(epoch.current), KEEP_REMOVED_MS];
-      await REMOVE.run(commands, ledgerKeys(catalog), args);
-      await commands.srem(CATALOGS_KEY, catalog);
-    });
-  }
-
   /** @returns the identity that the ledger has now */
-  #create(script: Script, catalog: string, after: Position): Promise<string> {
+  #find(how: keyof typeof SCRIPTS, catalog: string, after: Position): Promise<string> {
     const { commands, epoch } = this.#connections;
     return available(async () => {
       await epoch.verify();
       const { current } = epoch;
       const args = [newIdentity(current), removedIdentity(current), ownedBy(current), after];
-      const identity = String(await script.run(commands, ledgerKeys(catalog), args));
-      await commands.sadd(CATALOGS_KEY, catalog);
+      const identity = String(await SCRIPTS[how].run(commands, keysOf(catalog), args));
+      if (identity === ERASING) throw new LedgerUnavailableError(`Catalog "${catalog}" is being deleted.`);
+      if (identity !== '') await commands.sadd(CATALOGS_KEY, catalog);
       await epoch.verify();
       return identity;
     });
   }
 }
 
+/** Where a ledger lies, and the mark of an erasure. */
+function keysOf(catalog: string): readonly [...ReturnType<typeof ledgerKeys>, erasing: string] {
+  return [...ledgerKeys(catalog), catalogKey(catalog, 'erasing')];
+}
+
 async function available<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (error) {
+    if (error instanceof LedgerUnavailableError) throw error;
     throw new LedgerUnavailableError(`The ledgers in Redis cannot be used: ${(error as Error).message}`, {
       cause: error,
     });

@@ -38,7 +38,11 @@ export async function rewardStatus(
       if (arrived !== undefined) return arrived;
       const dead = await deadReward(queue, rewardId);
       if (dead !== null) return dead;
-      const decision = onItsWay ? await (await decisionLogs.open(catalog.name)).head(decisionId) : null;
+      const decision = onItsWay
+        ? await catalogs.holding(catalog.name, async () =>
+            (await decisionLogs.open(catalog.name)).head(decisionId),
+          )
+        : null;
       // Of one whose record was let go, the end was known long ago.
       const deadline = decision === null ? 0 : rewardDeadline(decision);
       if (!catalog.state.decisions.mayBeDropped({ id: decisionId, deadline }) && decision !== null) {

@@ -8,6 +8,8 @@ export class FileDecisionLogs implements DecisionLogs {
   readonly #dataDir: string;
   readonly #options: FileDecisionLogOptions;
   readonly #open = new Map<string, Promise<FileDecisionLog>>();
+  /** Whose folders are being deleted. */
+  readonly #removing = new Map<string, Promise<void>>();
 
   constructor(dataDir: string, options: FileDecisionLogOptions) {
     this.#dataDir = dataDir;
@@ -26,8 +28,12 @@ export class FileDecisionLogs implements DecisionLogs {
   async remove(catalog: string): Promise<void> {
     const open = this.#open.get(catalog);
     this.#open.delete(catalog);
-    await (await open)?.close();
-    await removeFolder(this.#folder(catalog));
+    const removing = (async () => {
+      await (await open)?.close();
+      await removeFolder(this.#folder(catalog));
+    })();
+    this.#removing.set(catalog, removing);
+    await removing.finally(() => this.#removing.delete(catalog));
   }
 
   /** Deletes what has expired, also in catalogs that make no decisions. */
@@ -41,6 +47,7 @@ export class FileDecisionLogs implements DecisionLogs {
   }
 
   async #openLog(catalog: string): Promise<FileDecisionLog> {
+    await this.#removing.get(catalog)?.catch(() => {});
     return FileDecisionLog.open(this.#folder(catalog), this.#options);
   }
 

@@ -65,6 +65,7 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async append(decision: Decision): Promise<void> {
+    if (this.#closed) throw new DecisionLogUnavailableError('The decision log is closed.');
     // While others wait Redis is away, or was a moment ago: nobody has to find that out again for each decision.
     if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(decision);
     try {

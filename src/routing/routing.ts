@@ -58,8 +58,10 @@ export class Routing {
   /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */
   async activate(decisionId: string): Promise<ActivatedDecision> {
     const { catalog, activatedAt } = await this.find(decisionId);
-    const log = await this.#parts.decisionLogs.open(catalog);
-    await log.activate(decisionId, this.#parts.now());
+    await this.#catalogs.holding(catalog, async () => {
+      const log = await this.#parts.decisionLogs.open(catalog);
+      return log.activate(decisionId, this.#parts.now());
+    });
     const decision = await this.find(decisionId);
     if (activatedAt === null) expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
     await this.#settleIfDefault(decision);
@@ -84,10 +86,13 @@ export class Routing {
     const name = catalogOf(decisionId);
     if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
     if (name !== null && this.#catalogs.find(name) !== undefined) {
-      const log = await this.#parts.decisionLogs.open(name);
-      const found = await read(log);
+      const found = await this.#catalogs.holding(name, async () => {
+        const log = await this.#parts.decisionLogs.open(name);
+        const decision = await read(log);
+        if (decision === null && log.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
+        return decision;
+      });
       if (found !== null) return found;
-      if (log.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
     }
     throw new Problem(
       'decision-not-found',

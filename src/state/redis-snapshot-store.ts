@@ -155,6 +155,8 @@ export class RedisSnapshotStores implements SnapshotStores {
   }
 
   async remove(catalog: string): Promise<void> {
+    // One that is being made is refused from here on.
+    await this.#connections.commands.incr(fenceKey(snapshotLease(catalog)));
     await (await this.open(catalog)).discardAfter(-1);
   }
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
 import {
   type Ledger,
+  LedgerRemovedError,
   type Ledgers,
   LedgerTrimmedError,
   type PositionedEntry,
@@ -44,6 +45,31 @@ export function ledgerContract(name: string, createStore: () => Promise<LedgerSt
       for (const ledger of open.splice(0)) await ledger.close();
       await store.disconnect(ledgers);
       await store.dispose();
+    });
+
+    it('is opened by those who must not create one only if it is there', async () => {
+      await start();
+      await expect(ledgers.openExisting('default')).rejects.toThrow(LedgerRemovedError);
+      expect(await ledgers.list()).toEqual([]);
+      await (await openLedger()).append([numbered(1)]);
+      await open.splice(0)[0].close();
+      const existing = await ledgers.openExisting('default');
+      open.push(existing);
+      expect(await existing.head()).toBe(1);
+    });
+
+    it('is gone, and makes room for a new one, when everything that belongs to it has been erased', async () => {
+      await start();
+      const ledger = await openLedger();
+      await ledger.append([numbered(1)]);
+      await open.splice(0)[0].close();
+      let listed: string[] | null = null;
+      await ledgers.remove('default', async () => {
+        listed = await ledgers.list();
+        await expect(ledgers.openExisting('default')).rejects.toThrow(LedgerRemovedError);
+      });
+      expect(listed).toEqual([]);
+      expect(await (await openLedger()).head()).toBe(0);
     });
 
     it('is empty at first', async () => {

@@ -24,10 +24,11 @@ class Place {
   time = 1_000_000;
   readonly replica = new ReplacedState(new LoggedTraffic(kernels, 0).state, traffic.state);
   onOpenLog: () => void = () => undefined;
-  readonly #folder = join(root, randomUUID());
+  readonly closing = new AbortController();
+  readonly folder = join(root, randomUUID());
 
   /** A process that starts. */
-  start(store: EvaluationStore = new FileEvaluationStore(this.#folder)): Evaluations {
+  start(store: EvaluationStore = new FileEvaluationStore(this.folder)): Evaluations {
     const entries = [...traffic.setUp, ...traffic.entries];
     const ledger = {
       head: async () => entries.length,
@@ -43,6 +44,7 @@ class Place {
     const { replica } = this;
     const catalog = {
       name: 'default',
+      closed: this.closing.signal,
       get state() {
         return replica.state;
       },
@@ -69,7 +71,7 @@ class Place {
 
   /** As routers see it that work with one Redis. */
   shared(): EvaluationStore {
-    const store = new FileEvaluationStore(this.#folder);
+    const store = new FileEvaluationStore(this.folder);
     return {
       shared: true,
       save: (stored) => store.save(stored),
@@ -139,6 +141,21 @@ describe('evaluations', () => {
     place.open.now = true;
     await closed;
     expect(await place.start().get('default', id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('of a catalog that was deleted store nothing more', async () => {
+    const place = new Place();
+    place.open.now = false;
+    const store = new FileEvaluationStore(place.folder);
+    const first = place.start(store);
+    const { id } = await first.create('default', DRAFT);
+    await runs(first, id);
+    place.closing.abort();
+    await store.remove('default');
+    const closed = first.close();
+    place.open.now = true;
+    await closed;
+    expect(await store.list('default')).toEqual([]);
   });
 
   it('of another process are seen, cancelled, and given up when it is not heard of any more', async () => {

@@ -165,7 +165,7 @@ describe('a replica that is closed', () => {
   });
 
   it('refuses with the removal where another process removed the ledger; that is no failure', async () => {
-    const removed = new LedgerRemovedError('The catalog of this ledger was deleted.');
+    const removed = new LedgerRemovedError('default');
     let isRemoved = false;
     const { replica } = await following((ledger) => ({
       read: (after, limit) => (isRemoved ? Promise.reject(removed) : ledger.read(after, limit)),
