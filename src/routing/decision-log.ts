@@ -7,7 +7,7 @@ import type { DecisionHead } from './decision-head.ts';
 export interface DecisionLog {
   /** Whether other processes write to it as well: what cannot be found may be on its way. */
   readonly isShared: boolean;
-  /** Durable when it resolves. @throws DecisionLogUnavailableError when the store is full or away. */
+  /** Durable when it resolves. Of several with one id the first one stays. @throws DecisionLogUnavailableError when the store is full or away. */
   append(decision: Decision): Promise<void>;
   /** Null when unknown or expired. */
   get(id: string): Promise<Decision | null>;

@@ -36,6 +36,8 @@ export interface Decision {
   readonly activation: 'now' | 'later';
   /** Key of the user, else the unit, else the session it was made for; absent: the request named none. */
   readonly unit?: string;
+  /** Digest of the request that named an Idempotency-Key, which is taken for no other; absent: it named none. */
+  readonly request?: string;
   /** Candidate tools by name, in order of their retrieval score. */
   readonly candidates: readonly string[];
   /** Indices into `candidates`, in slate order. */

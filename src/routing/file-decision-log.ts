@@ -134,12 +134,13 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  /** Newest record first, so that of several activations at once the first one remains. */
+  /** Newest record first, so that of several decisions with one id, and of several activations, the first one remains. */
   async #find(id: string): Promise<Decision | null> {
     let activatedAt: number | null = null;
+    let found: Decision | null = null;
     for (const { segment, offset } of this.#index.find(id)) {
       const bytes = await this.#readAt(segment, offset);
-      if (bytes === null) return null;
+      if (bytes === null) break;
       if (documentTag(bytes) === ACTIVATION_TAG) {
         const activation = unpackDocument(ACTIVATION_TAG, bytes).json as { id: string; at: number };
         if (activation.id === id) activatedAt = activation.at;
@@ -147,10 +148,10 @@ export class FileDecisionLog implements DecisionLog {
       }
       const decision = decodeDecision(bytes);
       if (decision.id !== id) continue;
-      if (this.#isExpired(decision.at)) return null;
-      return { ...decision, activatedAt: decision.activatedAt ?? activatedAt };
+      if (this.#isExpired(decision.at)) break;
+      found = decision;
     }
-    return null;
+    return found === null ? null : { ...found, activatedAt: found.activatedAt ?? activatedAt };
   }
 
   async #activate(id: string, at: number): Promise<boolean> {

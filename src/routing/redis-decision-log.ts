@@ -16,9 +16,14 @@ export interface RedisDecisionLogOptions {
   readonly now: () => number;
 }
 
-/** KEYS decision, order. ARGV bytes, ms to live, id, made at, forget what was made before, head, ms that all live. */
+/**
+ * KEYS decision, order. ARGV bytes, ms to live, id, made at, forget what was made before, head, ms that all live, when it
+ * was activated while it waited here or ''. The first decision of an id stays.
+ */
 const APPEND = new Script(`
-redis.call('HSET', KEYS[1], 'd', ARGV[1], 'h', ARGV[6])
+if ARGV[8] ~= '' then redis.call('HSETNX', KEYS[1], 'a', ARGV[8]) end
+if redis.call('HSETNX', KEYS[1], 'd', ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'h', ARGV[6])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
@@ -138,7 +143,8 @@ export class RedisDecisionLog implements DecisionLog {
     // As a duration: the clock of Redis need not agree with ours.
     const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
-    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs];
+    const activated = decision.activation === 'later' ? (decision.activatedAt ?? '') : '';
+    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs, activated];
     await APPEND.run(this.#commands, [this.#key(decision.id), this.#order], args);
   }
 

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import { assign } from '../experiments/assign.ts';
+import { Problem } from '../problem.ts';
 import { answerOf } from './answer.ts';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
@@ -22,10 +24,14 @@ export async function routeQuery(
 ): Promise<{ readonly decision: Decision; readonly answer: RouteAnswer }> {
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
-  if (idempotencyKey !== undefined) {
+  const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
+  const found = (earlier: Decision) => {
+    refuseOther(earlier, digest);
+    return { decision: earlier, answer: answerOf(earlier, catalog.state, request.format) };
+  };
+  if (digest !== undefined) {
     const earlier = await log.get(id);
-    if (earlier !== null)
-      return { decision: earlier, answer: answerOf(earlier, catalog.state, request.format) };
+    if (earlier !== null) return found(earlier);
   }
 
   const asked = readQuery(request);
@@ -33,11 +39,37 @@ export async function routeQuery(
 
   const question = { id, at: parts.now(), request, text: asked.text, query };
   const { assigned, withoutUnit } = assign(request, id, catalog.state);
-  const decision = decide(question, catalog, assigned);
+  const decided = decide(question, catalog, assigned);
+  const decision = digest === undefined ? decided : { ...decided, request: digest };
   if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
   await log.append(decision);
+  if (digest !== undefined) {
+    // Another one with this key may have come first, through this process or another: then its decision stands.
+    const first = await log.get(id);
+    if (first !== null && !isSame(first, decision)) return found(first);
+  }
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
   parts.shadows.rank(question, decision, catalog);
   return { decision, answer: answerOf(decision, catalog.state, request.format) };
+}
+
+/** With the key in it, so that it says nothing about the query to whoever guesses. */
+function digestOf(request: RouteRequest, idempotencyKey: string): string {
+  const text = JSON.stringify([idempotencyKey, request]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+/** @throws Problem idempotency-conflict */
+function refuseOther(earlier: Decision, digest: string | undefined): void {
+  if (earlier.request === digest) return;
+  throw new Problem(
+    'idempotency-conflict',
+    'This Idempotency-Key was used for another request.',
+    'Use a new key for a new request; repeat a key only to repeat the very same one.',
+  );
+}
+
+function isSame(a: Decision, b: Decision): boolean {
+  return a.request === b.request && a.at === b.at && a.position === b.position;
 }

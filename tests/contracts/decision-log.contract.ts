@@ -72,6 +72,16 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       for (const decision of decisions) deepStrictEqual(await again.get(decision.id), decision);
     });
 
+    it('keeps the first of several decisions with one id, over a restart', async () => {
+      let log = await start();
+      const first = { ...made('a'), request: 'one' };
+      await log.append(first);
+      await log.append({ ...first, request: 'other' });
+      expect(await log.get('default.a')).toEqual(first);
+      log = await restart();
+      expect(await log.get('default.a')).toEqual(first);
+    });
+
     it('finds every decision that was acknowledged while many were made at once', async () => {
       const log = await start();
       const ids = Array.from({ length: 300 }, (_, i) => `default.${i}`);

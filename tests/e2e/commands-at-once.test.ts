@@ -63,6 +63,32 @@ function survive(routers: () => readonly [RunningService, RunningService]): void
     expect(lost).toEqual([]);
   });
 
+  it('two queries with one Idempotency-Key: one is answered, the other refused, and a repetition answered alike', async () => {
+    const [first, second] = routers();
+    const put = {
+      put: [{ name: 'refund', description: 'Gives money back', inputSchema: { type: 'object' } }],
+    };
+    await first.ask('PATCH', '/v1/catalogs/busy/tools', put);
+    for (let round = 0; round < ROUNDS; round++) {
+      const ask = (router: RunningService, query: string) =>
+        router.request(
+          'POST',
+          '/v1/route',
+          { catalog: 'busy', query },
+          { 'idempotency-key': `query-${round}` },
+        );
+      const answers = await Promise.all([ask(first, 'one'), ask(second, 'other'), ask(second, 'one')]);
+      const taken = answers.filter(({ status }) => status === 200);
+      const refused = answers.filter(({ status }) => status === 409);
+      expect([taken.length + refused.length, taken.length > 0, refused.length > 0]).toEqual([3, true, true]);
+      expect(refused[0].body.code).toBe('idempotency-conflict');
+      for (const { body } of taken) expect(body).toEqual(taken[0].body);
+      const query = answers[1].status === 200 ? 'other' : 'one';
+      expect((await ask(first, query)).body.decisionId).toEqual(taken[0].body.decisionId);
+      expect((await ask(first, 'a third one')).status).toBe(409);
+    }
+  });
+
   it('two changes of the tools with one Idempotency-Key: one is made, the other refused', async () => {
     const [first, second] = routers();
     const tool = (name: string) => ({ name, description: name, inputSchema: { type: 'object' } });
