@@ -1,5 +1,4 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { createPolicy, loadPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
@@ -55,7 +54,9 @@ export class PolicyLoader {
   }
 }
 
-/** Through bytes: what `save` gives may still belong to the one that is copied. */
+/** What `save` gives may still belong to the policy that is copied. */
 export function copyOf(policy: Policy): LearnerState {
-  return decodeLearner(encodeLearner(policy.save()));
+  const { arrays, ...rest } = policy.save();
+  const copies = Object.entries(arrays).map(([name, array]) => [name, array.slice()] as const);
+  return { ...rest, arrays: Object.fromEntries(copies) };
 }
