@@ -162,7 +162,6 @@ describe('packed records', () => {
 
   it('take a tenth of a kilobyte each, names and all', () => {
     const packed = new ObservedDecisions('default');
-    const before = process.memoryUsage().arrayBuffers;
     for (let i = 0; i < 50_000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
       const record = packed.open({ ...decision('x', ['t0']), id }, START);
@@ -177,7 +176,6 @@ describe('packed records', () => {
     let bytes = 0;
     for (const block of packed.save()) bytes += block.bytes.length + JSON.stringify(block.names).length;
     expect(bytes / packed.size).toBeLessThan(100);
-    expect((process.memoryUsage().arrayBuffers - before) / packed.size).toBeLessThan(300);
   });
 });
 
