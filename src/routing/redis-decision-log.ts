@@ -40,6 +40,12 @@ return 1
 /** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
 const MOST_WAITING = 10_000;
 const RETRY_MS = 250;
+/**
+ * A Redis that takes the place of a broken one may lack its last moments. What was written so long before the last
+ * decision, and no more than so many, is written once more when the connection is back.
+ */
+const RECENT_MS = 10_000;
+const MOST_RECENT = 5_000;
 const FLUSH_BATCH = 64;
 const READ_BATCH = 200;
 
@@ -57,6 +63,8 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #order: string;
   readonly #commands: GatheredCommands;
   readonly #waiting = new Map<string, Decision>();
+  /** What was written last, the oldest first. */
+  readonly #recent = new Map<string, { readonly decision: Decision; readonly writtenAt: number }>();
   #flushing: Promise<void> | null = null;
   #closed = false;
 
@@ -110,6 +118,10 @@ export class RedisDecisionLog implements DecisionLog {
       this.#waiting.set(id, { ...waiting, activatedAt: waiting.activatedAt ?? at });
       return true;
     }
+    const recent = this.#recent.get(id);
+    if (recent !== undefined && recent.decision.activatedAt === null) {
+      this.#recent.set(id, { ...recent, decision: { ...recent.decision, activatedAt: at } });
+    }
     const isThere = await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]));
     return isThere === 1 || (await this.#notHere()) !== null;
   }
@@ -146,6 +158,22 @@ export class RedisDecisionLog implements DecisionLog {
     const activated = decision.activation === 'later' ? (decision.activatedAt ?? '') : '';
     const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs, activated];
     await APPEND.run(this.#commands, [this.#key(decision.id), this.#order], args);
+    this.#recent.set(decision.id, { decision, writtenAt: now() });
+    this.#forgetOld();
+  }
+
+  /** The connection was lost and is back: what Redis has forgotten of the last moments is written again. */
+  writeAgain(): void {
+    if (!this.#closed) for (const { decision } of this.#recent.values()) this.#keep(decision);
+  }
+
+  /** As others are written: while Redis is away nothing grows old. */
+  #forgetOld(): void {
+    const oldest = this.#options.now() - RECENT_MS;
+    for (const [id, { writtenAt }] of this.#recent) {
+      if (this.#recent.size <= MOST_RECENT && writtenAt >= oldest) break;
+      this.#recent.delete(id);
+    }
   }
 
   #keep(decision: Decision): void {

@@ -10,10 +10,14 @@ export class RedisDecisionLogs implements DecisionLogs {
   readonly #connections: RedisConnections;
   readonly #options: RedisDecisionLogOptions;
   readonly #open = new Map<string, RedisDecisionLog>();
+  readonly #writeAgain = (): void => {
+    for (const log of this.#open.values()) log.writeAgain();
+  };
 
   constructor(connections: RedisConnections, options: RedisDecisionLogOptions) {
     this.#connections = connections;
     this.#options = options;
+    connections.commands.on('ready', this.#writeAgain);
   }
 
   async open(catalog: string): Promise<DecisionLog> {
@@ -37,6 +41,7 @@ export class RedisDecisionLogs implements DecisionLogs {
   }
 
   async close(): Promise<void> {
+    this.#connections.commands.off('ready', this.#writeAgain);
     for (const log of this.#open.values()) await log.close();
     this.#open.clear();
   }

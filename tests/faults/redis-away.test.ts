@@ -45,6 +45,26 @@ describe.skipIf(redisProgram.path === null)(
       await until(async () => (await shop.stats('track_parcel')).rewardSum === 2);
     });
 
+    it('what Redis lost of its last moments is written again, so that a reward that is sent again is taken', async () => {
+      const { redis, admin, deployment } = await startDeployment(disposals, APPEND_ONLY);
+      const first = await deployment.startRouter();
+      const second = await deployment.startRouter();
+      await deployment.startWorker();
+      const shop = await Shop.open(first, 'shop');
+      await until(async () => (await second.request('GET', '/v1/catalogs/shop')).status === 200);
+      const { decisionId } = await shop.route('where is my parcel', { activate: 'later' });
+      await first.ask('POST', `/v1/decisions/${decisionId}/activate`);
+      // The one that takes over has not got it yet.
+      expect(await admin.commands.unlink(catalogKey('shop', `decision:${decisionId}`))).toBe(1);
+      const path = `/v1/decisions/${decisionId}/rewards`;
+      const report = { tool: 'track_parcel', value: 1, idempotencyKey: 'once' };
+      expect((await second.request('POST', path, report)).status).toBe(503);
+      await redis.stop('SIGKILL');
+      await redis.start();
+      await until(async () => (await second.request('POST', path, report)).status === 202);
+      await until(async () => (await shop.stats('track_parcel')).rewardSum === 1);
+    });
+
     it('a decision that waits for Redis is there for everybody before anybody takes a reward for it', async () => {
       const { redis, admin } = await startDeployment(disposals, APPEND_ONLY);
       const logs = new RedisDecisionLogs(admin, { retainMs: 60_000, now: () => Date.now() });
