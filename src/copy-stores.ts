@@ -1,6 +1,7 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { firstPosition } from './ledger/find-position.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import { snapshotLease } from './state/snapshot-store.ts';
+import { type Lease, snapshotLease } from './state/snapshot-store.ts';
 import type { Stores } from './stores.ts';
 
 /** How much was copied. */
@@ -20,6 +21,7 @@ export class CopyRefusedError extends Error {
 const ENTRIES_AT_ONCE = 500;
 const JOBS_AT_ONCE = 500;
 const KEEP_SNAPSHOTS = 3;
+const RETRY_MS = 200;
 
 /**
  * Copies everything durable from one set of stores to another that has nothing of it: from the data folder to
@@ -69,21 +71,33 @@ async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void>
   await write();
 }
 
-/** Snapshots first: the ledger may be trimmed behind the oldest of them, not the other way round. */
+/** Meanwhile nobody makes snapshots in the source, and so nobody trims its ledger. */
 async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const lease = await snapshotLeaseOf(name, from);
   const source = await from.ledgers.open(name);
   try {
     const start = await firstPosition(source, await source.head());
     await to.ledgers.begin(name, start);
-    await copySnapshots(name, from, to, copied);
+    // Opened before it has snapshots: afterwards they would know more than it holds.
     const target = await to.ledgers.open(name);
     try {
+      await copySnapshots(name, from, to, copied);
       copied.entries += await copyEntries(source, target, start);
     } finally {
       await target.close();
     }
   } finally {
     await source.close();
+    await lease.release();
+  }
+}
+
+/** Whoever has it makes a snapshot, and is done soon. */
+async function snapshotLeaseOf(name: string, { leases }: Stores): Promise<Lease> {
+  for (;;) {
+    const lease = await leases.acquire(snapshotLease(name));
+    if (lease !== null) return lease;
+    await wait(RETRY_MS);
   }
 }
 
