@@ -58,11 +58,15 @@ export function findCandidates(
   const fallbackSlots = {
     open: () => mostReliable(tools, request.k, exclude),
     closed: () => [],
-    passthrough: () => [...tools.live()].map(({ slot }) => slot).slice(0, PASSTHROUGH_LIMIT),
+    passthrough: () => everyTool(tools, exclude).slice(0, PASSTHROUGH_LIMIT),
   }[settings.failMode]();
   const served = [...new Set([...pinned, ...fallbackSlots])];
   const limited = settings.failMode === 'passthrough' ? served : served.slice(0, request.k);
   return { ...search(0, limited), pinned, notes, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {
+  return [...tools.live()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
 }
 
 /** The request's pins and after them the catalog's, as many as the slate has places. */

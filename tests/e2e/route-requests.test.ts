@@ -105,6 +105,8 @@ describe('what a routing request may ask for', () => {
       });
       await blind.configure({ failMode: 'passthrough' });
       expect((await blind.route(nonsense.query, { k: 2 })).tools).toHaveLength(names.length);
+      const without = await blind.route(nonsense.query, { exclude: [names[0], 'no_tool'], pin: [names[2]] });
+      expect(without.tools.map(({ name }) => name)).toEqual([names[2], names[1], ...names.slice(3)]);
     } finally {
       expect(await wordless.stop()).toBe(0);
     }
