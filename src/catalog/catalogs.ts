@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
-import { LedgerRemovedError } from '../ledger/ledger.ts';
+import { LedgerErasingError, LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
@@ -37,7 +37,7 @@ const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 type OpenedCatalog = Awaited<ReturnType<OpenCatalog>>;
 
-/** Another process deletes it again and again while it is being configured here. */
+/** Another process deletes it again and again while it is made here. */
 const MAX_ATTEMPTS = 5;
 
 /**
@@ -92,7 +92,7 @@ export class Catalogs {
     if (!this.serves(name) || this.#open.has(name)) return;
     await this.#inTurn(name, async () => {
       try {
-        await this.#opened(name, name === 'default');
+        await (name === 'default' ? this.#madeDefault() : this.#opened(name, false));
       } catch (error) {
         if (!(error instanceof LedgerRemovedError)) throw error;
       }
@@ -105,7 +105,7 @@ export class Catalogs {
     await this.#inTurn(name, async () => {
       if (this.#open.get(name) !== catalog) return;
       await this.#drop(name);
-      if (name === 'default') await this.#opened(name, true);
+      if (name === 'default') await this.#madeDefault();
     });
   }
 
@@ -174,7 +174,7 @@ export class Catalogs {
         await this.#opened(name, false).catch(() => {});
         throw error;
       }
-      if (name === 'default') await this.#opened(name, true);
+      if (name === 'default') await this.#madeDefault();
     });
   }
 
@@ -184,19 +184,31 @@ export class Catalogs {
     this.#open.clear();
   }
 
-  async #changeSettings(name: string, patch: SettingsPatch, create: boolean): Promise<CatalogView> {
+  #changeSettings(name: string, patch: SettingsPatch, create: boolean): Promise<CatalogView> {
+    const change = async (catalog: Catalog): Promise<CatalogView> => {
+      const key = `settings/${randomUUID()}`;
+      await catalog.replica.submit({ kind: 'settings', key, at: catalog.now(), patch });
+      return viewOf(catalog);
+    };
+    return create ? this.#making(name, change) : this.holding(name, change);
+  }
+
+  /** Works with a catalog that is made if there is none, and made again where another process deletes it meanwhile. */
+  async #making<T>(name: string, work: (catalog: OpenedCatalog) => T | Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      if (!create && !this.#open.has(name)) throw this.#missing(name);
-      const catalog = await this.#opened(name, true);
       try {
-        const key = `settings/${randomUUID()}`;
-        await catalog.replica.submit({ kind: 'settings', key, at: catalog.now(), patch });
-        return viewOf(catalog);
+        return await work(await this.#opened(name, true));
       } catch (error) {
-        if (!(error instanceof LedgerRemovedError) || attempt === MAX_ATTEMPTS) throw error;
+        if (!(error instanceof LedgerRemovedError)) throw error;
         await this.#drop(name);
+        if (attempt === MAX_ATTEMPTS) throw new LedgerErasingError(name);
       }
     }
+  }
+
+  /** `default` is there always. */
+  #madeDefault(): Promise<unknown> {
+    return this.#making('default', () => {});
   }
 
   async #opened(name: string, create: boolean): Promise<OpenedCatalog> {

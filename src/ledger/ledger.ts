@@ -69,6 +69,15 @@ export class LedgerUnavailableError extends Error {
   readonly retryAfterSeconds = 1;
 }
 
+/** Another process is deleting the catalog: in a moment it can be made again. */
+export class LedgerErasingError extends LedgerUnavailableError {
+  readonly suggestedFix = 'Send the request again after the time in Retry-After.';
+
+  constructor(catalog: string) {
+    super(`Catalog "${catalog}" is being deleted by another process. Nothing was accepted.`);
+  }
+}
+
 /** The catalog was deleted: nothing can be appended any more. */
 export class LedgerRemovedError extends Error {
   override readonly name = 'LedgerRemovedError';

@@ -3,7 +3,13 @@ import { CATALOGS_KEY, catalogKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { Position } from './entry.ts';
-import { type Ledger, LedgerRemovedError, type Ledgers, LedgerUnavailableError } from './ledger.ts';
+import {
+  type Ledger,
+  LedgerErasingError,
+  LedgerRemovedError,
+  type Ledgers,
+  LedgerUnavailableError,
+} from './ledger.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { LedgerFeed } from './redis-ledger-feed.ts';
 import {
@@ -170,7 +176,7 @@ export class RedisLedgers implements Ledgers {
       const { current } = epoch;
       const args = [newIdentity(current), removedIdentity(current), ownedBy(current), after];
       const identity = String(await SCRIPTS[how].run(commands, keysOf(catalog), args));
-      if (identity === ERASING) throw new LedgerUnavailableError(`Catalog "${catalog}" is being deleted.`);
+      if (identity === ERASING) throw new LedgerErasingError(catalog);
       if (identity !== '') await commands.sadd(CATALOGS_KEY, catalog);
       await epoch.verify();
       return identity;

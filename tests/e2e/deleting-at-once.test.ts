@@ -176,5 +176,27 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('begin anew', () => beginsAnew(first, second));
+
+    it('are deleted and made through both routers again and again: nobody is told of a fault of ours', async () => {
+      const wrong: string[] = [];
+      for (let round = 0; round < ROUNDS / 2; round++) {
+        const name = round % 3 === 0 ? 'default' : `often-${round % 3}`;
+        const asked = [first, second].flatMap((router) => [
+          router.request('DELETE', `/v1/catalogs/${name}`),
+          router.request('PUT', `/v1/catalogs/${name}`, { killSwitch: true }),
+          router.request('DELETE', `/v1/catalogs/${name}`),
+        ]);
+        for (const { status, body } of await Promise.all(asked)) {
+          const isRefused = status === 503 && /is being (deleted|emptied)/.test(String(body.detail));
+          if (status !== 200 && status !== 204 && status !== 404 && !isRefused) {
+            wrong.push(`round ${round}: ${status} ${body.detail}`);
+          }
+        }
+      }
+      expect(wrong).toEqual([]);
+      for (const router of [first, second]) {
+        await until(async () => (await router.request('GET', '/v1/catalogs/default')).status === 200);
+      }
+    });
   },
 );
