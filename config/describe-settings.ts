@@ -67,8 +67,25 @@ variables are errors. \`bandolier config\` prints the effective values and where
 |---|---|---|---|---|---|
 ${rows.join('\n')}
 
-What belongs to one catalog (its policy, reward contract and fail mode) is set over the API:
-\`PUT /v1/catalogs/{catalog}\`.
+## Settings of a catalog
+
+What belongs to one catalog is set over the API: \`PUT /v1/catalogs/{catalog}\` with what is to change. What is left out
+stays, and \`GET\` shows all of it.
+
+| key | default | what it does |
+|---|---|---|
+| \`policy\` | \`sc-linucb-memory\` | How candidates are ranked: \`name\`, \`parameters\`, and \`exploration\`: \`plackett-luce\` draws the slate, the more evenly the higher \`temperature\` (0.03) is; \`ucb\` and \`greedy\` draw nothing, so their decisions cannot be evaluated afterwards |
+| \`rewards\` | | The contract, see [rewards](rewards.md#the-contract) |
+| \`embedder\` | what \`model\` above says | Moves the catalog to another embedding model, see [operations](operations.md#embedding-models) |
+| \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
+| \`decomposition\` | \`clauses\` | How a query that asks for several things is taken apart, see [queries](queries.md#a-query-that-asks-for-several-things) |
+| \`failMode\` | \`open\` | What a query gets when nothing in the catalog fits it, after pins: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog, whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
+| \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
+| \`retainText\` | \`false\` | Keeps the texts of queries with decisions |
+| \`ignoreDates\` | \`false\` | A definition in which nothing but days and times changed has not changed |
+| \`forgetRemovedAfterDays\` | 30 | How long what was learned about a removed tool is kept, should it come back |
+
+Pins have a path of their own, see [queries](queries.md#pins).
 `;
 }
 

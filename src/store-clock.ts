@@ -94,12 +94,12 @@ export class StoreClock {
       );
     } else if (keeper === 'Redis' && Math.abs(machine) > SKEW_MS) {
       skews.push(
-        `The clock of this machine is ${duration(machine)} of that of Redis, which is used instead: synchronise the machine's clock (NTP).`,
+        `The clock of this machine is ${compared(machine)} that of Redis, which is used instead: synchronise the machine's clock (NTP).`,
       );
     }
     if (this.#lead > SKEW_MS) {
       skews.push(
-        `What is stored is ${duration(this.#lead)} of the clock of ${keeper}: that clock was ahead once, or is behind now. Time goes on from what is stored, and nothing is lost; synchronise the clock (NTP).`,
+        `What is stored is ${compared(this.#lead)} the clock of ${keeper}: that clock was ahead once, or is behind now. Time goes on from what is stored, and nothing is lost; synchronise the clock (NTP).`,
       );
     }
     return skews;
@@ -157,6 +157,11 @@ const UNITS = [
   ['minutes', 60_000],
   ['seconds', 1000],
 ] as const;
+
+/** "3.0 hours ahead of", "3.0 hours behind" */
+function compared(ms: number): string {
+  return duration(ms) + (ms > 0 ? ' of' : '');
+}
 
 /** "3.0 hours ahead" */
 function duration(ms: number): string {

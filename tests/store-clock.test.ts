@@ -64,6 +64,9 @@ describe('the clock of the store', () => {
     clock.report();
     clock.report();
     expect(said).toEqual([expect.stringContaining('machine is 3.0 hours ahead of that of Redis')]);
+    at.wall -= 6 * HOUR;
+    clock.report();
+    expect(said.at(-1)).toContain('machine is 3.0 hours behind that of Redis');
   });
 
   it.each([3 * HOUR, 10 * YEAR])('is never behind what is stored: %i ms ahead', async (ahead) => {

@@ -9,30 +9,20 @@ import { RedisConnections } from '../redis/redis-connection.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
 import type { Stores } from '../stores.ts';
 import { learnerSizes } from './learner-sizes.ts';
-import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith } from './setting-options.ts';
+import {
+  dataDirOption,
+  hostOption,
+  portOption,
+  type SettingFlags,
+  settingsWith,
+  urlOf,
+} from './setting-options.ts';
 
 /** What a check found. `mend` says what to do; null where there is nothing to mend. */
 interface Finding {
   readonly detail: string;
   readonly mend: string | null;
 }
-
-interface Check {
-  readonly name: string;
-  readonly look: (settings: Settings) => Promise<Finding>;
-}
-
-const CHECKS: readonly Check[] = [
-  { name: 'Node', look: checkNode },
-  { name: 'data folder', look: checkDataFolder },
-  { name: 'disk space', look: checkDiskSpace },
-  { name: 'Redis', look: checkRedis },
-  { name: 'clock', look: checkClock },
-  { name: 'embedding model', look: checkModel },
-  { name: 'fast kernels', look: checkKernels },
-  { name: 'learners', look: checkLearners },
-  { name: 'port', look: checkPort },
-];
 
 const fine = (detail: string): Finding => ({ detail, mend: null });
 
@@ -48,11 +38,7 @@ export function doctorCommand(): Command {
 async function examine(options: SettingFlags): Promise<void> {
   const { settings } = settingsWith(options);
   let faults = 0;
-  for (const { name, look } of CHECKS) {
-    const { detail, mend } = await look(settings).catch((error: Error) => ({
-      detail: error.message,
-      mend: '',
-    }));
+  for await (const [name, { detail, mend }] of findings(settings)) {
     process.stdout.write(`${mend === null ? 'ok  ' : 'BAD '}  ${name}: ${detail}\n`);
     if (mend === null) continue;
     faults++;
@@ -62,17 +48,74 @@ async function examine(options: SettingFlags): Promise<void> {
   if (faults > 0) process.exitCode = 1;
 }
 
-async function checkNode(): Promise<Finding> {
+/** One fault is one finding: what depends on a thing that is not there is not looked at. */
+async function* findings(settings: Settings): AsyncGenerator<[name: string, Finding]> {
+  const running = await askService(settings);
+  yield ['Node', checkNode()];
+  yield ['data folder', await attempted(checkDataFolder(settings, running))];
+  yield ['disk space', await attempted(checkDiskSpace(settings))];
+  const redis = await attempted(checkRedis(settings));
+  yield ['Redis', redis];
+  if (redis.mend !== NOTHING_KNOWN) yield* checkStores(settings, running);
+  yield ['embedding model', await attempted(checkModel(settings))];
+  yield ['fast kernels', await attempted(checkKernels())];
+  yield running === null ? ['port', await checkPort(settings)] : ['service', checkService(running)];
+}
+
+/** The message of what was thrown says what to do. */
+const NOTHING_KNOWN = '';
+
+const unknown = ({ message }: Error): Finding => ({ detail: message, mend: NOTHING_KNOWN });
+const attempted = (look: Promise<Finding>): Promise<Finding> => look.catch(unknown);
+
+/** A service that answers at the address of the settings. */
+interface RunningService {
+  readonly url: string;
+  readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
+}
+
+const PATIENCE_MS = 5_000;
+
+/** Null when no service answers there: the port may be free, or something else may listen. */
+async function askService({ host, port }: Settings): Promise<RunningService | null> {
+  const url = urlOf(host, port);
+  const giveUp = new AbortController();
+  // It keeps the process alive: a `fetch` whose connection is cut at once may never end, and keeps nothing alive.
+  const timer = setTimeout(() => giveUp.abort(), PATIENCE_MS);
+  try {
+    const answer = await fetch(`${url}/readyz`, { signal: giveUp.signal });
+    const { checks } = (await answer.json()) as Partial<RunningService>;
+    return checks?.clock === undefined ? null : { url, checks };
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function checkService({ url, checks }: RunningService): Finding {
+  const faults = Object.entries(checks).filter(([, { ok }]) => !ok);
+  if (faults.length === 0) return fine(`answers at ${url}, and is ready`);
+  const mend = faults.map(([name, { detail }]) => `${name}: ${detail}`).join('\n      ');
+  return { detail: `answers at ${url}, and is not ready`, mend };
+}
+
+function checkNode(): Finding {
   const [major, minor] = process.versions.node.split('.').map(Number);
   const enough = major > 20 || (major === 20 && minor >= 19);
   return { detail: process.version, mend: enough ? null : 'Install Node 20.19 or newer.' };
 }
 
 /** Taking its lock creates the folder, writes to it, and finds out who else uses it. */
-async function checkDataFolder({ dataDir }: Settings): Promise<Finding> {
-  const lock = await lockDataFolder(dataDir);
-  await lock.release();
-  return fine(`${dataDir} can be written and nobody else uses it`);
+async function checkDataFolder({ dataDir }: Settings, running: RunningService | null): Promise<Finding> {
+  try {
+    const lock = await lockDataFolder(dataDir);
+    await lock.release();
+    return fine(`${dataDir} can be written and nobody else uses it`);
+  } catch (error) {
+    if (running === null || !(error instanceof DataFolderLockedError)) throw error;
+    return fine(`${dataDir} is in use, and a service answers at ${running.url}`);
+  }
 }
 
 const ENOUGH_GB = 1;
@@ -110,62 +153,64 @@ async function checkKernels(): Promise<Finding> {
   return { detail: reason, mend: 'Run `npm run kernels`, or use a Node with WebAssembly SIMD.' };
 }
 
-/** This machine's clock, that of Redis, and what is stored already. */
-async function checkClock(settings: Settings): Promise<Finding> {
-  const stores = await openUnlessInUse(settings, () => {});
-  if (stores === null) return fine('a running service knows: GET /readyz');
-  const { clock, ledgers, decisionLogs } = stores;
+async function* checkStores(
+  settings: Settings,
+  running: RunningService | null,
+): AsyncGenerator<[name: string, Finding]> {
+  const troubles: string[] = [];
+  let stores: Stores | null = null;
   try {
-    for (const name of await ledgers.list()) {
-      const ledger = await ledgers.open(name);
-      const [newest] = await ledger.read(Math.max(0, (await ledger.head()) - 1), 1);
-      if (newest !== undefined) clock.notice(newest.entry.at);
-      await ledger.close();
-      await decisionLogs.open(name);
-    }
-    const skews = clock.skews();
-    if (skews.length === 0) return fine('right, as far as can be told');
-    return { detail: 'wrong', mend: skews.join('\n      ') };
+    stores = await openStores(settings, { trouble: (message) => void troubles.push(message) });
+    yield ['clock', await checkClock(stores)];
+    yield ['learners', await checkLearners(stores, troubles)];
+  } catch (error) {
+    // Whoever has the folder has been named, and knows the rest.
+    if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
+    else if (running !== null) yield* asTheServiceSays(running);
   } finally {
-    await stores.queue.close(0);
-    await stores.close();
+    await stores?.queue.close(0);
+    await stores?.close();
   }
 }
 
-/** Null when a service has the data folder. */
-function openUnlessInUse(settings: Settings, trouble: (message: string) => void): Promise<Stores | null> {
-  return openStores(settings, { trouble }).catch((error: unknown) => {
-    if (error instanceof DataFolderLockedError) return null;
-    throw error;
-  });
+function* asTheServiceSays({ url, checks }: RunningService): Generator<[name: string, Finding]> {
+  const { detail } = checks.clock;
+  yield ['clock', detail === 'right' ? fine(detail) : { detail: 'wrong', mend: detail }];
+  yield ['learners', fine(`their size is bandolier_learner_bytes in ${url}/metrics`)];
+}
+
+/** This machine's clock, that of Redis, and what is stored already. */
+async function checkClock({ clock, ledgers, decisionLogs }: Stores): Promise<Finding> {
+  for (const name of await ledgers.list()) {
+    const ledger = await ledgers.open(name);
+    const [newest] = await ledger.read(Math.max(0, (await ledger.head()) - 1), 1);
+    if (newest !== undefined) clock.notice(newest.entry.at);
+    await ledger.close();
+    await decisionLogs.open(name);
+  }
+  const skews = clock.skews();
+  if (skews.length === 0) return fine('right, as far as can be told');
+  return { detail: 'wrong', mend: skews.join('\n      ') };
 }
 
 /** How much memory a service with this data takes for what it learned. */
-async function checkLearners(settings: Settings): Promise<Finding> {
-  const troubles: string[] = [];
+async function checkLearners(stores: Stores, troubles: string[]): Promise<Finding> {
+  const names = await stores.ledgers.list();
+  if (names.length === 0) return fine('nothing was learned yet');
+  const kernels = await loadKernels(() => {});
   const trouble = (message: string): void => void troubles.push(message);
-  const stores = await openUnlessInUse(settings, trouble);
-  if (stores === null) return fine('a running service knows: bandolier_learner_bytes in its /metrics');
-  try {
-    const names = await stores.ledgers.list();
-    if (names.length === 0) return fine('nothing was learned yet');
-    const kernels = await loadKernels(() => {});
-    const lines: string[] = [];
-    for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, trouble)));
-    const mend = troubles.length === 0 ? null : troubles.join('\n      ');
-    return { detail: [`${lines.length} in ${names.length} catalogs`, ...lines].join('\n      '), mend };
-  } finally {
-    await stores.queue.close(0);
-    await stores.close();
-  }
+  const lines: string[] = [];
+  for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, trouble)));
+  const mend = troubles.length === 0 ? null : troubles.join('\n      ');
+  const ofAll = lines.length === names.length ? 'one a catalog' : `${lines.length} in all`;
+  return { detail: [ofAll, ...lines].join('\n      '), mend };
 }
 
 function checkPort({ host, port }: Settings): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error) => {
-      const mend =
-        'Stop what listens there (it may be this very service), or set BANDOLIER_PORT to another port.';
+      const mend = 'Stop what listens there, or set BANDOLIER_PORT to another port.';
       resolve({ detail: `${host}:${port} cannot be used: ${error.message}`, mend });
     });
     server.listen(port, host, () => server.close(() => resolve(fine(`${host}:${port} is free`))));

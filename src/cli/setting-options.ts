@@ -40,5 +40,9 @@ export function settingsWith({ host, port, dataDir, catalogs }: SettingFlags = {
 export function serviceUrl(url: string | undefined): string {
   if (url !== undefined) return url;
   const { host, port } = settingsWith().settings;
+  return urlOf(host, port);
+}
+
+export function urlOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host.replace(/[[\]]/g, '')}]` : host}:${port}`;
 }

@@ -3,7 +3,7 @@ import { Problem, type Violation } from '../problem.ts';
 /** Everything that is wrong with the values of a request. */
 export function invalid(violations: readonly Violation[]): Problem {
   const first = violations[0];
-  const others = violations.length > 1 ? ` and ${violations.length - 1} more` : '';
+  const others = violations.length > 1 ? ` (and ${violations.length - 1} more in \`violations\`)` : '';
   return new Problem(
     'validation-failed',
     `${first.path}: ${first.message}${others}.`,

@@ -215,7 +215,7 @@ export interface UnlearnedEntry extends EntryBase {
   readonly kind: 'unlearned';
   /** Accepted, but their decision was gone when they were to be joined with it. */
   readonly rewards: readonly OutcomeReport[];
-  /** How many were refused when they came, by the code of the problem. */
+  /** How many were not taken in when they came, by the code of the problem; `duplicate`: they repeat one. */
   readonly refused: Readonly<Record<string, number>>;
 }
 

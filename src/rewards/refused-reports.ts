@@ -4,15 +4,23 @@ import type { ProblemCode } from '../problem.ts';
 import { catalogOf } from '../routing/decision-id.ts';
 
 const MAX_WAIT_MS = 1000;
-const COUNTED: readonly ProblemCode[] = ['decision-not-found', 'decision-not-activated', 'reward-late'];
+/** The code of the problem that a report was answered with; or it repeats one that was learned. */
+type Refusal = ProblemCode | 'duplicate';
+
+const COUNTED: readonly Refusal[] = [
+  'decision-not-found',
+  'decision-not-activated',
+  'reward-late',
+  'duplicate',
+];
 
 /**
- * Counts reports that are answered with a problem, in the ledger of their catalog, so that every process knows of them: an
+ * Counts reports that are not taken in, in the ledger of their catalog, so that every process knows of them: an
  * entry a second at most, however many there are. What names no catalog is counted for `default`. A crash loses a second.
  */
 export class RefusedReports {
   readonly #catalogs: Pick<Catalogs, 'find'>;
-  readonly #counts = new Map<string, Map<ProblemCode, number>>();
+  readonly #counts = new Map<string, Map<Refusal, number>>();
   #timer: NodeJS.Timeout | null = null;
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -20,7 +28,7 @@ export class RefusedReports {
     this.#catalogs = catalogs;
   }
 
-  count(decisionId: string, code: ProblemCode): void {
+  count(decisionId: string, code: Refusal): void {
     if (!COUNTED.includes(code)) return;
     const named = catalogOf(decisionId) ?? '';
     this.#add(this.#catalogs.find(named) === undefined ? 'default' : named, code, 1);
@@ -42,7 +50,7 @@ export class RefusedReports {
     return this.flush();
   }
 
-  async #write(name: string, refused: ReadonlyMap<ProblemCode, number>): Promise<void> {
+  async #write(name: string, refused: ReadonlyMap<Refusal, number>): Promise<void> {
     const catalog = this.#catalogs.find(name);
     if (catalog === undefined) return;
     const key = `unlearned/${randomUUID()}`;
@@ -58,8 +66,8 @@ export class RefusedReports {
     }
   }
 
-  #add(name: string, code: ProblemCode, count: number): void {
-    const counts = this.#counts.get(name) ?? new Map<ProblemCode, number>();
+  #add(name: string, code: Refusal, count: number): void {
+    const counts = this.#counts.get(name) ?? new Map<Refusal, number>();
     this.#counts.set(name, counts);
     counts.set(code, (counts.get(code) ?? 0) + count);
   }

@@ -39,18 +39,21 @@ export async function rewardHealth(
   const mean = count === 0 ? null : total((hour) => hour.sum) / count;
   const variance = mean === null ? null : total((hour) => hour.sumOfSquares) / count - mean * mean;
   const rewarded = total((hour) => hour.decisions);
+  // A report that repeats one is no report that was not learned.
+  const { duplicate: repeated = 0, ...refusals } = sums(hours.map((hour) => hour.refused));
   const figures = {
     catalog: catalog.name,
     pending: (await queue.pending()) + (await catalog.replica.lag()),
     decisions: { routed, rewarded, share: routed === 0 ? null : Math.min(1, rewarded / routed) },
     reports: {
       ...statuses,
-      unknownDecision: total((hour) => hour.refused['decision-not-found'] ?? 0),
+      duplicate: statuses.duplicate + repeated,
+      unknownDecision: refusals['decision-not-found'] ?? 0,
       overUnitLimit: total((hour) => hour.overUnitLimit),
     },
     outcomes,
     value: { mean, standardDeviation: variance === null ? null : Math.sqrt(Math.max(0, variance)) },
-    unlearned: sums(hours.flatMap(({ reasons, refused }) => [reasons, refused])),
+    unlearned: sums([...hours.map(({ reasons }) => reasons), refusals]),
     delaySeconds: quantiles(hours.map(({ delays }) => delays)),
     outcomeDelaySeconds: quantiles(hours.map(({ outcomeDelays }) => outcomeDelays)),
   };

@@ -76,7 +76,9 @@ export class RewardIntake {
     );
     await this.#write(taken.filter((one) => one !== null));
     for (const [index, result] of results.entries()) {
-      if ('problem' in result) this.#refused.count(reports[index].decisionId, result.problem.code);
+      const { decisionId } = reports[index];
+      if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
+      else if (result.status === 'duplicate') this.#refused.count(decisionId, 'duplicate');
     }
     return results;
   }
@@ -170,7 +172,7 @@ function noteOn(
   if (shown.includes(tool)) return undefined;
   return state.tools.find(tool) === undefined
     ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
-    : `"${tool}" was not in the slate; its outcome is learned as a call all the same.`;
+    : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;
 }
 
 function lateProblem(decision: DecisionHead): Problem {

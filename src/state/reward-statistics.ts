@@ -87,7 +87,7 @@ export class RewardStatistics {
     this.#at(clock).overUnitLimit++;
   }
 
-  /** Reports that were answered with a problem. */
+  /** Reports that were not taken in. */
   countRefused(clock: number, code: string, count: number): void {
     const { refused } = this.#at(clock);
     refused[code] = (refused[code] ?? 0) + count;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -212,16 +212,43 @@ describe('doctor', () => {
     expect([tools, cases]).toEqual(['150', '1']);
   });
 
-  it('says what to do about a folder in use, a port that is taken and a model that is not there', async () => {
+  it('finds nothing wrong with a service that runs as it should', async () => {
     const { port } = new URL(service.url);
-    const words = ['doctor', '--data-dir', dataDir, '--port', port];
+    const { stdout, code } = await bandolier(['doctor', '--data-dir', dataDir, '--port', port]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/Everything is as it should be/)]);
+    expect(stdout).toMatch(/^ok {4}data folder: .* is in use, and a service answers at /m);
+    expect(stdout).toMatch(/^ok {4}clock: right$/m);
+    expect(stdout).toContain('bandolier_learner_bytes');
+    expect(stdout).toMatch(/^ok {4}service: answers at .*, and is ready$/m);
+  });
+
+  it('says what to do about a folder in use, a port that is taken and a model that is not there', async () => {
+    const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    const words = ['doctor', '--data-dir', dataDir, '--port', `${port}`];
     const { stdout, code } = await bandolier(words, { BANDOLIER_MODEL: 'no-such-model' });
+    other.close();
     expect(code).toBe(1);
     expect(stdout).toMatch(/BAD {3}data folder: .*in use by process/);
     expect(stdout).toMatch(/BAD {3}embedding model: .*no-such-model/);
-    expect(stdout).toContain('bandolier_learner_bytes');
     expect(stdout).toMatch(/BAD {3}port: .*\n.*BANDOLIER_PORT/);
     expect(stdout).toMatch(/3 to mend\.$/m);
+  });
+
+  it('counts one fault once: a log that is damaged, a Redis that is not there', async () => {
+    const own = join(folder.path, 'damaged');
+    await (await started(own, ['--sample'])).stop();
+    const log = join(own, 'catalogs/default/ledger/0000000000000001.log');
+    const bytes = readFileSync(log);
+    bytes[40] ^= 0xff;
+    writeFileSync(log, bytes);
+    const damaged = await bandolier(['doctor', '--data-dir', own, '--port', '0']);
+    expect(damaged.stdout).toMatch(/^BAD {3}stored data: .*bandolier repair/m);
+    const away = { REDIS_URL: 'redis://127.0.0.1:9' };
+    const unreachable = await bandolier(['doctor', '--data-dir', 'fresh', '--port', '0'], away);
+    expect(unreachable.stdout).toMatch(/^BAD {3}Redis: .*cannot be reached/m);
+    for (const { stdout } of [damaged, unreachable]) expect(stdout).toMatch(/^1 to mend\.$/m);
   });
 });
 

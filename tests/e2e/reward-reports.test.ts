@@ -78,6 +78,17 @@ describe('reports of rewards', () => {
     }
   });
 
+  it('that repeat one which was learned are counted as duplicates, and as nothing else', async () => {
+    const shop = await Shop.open(service, 'repeated');
+    const { decisionId, tools } = await shop.route(QUERY);
+    const outcome = { tool: tools[0].name, outcome: 'success', idempotencyKey: 'call-1' };
+    await shop.report(decisionId, outcome);
+    await shop.settled();
+    for (let i = 0; i < 2; i++) expect((await shop.report(decisionId, outcome)).status).toBe('duplicate');
+    const { reports, outcomes, unlearned } = await healthOf(shop);
+    expect([reports.applied, reports.duplicate, outcomes.success, unlearned]).toEqual([1, 2, 1, {}]);
+  });
+
   it('on unknown decisions are counted for the catalog that they name, and kept over a restart', async () => {
     const one = await Shop.open(service, 'one');
     await Shop.open(service, 'other');

@@ -56,13 +56,18 @@ export const catalogPatchSchema = z
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
     }),
-    failMode: failMode.optional(),
+    failMode: failMode.optional().meta({
+      description:
+        'What a query gets when nothing fits it, after pins: `open`, the most reliable tools; `closed`, nothing; `passthrough`, the whole catalog.',
+    }),
     killSwitch: z
       .boolean()
       .optional()
       .meta({ description: 'Serve the retrieval order, whatever was learned.' }),
     retainText: z.boolean().optional().meta({ description: 'Keep query texts with decisions.' }),
-    forgetRemovedAfterDays: z.int().min(1).max(3650).optional(),
+    forgetRemovedAfterDays: z.int().min(1).max(3650).optional().meta({
+      description: 'After so many days what was learned about a removed tool is forgotten.',
+    }),
   })
   .openapi('CatalogPatch');
 

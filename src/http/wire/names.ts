@@ -41,3 +41,8 @@ export const callersId = z
   .min(1, 'must not be empty')
   .max(256, 'must not be longer than 256 characters')
   .refine(printable, 'must not contain control characters');
+
+export const isoTime = z.iso.datetime({
+  offset: true,
+  error: 'has to be an ISO time with its zone, such as 2026-12-01T06:00:00Z',
+});

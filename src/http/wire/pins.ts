@@ -1,12 +1,9 @@
 import { z } from '@hono/zod-openapi';
-import { toolName } from './names.ts';
+import { isoTime, toolName } from './names.ts';
 
 const pin = z.strictObject({
   tool: toolName,
-  until: z.iso
-    .datetime({ offset: true })
-    .optional()
-    .meta({ description: 'When it ends by itself; absent: when it is taken back.' }),
+  until: isoTime.optional().meta({ description: 'When it ends by itself; absent: when it is taken back.' }),
 });
 
 /** As many as the largest slate has places. */

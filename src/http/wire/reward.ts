@@ -1,13 +1,14 @@
 import { z } from '@hono/zod-openapi';
 import { contradiction, type RewardReport } from '../../rewards/reward-report.ts';
-import { decisionId, rewardId, toolName } from './names.ts';
+import { decisionId, isoTime, rewardId, toolName } from './names.ts';
 
 export const MAX_REWARDS_PER_REQUEST = 1000;
 
 const outcomeFields = {
-  tool: toolName
-    .optional()
-    .meta({ description: 'The tool that was used. May be left out if only one was shown.' }),
+  tool: toolName.optional().meta({
+    description:
+      'The tool that was used. Left out: the report is about the whole decision, and a positive one is counted and teaches nothing.',
+  }),
   value: z.number().min(-1).max(1).optional().meta({
     description:
       '−1 … 1. Left out: success 1, partial 0.5, failure 0. Above 0 with success, 0 or more with partial, 0 or less otherwise.',
@@ -30,7 +31,7 @@ const outcomeFields = {
     .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 printable ASCII characters without blanks')
     .optional()
     .meta({ description: 'The same key for the same decision counts once.' }),
-  occurredAt: z.iso.datetime({ offset: true }).optional().meta({
+  occurredAt: isoTime.optional().meta({
     description:
       'When it happened, if not now: between the decision and now. Kept with the reward and in the delays of the health report; whether it is late is judged by when it is reported.',
   }),
