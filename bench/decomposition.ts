@@ -11,10 +11,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../src/package-root.ts';
+import { packageRoot } from '../config/package-root.ts';
+import type { Embedder } from '../src/models/embedder.ts';
+import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { splitQuery } from '../src/queries/split-query.ts';
-import type { Embedder } from '../src/retrieval/embedder.ts';
-import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { measuredOn } from './measured-on.ts';
 import { type LearnedRow, learned } from './queries/learned.ts';

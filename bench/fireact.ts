@@ -15,14 +15,14 @@ import { parseArgs } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
+import { packageRoot } from '../config/package-root.ts';
 import type { ToolDefinition } from '../src/ledger/tool-definition.ts';
-import { loadKernels } from '../src/load-kernels.ts';
-import { packageRoot } from '../src/package-root.ts';
+import type { Embedder } from '../src/models/embedder.ts';
+import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
-import type { Embedder } from '../src/retrieval/embedder.ts';
-import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { ToolIndex } from '../src/retrieval/tool-index.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values: options } = parseArgs({

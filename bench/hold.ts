@@ -14,12 +14,12 @@ import { randomFor } from '../bandit/random.ts';
 import { definitionHash } from '../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Entry } from '../src/ledger/entry.ts';
-import { loadKernels } from '../src/load-kernels.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { observedDecision } from '../src/rewards/observed-decision.ts';
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
 import type { CatalogState } from '../src/state/catalog-state.ts';
 import { foldInSteps } from '../src/state/fold.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values } = parseArgs({

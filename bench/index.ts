@@ -13,13 +13,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
-import { loadKernels } from '../src/load-kernels.ts';
-import { packageRoot } from '../src/package-root.ts';
-import { ExactIndex } from '../src/retrieval/exact-index.ts';
-import { type GraphLibrary, loadGraphLibrary } from '../src/retrieval/hnsw-graph.ts';
-import { HnswIndex } from '../src/retrieval/hnsw-index.ts';
-import { recallOf } from '../src/retrieval/recall-monitor.ts';
-import type { VectorIndex } from '../src/retrieval/vector-index.ts';
+import { packageRoot } from '../config/package-root.ts';
+import { ExactIndex } from '../src/retrieval/vectors/exact-index.ts';
+import { type GraphLibrary, loadGraphLibrary } from '../src/retrieval/vectors/hnsw-graph.ts';
+import { HnswIndex } from '../src/retrieval/vectors/hnsw-index.ts';
+import { recallOf } from '../src/retrieval/vectors/recall-monitor.ts';
+import type { VectorIndex } from '../src/retrieval/vectors/vector-index.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values: options } = parseArgs({

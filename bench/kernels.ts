@@ -11,7 +11,7 @@ import { CholeskyDecomposition, Matrix } from 'ml-matrix';
 import { Cholesky } from '../bandit/cholesky.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import type { SemanticRidge } from '../bandit/semantic-ridge.ts';
-import { loadKernels } from '../src/load-kernels.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { type Contender, mlMatrix, ours, SIZE, Stream } from './kernels/learner-at-work.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';

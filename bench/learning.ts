@@ -12,11 +12,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { POLICY_KINDS } from '../bandit/policies/registry.ts';
+import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
-import { loadKernels } from '../src/load-kernels.ts';
-import { packageRoot } from '../src/package-root.ts';
-import type { Embedder } from '../src/retrieval/embedder.ts';
-import { OnnxEmbedder } from '../src/retrieval/onnx-embedder.ts';
+import type { Embedder } from '../src/models/embedder.ts';
+import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { CAREFUL_AGENT } from '../src/simulation/agent.ts';
 import { NO_CHANGES } from '../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../src/simulation/evaluate.ts';
@@ -27,6 +26,7 @@ import {
   simulate,
 } from '../src/simulation/simulate.ts';
 import type { PreparedTool } from '../src/simulation/simulated-catalog.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { LabelledSet } from './labelled-set.ts';
 import { lineChart, type Series } from './line-chart.ts';
 

@@ -11,7 +11,7 @@ import { drawSlate } from '../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities, slateLogProbability } from '../bandit/exploration/propensities.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { randomFor } from '../bandit/random.ts';
-import { loadKernels } from '../src/load-kernels.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 

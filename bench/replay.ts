@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { randomFor } from '../bandit/random.ts';
+import type { Decision } from '../src/decisions/decision.ts';
+import { FileDecisionLogs } from '../src/decisions/file-decision-logs.ts';
 import { Replay } from '../src/evaluation/replay.ts';
 import { replayLedger, spanOf } from '../src/evaluation/replay-ledger.ts';
 import type { PolicySettings } from '../src/ledger/catalog-settings.ts';
 import type { Entry, ObservationEntry } from '../src/ledger/entry.ts';
 import { FileLedgers } from '../src/ledger/file-ledgers.ts';
-import { loadKernels } from '../src/load-kernels.ts';
 import { observedDecision } from '../src/rewards/observed-decision.ts';
-import type { Decision } from '../src/routing/decision.ts';
-import { FileDecisionLogs } from '../src/routing/file-decision-logs.ts';
 import { CatalogState } from '../src/state/catalog-state.ts';
 import { fold } from '../src/state/fold.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 /** How many logged decisions per second can be put to a candidate policy? */

@@ -7,12 +7,12 @@
 import { mkdir, mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packageRoot } from '../src/package-root.ts';
-import { decodeDecision, encodeDecision } from '../src/routing/decision-codec.ts';
-import { FileDecisionLog } from '../src/routing/file-decision-log.ts';
+import { packageRoot } from '../config/package-root.ts';
+import { decodeDecision, encodeDecision } from '../src/decisions/decision-codec.ts';
+import { FileDecisionLog } from '../src/decisions/file-decision-log.ts';
 import { encodeGroup } from '../src/storage/record-format.ts';
 import { SegmentLog } from '../src/storage/segment-log.ts';
-import { sampleDecision } from '../tests/routing/arbitrary-decision.ts';
+import { sampleDecision } from '../tests/decisions/arbitrary-decision.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/retrieval/embed-thread-messages.ts';
-import { SentenceModel } from '../src/retrieval/sentence-model.ts';
+import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/models/onnx/embed-thread-messages.ts';
+import { SentenceModel } from '../src/models/onnx/sentence-model.ts';
 
 /**
  * The thread in which the embedding model runs: inference blocks the event loop it is called from. First tells

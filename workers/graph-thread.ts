@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { GraphThreadAnswer, GraphThreadData } from '../src/retrieval/graph-build.ts';
-import { HnswGraph, loadGraphLibrary } from '../src/retrieval/hnsw-graph.ts';
+import type { GraphThreadAnswer, GraphThreadData } from '../src/retrieval/vectors/graph-build.ts';
+import { HnswGraph, loadGraphLibrary } from '../src/retrieval/vectors/hnsw-graph.ts';
 
 /** Entry of the thread that builds one graph of vectors, writes it to a file, and ends. */
 const port = parentPort;

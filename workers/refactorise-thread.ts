@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Cholesky } from '../bandit/cholesky.ts';
-import type { RefactoriseTask } from './refactorisation.ts';
+import type { RefactoriseTask } from '../src/state/refactorisation.ts';
 
 /** Entry of the thread that inverts one matrix, and ends. Both are packed, see `bandit/cholesky.ts`. */
 const { matrix, size } = workerData as RefactoriseTask;

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { RerankTask, RerankThreadAnswer } from '../src/retrieval/onnx-reranker.ts';
-import { PairModel } from '../src/retrieval/pair-model.ts';
-import type { RerankAnswer } from '../src/retrieval/reranker.ts';
+import type { RerankTask, RerankThreadAnswer } from '../src/models/onnx/onnx-reranker.ts';
+import { PairModel } from '../src/models/onnx/pair-model.ts';
+import type { RerankAnswer } from '../src/models/reranker.ts';
 
 /** The thread in which a cross-encoder runs. Does one task after the other, and none whose time has passed. */
 const port = parentPort;

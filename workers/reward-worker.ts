@@ -1,9 +1,9 @@
+import type { DecisionLogs } from '../src/decisions/decision-log.ts';
+import { SETTLEMENT_JOB, settlementJob } from '../src/decisions/settlement-job.ts';
 import type { OpenLedgers } from '../src/ledger/open-ledgers.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../src/queue/job-queue.ts';
 import { applyRewards, type RewardPlace, settleDecision } from '../src/rewards/apply-reward.ts';
 import { REWARDS_JOB, rewardsJob } from '../src/rewards/reward-job.ts';
-import type { DecisionLogs } from '../src/routing/decision-log.ts';
-import { SETTLEMENT_JOB, settlementJob } from '../src/routing/settlement-job.ts';
 
 /** Jobs of one kind that are worked on at the same time; joining waits for the disk, not for the processor. */
 const CONCURRENCY = 8;

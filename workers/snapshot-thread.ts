@@ -1,10 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { FileLedgerReader } from '../src/ledger/file-ledger-reader.ts';
 import { ledgerFolder } from '../src/ledger/file-ledgers.ts';
-import { loadKernels } from '../src/load-kernels.ts';
-import { FileSnapshotStores } from '../src/state/file-snapshot-store.ts';
-import type { SnapshotPlace, SnapshotThreadAnswer, SnapshotThreadTask } from './snapshot-keeper.ts';
-import { type OpenPlace, writeSnapshot } from './write-snapshot.ts';
+import { FileSnapshotStores } from '../src/snapshots/file-snapshot-store.ts';
+import type {
+  SnapshotPlace,
+  SnapshotThreadAnswer,
+  SnapshotThreadTask,
+} from '../src/snapshots/snapshot-keeper.ts';
+import { type OpenPlace, writeSnapshot } from '../src/snapshots/write-snapshot.ts';
+import { loadKernels } from '../src/state/load-kernels.ts';
 
 /** Entry of the thread that makes one snapshot of one catalog, and ends. */
 const { place, ...task } = workerData as SnapshotThreadTask;

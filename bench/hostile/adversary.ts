@@ -11,14 +11,14 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { randomFor } from '../../bandit/random.ts';
+import { packageRoot } from '../../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
-import { loadKernels } from '../../src/load-kernels.ts';
-import { packageRoot } from '../../src/package-root.ts';
-import { OnnxEmbedder } from '../../src/retrieval/onnx-embedder.ts';
+import { OnnxEmbedder } from '../../src/models/onnx/onnx-embedder.ts';
 import { CAREFUL_AGENT, conductOf } from '../../src/simulation/agent.ts';
 import { shuffled } from '../../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
 import { SimulatedCatalog } from '../../src/simulation/simulated-catalog.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 import { LabelledSet } from '../labelled-set.ts';
 import { measuredOn } from '../measured-on.ts';
 

@@ -17,15 +17,15 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { randomFor } from '../../bandit/random.ts';
+import { threadFile } from '../../config/package-root.ts';
+import { decisionIdFor } from '../../src/decisions/decision-id.ts';
 import type { Entry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import { loadKernels } from '../../src/load-kernels.ts';
-import { threadFile } from '../../src/package-root.ts';
-import { decisionIdFor } from '../../src/routing/decision-id.ts';
+import type { SnapshotThreadTask } from '../../src/snapshots/snapshot-keeper.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 import { decodeSnapshotInSteps, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
-import type { SnapshotThreadTask } from '../../workers/snapshot-keeper.ts';
 import { measuredOn } from '../measured-on.ts';
 
 const { values } = parseArgs({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import { randomFor } from '../../bandit/random.ts';
-import type { Embedder } from '../../src/retrieval/embedder.ts';
+import type { Embedder } from '../../src/models/embedder.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 
 /** Queries that were asked before and are remembered, and others that are asked now. */

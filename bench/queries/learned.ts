@@ -1,10 +1,10 @@
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
-import { loadKernels } from '../../src/load-kernels.ts';
+import type { Embedder } from '../../src/models/embedder.ts';
 import { splitQuery } from '../../src/queries/split-query.ts';
-import type { Embedder } from '../../src/retrieval/embedder.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 import { LabelledSet } from '../labelled-set.ts';
 
 export interface LearnedRow {

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import { packageRoot } from '../../config/package-root.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
-import { loadKernels } from '../../src/load-kernels.ts';
-import { packageRoot } from '../../src/package-root.ts';
+import type { Embedder } from '../../src/models/embedder.ts';
 import { denseText } from '../../src/retrieval/document-text.ts';
-import type { Embedder } from '../../src/retrieval/embedder.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 
 /** A query and the tools that it needs, each with what would do as well. */
 export interface LabelledQuery {

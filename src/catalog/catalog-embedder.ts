@@ -1,6 +1,6 @@
 import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
+import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
 import type { EmbedderOutcome } from '../state/outcome.ts';
 import type { Replica } from '../state/replica.ts';
 import { bindEmbedder } from './bind-embedder.ts';

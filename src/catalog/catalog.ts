@@ -1,7 +1,7 @@
 import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import type { Embedder } from '../retrieval/embedder.ts';
+import type { Embedder } from '../models/embedder.ts';
 import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { EmbedderOutcome } from '../state/outcome.ts';

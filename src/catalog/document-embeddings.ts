@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { EmbeddingCache } from '../models/cache/embedding-cache.ts';
+import type { Embedder } from '../models/embedder.ts';
 import { denseText } from '../retrieval/document-text.ts';
-import type { Embedder } from '../retrieval/embedder.ts';
-import type { EmbeddingCache } from '../retrieval/embedding-cache.ts';
 
 /** Vectors of definitions: from the cache on disk where it has them, else from the embedder, and then cached. */
 export class DocumentEmbeddings {

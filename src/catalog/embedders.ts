@@ -1,6 +1,6 @@
 import type { BoundEmbedder } from '../ledger/entry.ts';
-import { type Embedder, EmbedderUnavailableError } from '../retrieval/embedder.ts';
-import type { EmbeddingCache } from '../retrieval/embedding-cache.ts';
+import type { EmbeddingCache } from '../models/cache/embedding-cache.ts';
+import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
 import { DocumentEmbeddings } from './document-embeddings.ts';
 
 /** Where embedders come from: what is configured, by name. */

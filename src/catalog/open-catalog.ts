@@ -1,11 +1,11 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ledger, Ledgers, PositionedEntry } from '../ledger/ledger.ts';
 import { type CreateVectorIndex, ToolIndex } from '../retrieval/tool-index.ts';
+import { loadState } from '../snapshots/load-state.ts';
+import type { SnapshotStores } from '../snapshots/snapshot-store.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { loadState } from '../state/load-state.ts';
 import type { FoldOutcome } from '../state/outcome.ts';
 import { Replica } from '../state/replica.ts';
-import type { SnapshotStores } from '../state/snapshot-store.ts';
 import type { Catalog } from './catalog.ts';
 import { CatalogEmbedder } from './catalog-embedder.ts';
 import type { Embedders } from './embedders.ts';

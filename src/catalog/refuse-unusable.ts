@@ -1,5 +1,5 @@
+import { EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
 import { Problem } from '../problem.ts';
-import { EmbedderUnavailableError, UnusableModelError } from '../retrieval/embedder.ts';
 
 /** What is wrong with an embedder that a request needs, said to whoever sent it. @throws Problem */
 export async function refusingUnusable<T>(work: () => Promise<T>): Promise<T> {

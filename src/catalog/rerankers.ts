@@ -1,4 +1,4 @@
-import type { Reranker } from '../retrieval/reranker.ts';
+import type { Reranker } from '../models/reranker.ts';
 
 /** The rerankers of all catalogs: each is opened when it is first named, once, and shared. */
 export class Rerankers {

@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { type Copied, copyStores } from '../copy-stores.ts';
-import { openEmbeddedStores } from '../embedded-stores.ts';
-import { openStores } from '../open-stores.ts';
-import { openRedisStores } from '../redis-stores.ts';
-import type { Stores } from '../stores.ts';
+import { type Copied, copyStores } from '../stores/copy-stores.ts';
+import { openEmbeddedStores } from '../stores/embedded-stores.ts';
+import { openStores } from '../stores/open-stores.ts';
+import { openRedisStores } from '../stores/redis-stores.ts';
+import type { Stores } from '../stores/stores.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { UserError } from './user-error.ts';
 

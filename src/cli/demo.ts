@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
-import { packageRoot } from '../package-root.ts';
+import { packageRoot } from '../../config/package-root.ts';
 import { ApiClient } from './api-client.ts';
 import { demoReport } from './demo-report.ts';
 import { type DemoQuery, measure, playQueries } from './demo-run.ts';

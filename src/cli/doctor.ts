@@ -2,12 +2,12 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { modelFolder, openEmbedder } from '../embedding-model.ts';
-import { loadKernels } from '../load-kernels.ts';
-import { openStores } from '../open-stores.ts';
+import { modelFolder, openEmbedder } from '../models/onnx/embedding-model.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
+import { loadKernels } from '../state/load-kernels.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
-import type { Stores } from '../stores.ts';
+import { openStores } from '../stores/open-stores.ts';
+import type { Stores } from '../stores/stores.ts';
 import { learnerSizes } from './learner-sizes.ts';
 import {
   dataDirOption,

@@ -4,10 +4,10 @@ import { viewOf } from '../experiments/experiment-view.ts';
 import type { ObservationEntry } from '../ledger/entry.ts';
 import { firstPosition } from '../ledger/find-position.ts';
 import type { Ledger, PositionedEntry } from '../ledger/ledger.ts';
+import { loadState } from '../snapshots/load-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
-import { loadState } from '../state/load-state.ts';
-import type { Stores } from '../stores.ts';
+import type { Stores } from '../stores/stores.ts';
 
 const READ_BATCH = 512;
 

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Command } from 'commander';
-import { loadKernels } from '../load-kernels.ts';
-import { openStores } from '../open-stores.ts';
+import { loadKernels } from '../state/load-kernels.ts';
+import { openStores } from '../stores/open-stores.ts';
 import { exportCatalog } from './export-catalog.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { UserError } from './user-error.ts';

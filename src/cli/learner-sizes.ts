@@ -1,8 +1,8 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { loadState } from '../snapshots/load-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
-import { loadState } from '../state/load-state.ts';
-import type { Stores } from '../stores.ts';
+import type { Stores } from '../stores/stores.ts';
 
 const READ_BATCH = 512;
 

@@ -1,11 +1,11 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { resolveEmbedder } from '../embedder-sources.ts';
-import { pulledModelFolder, pulledModels } from '../model-store.ts';
-import { pullModel } from '../pull-model.ts';
-import { OnnxEmbedder } from '../retrieval/onnx-embedder.ts';
-import { OnnxReranker } from '../retrieval/onnx-reranker.ts';
+import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
+import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
+import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
+import { pullModel } from '../models/pull/pull-model.ts';
+import { resolveEmbedder } from '../service/embedder-sources.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { table } from './table.ts';
 

@@ -1,8 +1,8 @@
 import { basename, dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Position } from '../ledger/entry.ts';
-import { loadKernels } from '../load-kernels.ts';
-import { FileSnapshotStore } from '../state/file-snapshot-store.ts';
+import { FileSnapshotStore } from '../snapshots/file-snapshot-store.ts';
+import { loadKernels } from '../state/load-kernels.ts';
 import { decodeSnapshot } from '../state/snapshot-codec.ts';
 import { lockDataFolder, placeInDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';

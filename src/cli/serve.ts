@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { pino } from 'pino';
+import { packageRoot } from '../../config/package-root.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Admission } from '../http/admission.ts';
 import { createApp } from '../http/app.ts';
@@ -9,8 +10,7 @@ import { type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { Services } from '../http/services.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { packageRoot } from '../package-root.ts';
-import { startService } from '../service.ts';
+import { startService } from '../service/service.ts';
 import { untilInterrupted } from './interrupted.ts';
 import {
   catalogsOption,

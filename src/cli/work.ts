@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
-import { startWork } from '../work.ts';
+import { startWork } from '../service/work.ts';
 import { untilInterrupted } from './interrupted.ts';
 import { settingsWith } from './setting-options.ts';
 import { UserError } from './user-error.ts';

@@ -1,5 +1,5 @@
 import type { Candidates } from '../../bandit/policy.ts';
-import type { Decision } from '../routing/decision.ts';
+import type { Decision } from '../decisions/decision.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { SkippedDecisions } from './evaluation.ts';
 

@@ -1,8 +1,8 @@
+import type { Decision } from '../decisions/decision.ts';
+import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { Position } from '../ledger/entry.ts';
 import { firstPosition } from '../ledger/find-position.ts';
 import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
-import type { Decision } from '../routing/decision.ts';
-import type { DecisionLog } from '../routing/decision-log.ts';
 import type { Replay } from './replay.ts';
 
 /** What there is to replay: the entries after `start`, up to `end`. */

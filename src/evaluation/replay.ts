@@ -2,11 +2,11 @@ import { reportOffPolicy } from '../../bandit/off-policy/off-policy-estimate.ts'
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { policyKind } from '../../bandit/policies/registry.ts';
 import type { Policy } from '../../bandit/policy.ts';
+import type { Decision } from '../decisions/decision.ts';
 import type { ObservationEntry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
-import type { Decision } from '../routing/decision.ts';
 import { CatalogState } from '../state/catalog-state.ts';
-import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/decision-credit.ts';
+import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/experiments/decision-credit.ts';
 import { fold } from '../state/fold.ts';
 import type { LearnerContext } from '../state/policy-loader.ts';
 import { type EvaluatedSlate, evaluatedSlate, SlateCandidates } from './evaluated-slate.ts';

@@ -2,7 +2,7 @@ import type { Assignment } from '../ledger/entry.ts';
 import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/experiment-definition.ts';
 import { unitKey } from '../ledger/unit.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { ExperimentRecord } from '../state/experiment-record.ts';
+import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 
 /** What a request says about whom it is for. */

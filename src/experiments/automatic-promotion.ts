@@ -1,6 +1,6 @@
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
-import type { ExperimentRecord } from '../state/experiment-record.ts';
-import { reportOf } from '../state/experiment-verdict.ts';
+import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
+import { reportOf } from '../state/experiments/experiment-verdict.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** The challenger has this much of the units before it can be promoted, in basis points. */

@@ -5,10 +5,10 @@ import { encodeLearner } from '../../bandit/learner-codec.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { Problem } from '../problem.ts';
 import { inSlices } from '../slices.ts';
+import type { SnapshotStore } from '../snapshots/snapshot-store.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import { decodeSnapshotInSteps } from '../state/snapshot-codec.ts';
-import type { SnapshotStore } from '../state/snapshot-store.ts';
 
 /** Rewards that come in between the last one that was folded and the entry itself make it start over. */
 const MAX_ATTEMPTS = 100;

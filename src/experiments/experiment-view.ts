@@ -1,6 +1,6 @@
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { ExperimentDefinition, VariantDefinition } from '../ledger/experiment-definition.ts';
-import type { ExperimentRecord, ExperimentStatus } from '../state/experiment-record.ts';
+import type { ExperimentRecord, ExperimentStatus } from '../state/experiments/experiment-record.ts';
 
 /** An experiment as users see it. */
 export interface ExperimentView extends Omit<ExperimentDefinition, 'variants' | 'traffic'> {

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
 import { Problem } from '../problem.ts';
-import type { ExperimentRecord } from '../state/experiment-record.ts';
+import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
 import { completeDraft, type ExperimentDraft } from './experiment-draft.ts';
 import { type ExperimentReportView, reportView } from './experiment-report.ts';
 import { type ExperimentView, viewOf } from './experiment-view.ts';

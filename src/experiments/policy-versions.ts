@@ -6,9 +6,9 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { refusingUnusable } from '../catalog/refuse-unusable.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
+import type { SnapshotStores } from '../snapshots/snapshot-store.ts';
 import type { LearnerVersion, Learning } from '../state/learner-version.ts';
 import { snapshotSummary } from '../state/snapshot-codec.ts';
-import type { SnapshotStores } from '../state/snapshot-store.ts';
 import { bringBack } from './bring-back.ts';
 
 /** A version of the policy that is kept. */

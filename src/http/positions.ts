@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
+import { catalogOf } from '../decisions/decision-id.ts';
 import { Problem } from '../problem.ts';
-import { catalogOf } from '../routing/decision-id.ts';
 import type { PositionsService } from './services.ts';
 
 declare module 'hono' {

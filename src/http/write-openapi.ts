@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../package-root.ts';
+import { packageRoot } from '../../config/package-root.ts';
 import { apiEndpoints } from './app.ts';
 import { openApiDocument } from './openapi-document.ts';
 import type { Services } from './services.ts';

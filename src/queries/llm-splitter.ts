@@ -1,5 +1,5 @@
+import { askChat, ChatFailedError, type ChatSettings } from '../models/http/chat-endpoint.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import { askChat, ChatFailedError, type ChatSettings } from './chat-endpoint.ts';
 import { splitQuery } from './split-query.ts';
 import { MAX_PARTS, type Split, type Splitter } from './splitter.ts';
 

@@ -1,4 +1,4 @@
-import type { ChatSettings } from './chat-endpoint.ts';
+import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import { LlmSplitter, type LlmSplitterOptions, MissingLlmSplitter } from './llm-splitter.ts';
 import { ClauseSplitter } from './split-query.ts';
 import type { Splitter, SplitterName } from './splitter.ts';

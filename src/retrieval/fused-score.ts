@@ -1,5 +1,5 @@
 import type { Bm25Hits } from './bm25.ts';
-import type { VectorHits } from './vector-index.ts';
+import type { VectorHits } from './vectors/vector-index.ts';
 
 /** What retrieval says for every live tool, by slot. */
 export interface RetrievalScores {

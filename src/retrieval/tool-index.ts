@@ -5,14 +5,14 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { BestSlots } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { lexicalText } from './document-text.ts';
-import { ExactIndex } from './exact-index.ts';
 import { FusedScores } from './fused-score.ts';
 import { DecomposedScores, PartScores } from './part-scores.ts';
 import { proposals, proposalsInTurns } from './proposals.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
 import { tokenise } from './tokenise.ts';
-import type { IndexReport, VectorIndex } from './vector-index.ts';
+import { ExactIndex } from './vectors/exact-index.ts';
+import type { IndexReport, VectorIndex } from './vectors/vector-index.ts';
 
 export type CreateVectorIndex = (kernels: Kernels, vectors: ToolVectors) => VectorIndex;
 

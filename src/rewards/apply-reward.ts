@@ -1,7 +1,7 @@
+import type { DecisionLog } from '../decisions/decision-log.ts';
+import type { SettlementJob } from '../decisions/settlement-job.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { DecisionLog } from '../routing/decision-log.ts';
-import type { SettlementJob } from '../routing/settlement-job.ts';
 import { observedDecision } from './observed-decision.ts';
 import { observationKey, type RewardsJob } from './reward-job.ts';
 

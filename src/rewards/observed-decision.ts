@@ -1,7 +1,7 @@
+import type { Decision } from '../decisions/decision.ts';
+import { rewardDeadline } from '../decisions/reward-deadline.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
-import type { Decision } from '../routing/decision.ts';
-import { rewardDeadline } from '../routing/reward-deadline.ts';
 
 /** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { catalogOf } from '../decisions/decision-id.ts';
 import type { ProblemCode } from '../problem.ts';
-import { catalogOf } from '../routing/decision-id.ts';
 
 const MAX_WAIT_MS = 1000;
 /** The code of the problem that a report was answered with; or it repeats one that was learned. */

@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { DecisionLogs } from '../routing/decision-log.ts';
 import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
 import type { RewardHealth } from './health-report.ts';
 import type { RefusedReports } from './refused-reports.ts';

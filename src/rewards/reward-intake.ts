@@ -1,11 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import type { DecisionHead } from '../decisions/decision-head.ts';
+import { rewardDeadline } from '../decisions/reward-deadline.ts';
+import { settlementJobOf } from '../decisions/settlement-job.ts';
 import { Problem } from '../problem.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
-import type { DecisionHead } from '../routing/decision-head.ts';
-import { rewardDeadline } from '../routing/reward-deadline.ts';
 import type { Routing } from '../routing/routing.ts';
-import { settlementJobOf } from '../routing/settlement-job.ts';
 import type { AcceptedRewards } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';
 import { RewardBatches } from './reward-batches.ts';

@@ -1,9 +1,9 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { catalogOf } from '../decisions/decision-id.ts';
+import type { DecisionLogs } from '../decisions/decision-log.ts';
+import { rewardDeadline } from '../decisions/reward-deadline.ts';
 import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import { catalogOf } from '../routing/decision-id.ts';
-import type { DecisionLogs } from '../routing/decision-log.ts';
-import { rewardDeadline } from '../routing/reward-deadline.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RewardOutcome, RewardStatus } from '../state/outcome.ts';
 import { isRewardId } from './reward-id.ts';

@@ -1,6 +1,6 @@
+import type { Decision } from '../decisions/decision.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { Decision } from './decision.ts';
 import type { RouteAnswer, RoutedTool, SlateFormat } from './route-request.ts';
 
 /** A decision as the agent gets it, with definitions in the format that its model takes. */

@@ -1,8 +1,8 @@
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision } from '../decisions/decision.ts';
 import { type AssignedVariant, assign } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
-import type { Decision } from './decision.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';

@@ -1,8 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Decision } from './decision.ts';
+import type { Decision } from '../decisions/decision.ts';
+import { rewardDeadline } from '../decisions/reward-deadline.ts';
 import { sentenceFor } from './explain-sentence.ts';
 import type { DecisionExplanation, ExplainedCandidate, NearestCase } from './explanation.ts';
-import { rewardDeadline } from './reward-deadline.ts';
 
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);

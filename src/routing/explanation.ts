@@ -1,5 +1,5 @@
+import type { Decision, DecisionRerank, DecisionSplit, SlateReason } from '../decisions/decision.ts';
 import type { RewardOutcome } from '../state/outcome.ts';
-import type { Decision, DecisionRerank, DecisionSplit, SlateReason } from './decision.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {

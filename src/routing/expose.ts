@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision } from '../decisions/decision.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
-import type { Decision } from './decision.ts';
 
 /** Retrieval scores that stand for how hard a query is: the mean of so many of the best. */
 const BEST = 5;

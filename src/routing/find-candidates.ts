@@ -1,9 +1,9 @@
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { pinnedNow } from '../catalog/pins.ts';
+import type { Fallback } from '../decisions/decision.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
-import type { Fallback } from './decision.ts';
 import { mostReliable } from './most-reliable.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { UnderstoodQuery } from './understand-query.ts';

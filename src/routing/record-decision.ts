@@ -1,11 +1,11 @@
 import { asFloat32Columns } from '../../bandit/columns.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision, SlateReason } from '../decisions/decision.ts';
 import type { AssignedVariant } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { unitKey } from '../ledger/unit.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
-import type { Decision, SlateReason } from './decision.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { Slate } from './select-slate.ts';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision } from '../decisions/decision.ts';
+import { decisionIdFor } from '../decisions/decision-id.ts';
 import { assign } from '../experiments/assign.ts';
 import { Problem } from '../problem.ts';
 import { answerOf } from './answer.ts';
 import { decide } from './decide.ts';
-import type { Decision } from './decision.ts';
-import { decisionIdFor } from './decision-id.ts';
 import { expose } from './expose.ts';
 import { readQuery } from './read-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';

@@ -1,5 +1,5 @@
+import type { DecisionPolicy, Fallback, SlateReason } from '../decisions/decision.ts';
 import type { ContextValue } from '../ledger/experiment-definition.ts';
-import type { DecisionPolicy, Fallback, SlateReason } from './decision.ts';
 
 /** What an agent asks. Defaults are filled in by whoever receives the request. */
 export interface RouteRequest {

@@ -1,7 +1,7 @@
 import type { Rerankers } from '../catalog/rerankers.ts';
+import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import type { Splitters } from '../queries/splitters.ts';
-import type { DecisionLogs } from './decision-log.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 
 /** What routing needs beside the catalog. */

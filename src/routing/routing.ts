@@ -1,18 +1,18 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
+import type { Decision } from '../decisions/decision.ts';
+import type { DecisionHead } from '../decisions/decision-head.ts';
+import { catalogOf, madeAt } from '../decisions/decision-id.ts';
+import type { DecisionLog } from '../decisions/decision-log.ts';
+import { rewardDeadline } from '../decisions/reward-deadline.ts';
+import { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { Decision } from './decision.ts';
-import type { DecisionHead } from './decision-head.ts';
-import { catalogOf, madeAt } from './decision-id.ts';
-import type { DecisionLog } from './decision-log.ts';
 import { explainDecision } from './explain-decision.ts';
 import type { DecisionExplanation } from './explanation.ts';
 import { expose } from './expose.ts';
-import { rewardDeadline } from './reward-deadline.ts';
 import { routeQuery } from './route-query.ts';
 import type { RouteAnswer, RouteRequest } from './route-request.ts';
 import type { RoutingParts } from './routing-parts.ts';
-import { Settlements } from './settlements.ts';
 
 export interface ActivatedDecision {
   readonly decisionId: string;

@@ -7,8 +7,8 @@ import {
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
+import type { Decision, Fallback } from '../decisions/decision.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
-import type { Decision, Fallback } from './decision.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
 

@@ -1,8 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Decision } from '../decisions/decision.ts';
 import { type AssignedVariant, shadowsFor } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { decide, type Question } from './decide.ts';
-import type { Decision } from './decision.ts';
 
 /** Decisions that wait for their shadows at a time; beyond that a shadow misses some, and nobody waits for it. */
 const MAX_WAITING = 64;

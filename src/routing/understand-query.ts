@@ -1,10 +1,10 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
+import { EmbedderUnavailableError } from '../models/embedder.ts';
 import type { ConversationQuery } from '../queries/conversation.ts';
 import type { Split } from '../queries/splitter.ts';
 import type { Splitters } from '../queries/splitters.ts';
-import { EmbedderUnavailableError } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';

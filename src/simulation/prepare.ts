@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Embedder } from '../models/embedder.ts';
 import { denseText } from '../retrieval/document-text.ts';
-import type { Embedder } from '../retrieval/embedder.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { LabelledQuery } from './evaluate.ts';
 import type { PreparedTool } from './simulated-catalog.ts';

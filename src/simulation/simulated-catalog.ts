@@ -1,12 +1,12 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { definitionHash } from '../catalog/definition-hash.ts';
+import type { Decision } from '../decisions/decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
 import { decide } from '../routing/decide.ts';
-import type { Decision } from '../routing/decision.ts';
 import type { QueryPart } from '../routing/understand-query.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';

@@ -1,6 +1,6 @@
 import type { EmbedderEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import { endExperiments } from './end-experiment.ts';
+import { endExperiments } from './experiments/end-experiment.ts';
 import type { EmbedderOutcome } from './outcome.ts';
 
 /** Another embedder: new vectors, a learner of their own. Nothing of two embedders is ever mixed. */

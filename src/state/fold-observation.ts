@@ -1,9 +1,9 @@
 import type { ObservationEntry, ObservedDecision, OutcomeReport, SettlementEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import { creditExperiments } from './credit-experiments.ts';
+import { creditExperiments } from './experiments/credit-experiments.ts';
 import { refuse } from './fold-unlearned.ts';
 import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
-import { type ObservedRecord, reportsOf, type ToolReports } from './observed-record.ts';
+import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 import type { FoldOutcome, RewardOutcome } from './outcome.ts';
 
 /**

@@ -2,8 +2,8 @@ import type { CaseOutcome } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { LearnerVersion } from './learner-version.ts';
-import { exampleOf } from './observed-examples.ts';
-import { type ObservedRecord, reportsOf, type ToolReports } from './observed-record.ts';
+import { exampleOf } from './observed/observed-examples.ts';
+import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 /** Whether this unit may still teach this tool; if so, the weight is spent. */

@@ -2,7 +2,7 @@ import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import { atOnce } from '../slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
-import { ExperimentParts, experimentParts } from './experiment-parts.ts';
+import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
 import type { SavedVersion } from './learner-version.ts';
 import type { RewardOutcome } from './outcome.ts';
 import type { LearnerContext } from './policy-loader.ts';

@@ -5,10 +5,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { pulledModelFolder, pulledModels } from '../../src/model-store.ts';
-import { PullError, type PullOptions, pullModel } from '../../src/pull-model.ts';
-import { OnnxEmbedder } from '../../src/retrieval/onnx-embedder.ts';
-import { writeTinyModel } from '../retrieval/tiny-model.ts';
+import { OnnxEmbedder } from '../../src/models/onnx/onnx-embedder.ts';
+import { pulledModelFolder, pulledModels } from '../../src/models/pull/model-store.ts';
+import { PullError, type PullOptions, pullModel } from '../../src/models/pull/pull-model.ts';
+import { writeTinyModel } from '../models/tiny-model.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'bandolier-models-'));
 const model = writeTinyModel(join(root, 'hub'));

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { packageRoot } from '../../src/package-root.ts';
+import { packageRoot } from '../../config/package-root.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bandolier-simulate-'));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,10 +1,10 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/routing/decision.ts';
-import { headOf } from '../../src/routing/decision-head.ts';
-import type { DecisionLog, DecisionLogs } from '../../src/routing/decision-log.ts';
-import { decision as arbitraryDecision, sampleDecision } from '../routing/arbitrary-decision.ts';
+import type { Decision } from '../../src/decisions/decision.ts';
+import { headOf } from '../../src/decisions/decision-head.ts';
+import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
+import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */
 export interface DecisionPlace {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Embedder, EmbedderUnavailableError } from '../../src/retrieval/embedder.ts';
+import { type Embedder, EmbedderUnavailableError } from '../../src/models/embedder.ts';
 
 /** Texts that somebody will send one day. */
 const ODD_TEXTS = [

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Lease, Leases } from '../../src/state/snapshot-store.ts';
+import type { Lease, Leases } from '../../src/snapshots/snapshot-store.ts';
 
 /** One place in which leases are given out. */
 export interface LeasePlace {

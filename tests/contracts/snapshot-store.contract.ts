@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type SnapshotStore, type SnapshotStores, StaleFenceError } from '../../src/state/snapshot-store.ts';
+import {
+  type SnapshotStore,
+  type SnapshotStores,
+  StaleFenceError,
+} from '../../src/snapshots/snapshot-store.ts';
 
 /** One place in which snapshots are kept. */
 export interface SnapshotPlace {

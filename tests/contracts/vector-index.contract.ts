@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
-import type { VectorIndex } from '../../src/retrieval/vector-index.ts';
+import type { VectorIndex } from '../../src/retrieval/vectors/vector-index.ts';
 
 export interface VectorIndexUnderTest {
   create(kernels: Kernels, vectors: ToolVectors): VectorIndex;

@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type EmbeddingsServer, startEmbeddingsServer } from '../retrieval/embeddings-server.ts';
-import { writeTinyModel } from '../retrieval/tiny-model.ts';
+import { type EmbeddingsServer, startEmbeddingsServer } from '../models/embeddings-server.ts';
+import { writeTinyModel } from '../models/tiny-model.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
 import { metric, Shop } from './shop.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { writeTinyModel, writeTinyPairModel } from '../retrieval/tiny-model.ts';
+import { writeTinyModel, writeTinyPairModel } from '../models/tiny-model.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
 import { Shop } from './shop.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { writeTinyPairModel } from '../retrieval/tiny-model.ts';
+import { writeTinyPairModel } from '../models/tiny-model.ts';
 import { RunningService, temporaryFolder } from './running-service.ts';
 import { Shop } from './shop.ts';
 

@@ -4,12 +4,12 @@ import { reportOffPolicy } from '../../bandit/off-policy/off-policy-estimate.ts'
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import type { Policy } from '../../bandit/policy.ts';
 import { randomFor } from '../../bandit/random.ts';
+import type { Decision } from '../../src/decisions/decision.ts';
 import type { EvaluationResult } from '../../src/evaluation/evaluation.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
 import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
 import type { ObservationEntry } from '../../src/ledger/entry.ts';
 import { observedDecision } from '../../src/rewards/observed-decision.ts';
-import type { Decision } from '../../src/routing/decision.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import { wasmKernels } from '../bandit/kernels/both-kernels.ts';

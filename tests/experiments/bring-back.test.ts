@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { bringBack } from '../../src/experiments/bring-back.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
+import type { SnapshotStore } from '../../src/snapshots/snapshot-store.ts';
 import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
-import type { SnapshotStore } from '../../src/state/snapshot-store.ts';
 import { decision, observe, report, START, Story } from '../state/entries.ts';
 
 function teach(story: Story, times: number): void {

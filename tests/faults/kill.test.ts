@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import { FileDecisionLogs } from '../../src/routing/file-decision-logs.ts';
-import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
+import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
 const ROUNDS = 20;

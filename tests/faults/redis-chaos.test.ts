@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadKernels } from '../../src/load-kernels.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 import type { RewardOutcome } from '../../src/state/outcome.ts';
-import { RedisSnapshotStores } from '../../src/state/redis-snapshot-store.ts';
 import { decodeSnapshot } from '../../src/state/snapshot-codec.ts';
 import { type StateDigest, stateDigest } from '../../src/state/state-digest.ts';
 import { type RunningService, until } from '../e2e/running-service.ts';

@@ -2,14 +2,14 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
 import { ledgerFolder } from '../../src/ledger/file-ledgers.ts';
+import { FileLeases } from '../../src/snapshots/file-leases.ts';
+import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
+import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { writeSnapshot } from '../../src/snapshots/write-snapshot.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
-import { FileLeases } from '../../src/state/file-leases.ts';
-import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
-import { snapshotLease } from '../../src/state/snapshot-store.ts';
 import { SegmentLog } from '../../src/storage/segment-log.ts';
-import { writeSnapshot } from '../../workers/write-snapshot.ts';
 
 /** What a data folder holds of one catalog, read while no process uses it. */
 export class StoredCatalog {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { copyStores } from '../../src/copy-stores.ts';
-import { openEmbeddedStores } from '../../src/embedded-stores.ts';
-import { openRedisStores } from '../../src/redis-stores.ts';
-import { snapshotLease } from '../../src/state/snapshot-store.ts';
-import type { Stores } from '../../src/stores.ts';
+import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { copyStores } from '../../src/stores/copy-stores.ts';
+import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';
+import { openRedisStores } from '../../src/stores/redis-stores.ts';
+import type { Stores } from '../../src/stores/stores.ts';
 import { temporaryFolder, until } from '../e2e/running-service.ts';
 import { redisProgram, startRedis } from './redis-server.ts';
 

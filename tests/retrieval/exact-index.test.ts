@@ -1,4 +1,4 @@
-import { ExactIndex } from '../../src/retrieval/exact-index.ts';
+import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import { BOTH } from '../bandit/kernels/both-kernels.ts';
 import { vectorIndexContract } from '../contracts/vector-index.contract.ts';
 

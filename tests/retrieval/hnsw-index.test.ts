@@ -6,11 +6,11 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
-import { ExactIndex } from '../../src/retrieval/exact-index.ts';
-import { type GraphLibrary, loadGraphLibrary } from '../../src/retrieval/hnsw-graph.ts';
-import { HnswIndex } from '../../src/retrieval/hnsw-index.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
+import { type GraphLibrary, loadGraphLibrary } from '../../src/retrieval/vectors/hnsw-graph.ts';
+import { HnswIndex } from '../../src/retrieval/vectors/hnsw-index.ts';
 import { BOTH } from '../bandit/kernels/both-kernels.ts';
 import { vectorIndexContract } from '../contracts/vector-index.contract.ts';
 

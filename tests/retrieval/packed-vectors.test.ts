@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PackedVectors } from '../../src/retrieval/packed-vectors.ts';
+import { PackedVectors } from '../../src/retrieval/vectors/packed-vectors.ts';
 import { BOTH } from '../bandit/kernels/both-kernels.ts';
 
 const STRIDE = 4;

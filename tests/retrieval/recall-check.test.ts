@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
-import { ExactIndex } from '../../src/retrieval/exact-index.ts';
-import { RecallCheck } from '../../src/retrieval/recall-check.ts';
+import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
+import { RecallCheck } from '../../src/retrieval/vectors/recall-check.ts';
 
 const SIZE = 5_000;
 const QUERY = Float32Array.of(1, 0);

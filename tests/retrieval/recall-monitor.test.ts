@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RecallMonitor, recallOf } from '../../src/retrieval/recall-monitor.ts';
+import { RecallMonitor, recallOf } from '../../src/retrieval/vectors/recall-monitor.ts';
 
 function watched() {
   const alarms: [alarmed: boolean, recall: number][] = [];

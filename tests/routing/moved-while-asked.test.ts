@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { Decision } from '../../src/decisions/decision.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
-import type { Decision } from '../../src/routing/decision.ts';
 import { routeQuery } from '../../src/routing/route-query.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import type { RoutingParts } from '../../src/routing/routing-parts.ts';

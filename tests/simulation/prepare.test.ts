@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Embedder } from '../../src/retrieval/embedder.ts';
+import type { Embedder } from '../../src/models/embedder.ts';
 import { prepare } from '../../src/simulation/prepare.ts';
 
 const TOOLS = [

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ByteQueue } from '../../src/state/byte-queue.ts';
+import { ByteQueue } from '../../src/state/observed/byte-queue.ts';
 
 /** Keys of three bytes; what follows is anything, at times more than a cell takes. */
 const put = fc.tuple(fc.integer({ min: 0, max: 600 }), fc.nat({ max: 1500 }));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../../src/ledger/entry.ts';
-import { RECORD_GRACE_MS } from '../../src/state/observed-decisions.ts';
+import { RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
 import { columnsOf, decision, MINUTE, observe, report, START, Story } from './entries.ts';
 
 const VERSION = 'sc-linucb-memory@2';

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import { FileSnapshotStores } from '../../src/state/file-snapshot-store.ts';
-import { loadState } from '../../src/state/load-state.ts';
+import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
+import { loadState } from '../../src/snapshots/load-state.ts';
 import { Replica } from '../../src/state/replica.ts';
 import { encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';

@@ -1,0 +1,52 @@
+import { endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint-definition.ts';
+import type { RoutingService } from '../services.ts';
+import { activationSchema, decisionExplanationSchema, decisionParams } from '../wire/decision.ts';
+import { idempotencyHeaders } from '../wire/headers.ts';
+import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
+
+export const routingEndpoints = (routing: RoutingService): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/v1/route',
+    name: 'route',
+    tag: 'Routing',
+    summary: 'Which tools are worth carrying for this query?',
+    description:
+      'Answers a slate of `k` tools and records the decision. Report outcomes with its `decisionId`.',
+    request: { headers: idempotencyHeaders, body: routeRequestSchema },
+    answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
+    problems: ['catalog-not-found', 'idempotency-conflict'],
+    handle: async ({ headers, body }) => {
+      const idempotencyKey = headers['idempotency-key'];
+      return {
+        status: 200,
+        body: await routing.route(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
+      };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/decisions/{decisionId}',
+    name: 'explainDecision',
+    tag: 'Routing',
+    summary: 'Why were these tools shown?',
+    description: 'Candidates with their features, scores and propensities, and what was reported since.',
+    request: { params: decisionParams },
+    answers: { 200: { description: 'The decision, explained.', schema: decisionExplanationSchema } },
+    problems: ['decision-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: await routing.explain(params.decisionId) }),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/decisions/{decisionId}/activate',
+    name: 'activateDecision',
+    tag: 'Routing',
+    summary: 'The slate was really shown.',
+    description: 'For decisions made with `activate: "later"`. Again: the first time stays.',
+    request: { params: decisionParams },
+    answers: { 200: { description: 'Rewards count from now on.', schema: activationSchema } },
+    problems: ['decision-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: await routing.activate(params.decisionId) }),
+  }),
+];

@@ -1,0 +1,135 @@
+import { z } from '@hono/zod-openapi';
+import { endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint-definition.ts';
+import type { ToolsService } from '../services.ts';
+import { catalogParams } from '../wire/catalog.ts';
+import { forgottenSchema } from '../wire/forgotten.ts';
+import { changeHeaders, conditionsOf, etag } from '../wire/headers.ts';
+import { toolName } from '../wire/names.ts';
+import { pageQuery } from '../wire/page.ts';
+import {
+  TOOLS_BODY,
+  toolChangesSchema,
+  toolPageSchema,
+  toolParams,
+  toolStatsSchema,
+  toolsSchema,
+  toolView,
+  toolViewSchema,
+} from '../wire/tool.ts';
+
+const requestSchema = z
+  .strictObject({
+    put: toolsSchema.optional().meta({ description: 'Added, or changed if there is one of that name.' }),
+    remove: z.array(toolName).optional().meta({ description: 'Names; unknown ones do no harm.' }),
+  })
+  .superRefine(({ put = [], remove = [] }, context) => {
+    const names = new Set(put.map(({ name }) => name));
+    for (const [index, name] of remove.entries()) {
+      if (!names.has(name)) continue;
+      context.addIssue({ code: 'custom', path: ['remove', index], message: 'is in `put` as well' });
+    }
+  });
+
+export const toolEndpoints = (tools: ToolsService): Endpoint[] => [
+  endpoint({
+    method: 'put',
+    path: '/v1/catalogs/{catalog}/tools',
+    name: 'syncTools',
+    tag: 'Tools',
+    summary: 'Make the catalog hold exactly these tools.',
+    description:
+      'Tools that did not change cost nothing; what was learned about removed ones is kept for a while.',
+    request: { params: catalogParams, headers: changeHeaders, body: z.strictObject({ tools: toolsSchema }) },
+    limits: TOOLS_BODY,
+    answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
+    problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
+    handle: async ({ params, headers, body }) => {
+      const changes = await tools.sync(params.catalog, body.tools, conditionsOf(headers));
+      return { status: 200, body: changes, headers: etag(changes.revision) };
+    },
+  }),
+  endpoint({
+    method: 'patch',
+    path: '/v1/catalogs/{catalog}/tools',
+    name: 'patchTools',
+    tag: 'Tools',
+    summary: 'Put some tools, remove some.',
+    request: { params: catalogParams, headers: changeHeaders, body: requestSchema },
+    limits: TOOLS_BODY,
+    answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
+    problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
+    handle: async ({ params, headers, body }) => {
+      const changes = await tools.patch(params.catalog, body, conditionsOf(headers));
+      return { status: 200, body: changes, headers: etag(changes.revision) };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/tools',
+    name: 'listTools',
+    tag: 'Tools',
+    summary: 'The tools of a catalog, by name.',
+    request: { params: catalogParams, query: pageQuery },
+    answers: { 200: { description: 'One page.', schema: toolPageSchema } },
+    problems: ['catalog-not-found'],
+    handle: async ({ params, query }) => {
+      const { revision, tools: page, nextCursor } = await tools.list(params.catalog, query);
+      const body = { tools: page.map(toolView), nextCursor, revision };
+      return { status: 200, body, headers: etag(revision) };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/tools/{name}',
+    name: 'getTool',
+    tag: 'Tools',
+    summary: 'One tool.',
+    request: { params: toolParams },
+    answers: { 200: { description: 'The tool.', schema: toolViewSchema } },
+    problems: ['catalog-not-found', 'tool-not-found'],
+    handle: async ({ params }) => ({
+      status: 200,
+      body: toolView(await tools.get(params.catalog, params.name)),
+    }),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/v1/catalogs/{catalog}/tools/{name}',
+    name: 'removeTool',
+    tag: 'Tools',
+    summary: 'Remove a tool.',
+    description: 'What was learned about it is kept for a while and comes back with it.',
+    request: { params: toolParams, headers: changeHeaders },
+    answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
+    problems: ['catalog-not-found', 'tool-not-found', 'revision-mismatch', 'idempotency-conflict'],
+    handle: async ({ params, headers }) => {
+      const changes = await tools.remove(params.catalog, params.name, conditionsOf(headers));
+      return { status: 200, body: changes, headers: etag(changes.revision) };
+    },
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/tools/{name}/stats',
+    name: 'toolStats',
+    tag: 'Tools',
+    summary: 'How a tool has done.',
+    request: { params: toolParams },
+    answers: { 200: { description: 'Counts since it was first put.', schema: toolStatsSchema } },
+    problems: ['catalog-not-found', 'tool-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: await tools.stats(params.catalog, params.name) }),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/v1/catalogs/{catalog}/tools/{name}/memory',
+    name: 'forgetTool',
+    tag: 'Tools',
+    summary: 'Erase what was learned about a tool.',
+    description:
+      'The tool stays. Its statistics and everything that is remembered of it go; weights that all tools share cannot be taken apart.',
+    request: { params: toolParams },
+    answers: { 200: { description: 'How much was erased.', schema: forgottenSchema } },
+    problems: ['catalog-not-found', 'tool-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: await tools.forget(params.catalog, params.name) }),
+  }),
+];

@@ -1,0 +1,159 @@
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inSlices, mapInSteps } from '../../slices.ts';
+import { EmbeddingFile, textKey } from './embedding-file.ts';
+
+export interface EmbeddingCacheOptions {
+  /** Vectors that are kept at most. */
+  readonly limit?: number;
+  /** Hears of writes that failed; they cost a later embedding, nothing else. */
+  readonly onTrouble?: (message: string, error: unknown) => void;
+}
+
+const LIMIT = 100_000;
+/** Vectors that are written with one call: encoding them holds the event loop. */
+const MOST_AT_ONCE = 500;
+const FILE_NAME = /^(\d+)\.vectors$/;
+
+interface Place {
+  readonly file: number;
+  readonly record: number;
+}
+
+/**
+ * Document embeddings on disk, by text, in a folder per embedder fingerprint, so that nothing is embedded twice.
+ *
+ * Two files take turns: when the newer one holds half the limit, the older one goes and a new one is begun. A
+ * vector that is asked for while it is in the older file moves to the newer one; so what is still in use stays.
+ * It is a cache: it never fails an embedding, is not synced, and damaged records count as absent.
+ */
+export class EmbeddingCache {
+  readonly #folder: string;
+  readonly #dimensions: number;
+  readonly #limit: number;
+  readonly #onTrouble: (message: string, error: unknown) => void;
+  readonly #files = new Map<number, EmbeddingFile>();
+  /** Filled on first use. */
+  #places: Promise<Map<string, Place>> | null = null;
+  /** Writes happen one after the other. */
+  #lastWrite: Promise<unknown> = Promise.resolve();
+
+  private constructor(folder: string, dimensions: number, options: EmbeddingCacheOptions) {
+    this.#folder = folder;
+    this.#dimensions = dimensions;
+    this.#limit = options.limit ?? LIMIT;
+    this.#onTrouble = options.onTrouble ?? (() => {});
+  }
+
+  /** Opens the cache of one embedder below `folder`. */
+  static async open(
+    folder: string,
+    fingerprint: string,
+    dimensions: number,
+    options: EmbeddingCacheOptions = {},
+  ): Promise<EmbeddingCache> {
+    const own = join(folder, fingerprint);
+    await mkdir(own, { recursive: true });
+    return new EmbeddingCache(own, dimensions, options);
+  }
+
+  /** The vectors of these texts, null where there is none. Never rejects. */
+  async get(texts: readonly string[]): Promise<(Float32Array | null)[]> {
+    const places = await this.#load().catch((error: unknown) => {
+      this.#onTrouble('Embeddings could not be read from the cache.', error);
+      return new Map<string, Place>();
+    });
+    const keys = await inSlices(mapInSteps(texts, textKey));
+    const vectors: (Float32Array | null)[] = texts.map(() => null);
+    const newest = this.#newest;
+    for (const [number, file] of [...this.#files]) {
+      const here = [...keys.keys()].filter((at) => places.get(keys[at])?.file === number);
+      const wanted = here.map((at) => ({ key: keys[at], record: places.get(keys[at])!.record }));
+      // A file may be dropped while it is being read.
+      const found = await file.read(wanted).catch(() => wanted.map(() => null));
+      const moves: (readonly [string, Float32Array])[] = [];
+      for (const [i, at] of here.entries()) {
+        const vector = found[i];
+        vectors[at] = vector;
+        if (vector !== null && number !== newest) moves.push([keys[at], vector]);
+      }
+      if (moves.length > 0) void this.#write(moves);
+    }
+    return vectors;
+  }
+
+  /** Keeps the vectors of these texts. Never rejects. */
+  async put(texts: readonly string[], vectors: readonly Float32Array[]): Promise<void> {
+    const keys = await inSlices(mapInSteps(texts, textKey));
+    await this.#write(keys.map((key, at) => [key, vectors[at]] as const));
+  }
+
+  /** Waits for what is being written. */
+  async close(): Promise<void> {
+    await this.#lastWrite;
+    for (const file of this.#files.values()) await file.close();
+    this.#files.clear();
+  }
+
+  get #newest(): number {
+    return Math.max(0, ...this.#files.keys());
+  }
+
+  #load(): Promise<Map<string, Place>> {
+    this.#places ??= this.#readPlaces();
+    return this.#places;
+  }
+
+  async #readPlaces(): Promise<Map<string, Place>> {
+    const places = new Map<string, Place>();
+    const numbers = (await readdir(this.#folder)).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0));
+    for (const number of numbers.filter((one) => one > 0).sort((a, b) => a - b)) {
+      const file = await this.#openFile(number);
+      for await (const [key, record] of file.keys()) places.set(key, { file: number, record });
+    }
+    if (this.#files.size === 0) await this.#openFile(1);
+    return places;
+  }
+
+  async #openFile(number: number): Promise<EmbeddingFile> {
+    const file = await EmbeddingFile.open(join(this.#folder, `${number}.vectors`), this.#dimensions);
+    this.#files.set(number, file);
+    return file;
+  }
+
+  #write(entries: readonly (readonly [string, Float32Array])[]): Promise<void> {
+    const write = this.#lastWrite.then(async () => {
+      try {
+        const places = await this.#load();
+        const perFile = Math.max(1, Math.floor(this.#limit / 2));
+        for (let done = 0; done < entries.length; ) {
+          let file = this.#files.get(this.#newest)!;
+          if (file.length >= perFile) file = await this.#beginFile(places);
+          const part = entries.slice(done, done + Math.min(perFile - file.length, MOST_AT_ONCE));
+          const first = await file.append(part);
+          for (const [at, [key]] of part.entries())
+            places.set(key, { file: this.#newest, record: first + at });
+          done += part.length;
+        }
+      } catch (error) {
+        this.#onTrouble('Embeddings could not be written to the cache.', error);
+      }
+    });
+    this.#lastWrite = write;
+    return write;
+  }
+
+  /** Begins a new file and drops all but the one before it. */
+  async #beginFile(places: Map<string, Place>): Promise<EmbeddingFile> {
+    const before = this.#newest;
+    const file = await this.#openFile(before + 1);
+    for (const [number, old] of this.#files) {
+      if (number >= before) continue;
+      this.#files.delete(number);
+      await old.close();
+      await rm(join(this.#folder, `${number}.vectors`), { force: true });
+    }
+    for (const [key, place] of places) if (place.file < before) places.delete(key);
+    return file;
+  }
+}

@@ -1,0 +1,156 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import CircuitBreaker from 'opossum';
+import { ask, OutgoingError, readText } from '../../outgoing/request.ts';
+import { EmbedderUnavailableError, UnusableModelError } from '../embedder.ts';
+import { readEmbeddings } from './embeddings-answer.ts';
+
+export type TextKind = 'query' | 'document';
+
+export interface EmbeddingsEndpoint {
+  /** Base address of an OpenAI-compatible service, e.g. `https://api.openai.com/v1`; `/embeddings` is appended. */
+  readonly url: string;
+  readonly model: string;
+  /** Sent as `Authorization: Bearer`; undefined: nothing is sent. */
+  readonly key?: string;
+  /** What to ask for, where the model offers a choice; undefined: what it gives by itself. */
+  readonly dimensions?: number;
+  /** How long a query waits for its vector, ms. Documents wait ten times as long. */
+  readonly timeoutMs: number;
+  /** Addresses of this machine and its own network may be asked. */
+  readonly allowPrivate: boolean;
+  /** Pause before the first repetition, ms; it doubles every time. */
+  readonly retryMs?: number;
+  /** How long the service is left alone when it keeps failing, ms. */
+  readonly restMs?: number;
+  /** Hears when it is left alone, and when it is back. */
+  readonly onChange?: (available: boolean, reason: string) => void;
+  /** Hears how many texts are sent. */
+  readonly onTexts?: (kind: TextKind, count: number) => void;
+}
+
+/** 64 vectors of 4,096 numbers. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Documents are tried so often; a query once: words answer sooner than a second try. */
+const TRIES = 4;
+const RETRY_MS = 250;
+const REST_MS = 10_000;
+const FAILURES_BEFORE_REST = 3;
+
+/** The connection to a service: tries, deadlines, and the breaker. While it keeps failing it is left alone for a while. */
+export class EmbeddingsClient {
+  readonly #options: EmbeddingsEndpoint;
+  readonly #breaker: CircuitBreaker<
+    [texts: readonly string[], kind: TextKind, dimensions: number | null],
+    Float32Array[]
+  >;
+  readonly #closing = new AbortController();
+
+  constructor(options: EmbeddingsEndpoint) {
+    this.#options = options;
+    const restMs = options.restMs ?? REST_MS;
+    this.#breaker = new CircuitBreaker(
+      (texts: readonly string[], kind: TextKind, dimensions: number | null) =>
+        this.#ask(texts, kind, dimensions),
+      {
+        timeout: false, // the request has its own
+        resetTimeout: restMs,
+        volumeThreshold: FAILURES_BEFORE_REST,
+        errorThresholdPercentage: 50,
+        // What is wrong with one request says nothing about the next.
+        errorFilter: (error: unknown) => error instanceof RefusedError,
+      },
+    );
+    this.#breaker.on('open', () => {
+      if (!this.#closed)
+        options.onChange?.(false, `${options.url} keeps failing: left alone for ${restMs} ms`);
+    });
+    this.#breaker.on('close', () => {
+      if (!this.#closed) options.onChange?.(true, `${options.url} answers again`);
+    });
+  }
+
+  /** @throws EmbedderUnavailableError */
+  throwIfClosed(): void {
+    if (this.#closed) throw new EmbedderUnavailableError('The embedder has been closed.');
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /**
+   * @param dimensions what every vector must have; null: whatever comes.
+   * @throws EmbedderUnavailableError, or UnusableModelError if what comes is not yet known to be usable.
+   */
+  async embed(texts: readonly string[], kind: TextKind, dimensions: number | null): Promise<Float32Array[]> {
+    this.#options.onTexts?.(kind, texts.length);
+    for (let attempt = 1; ; attempt++) {
+      this.throwIfClosed();
+      try {
+        return await this.#breaker.fire(texts, kind, dimensions);
+      } catch (error) {
+        this.throwIfClosed();
+        const again = error instanceof OutgoingError && error.passing && kind === 'document';
+        if (!again || attempt === TRIES) throw this.#described(error, dimensions === null);
+        const delay = (this.#options.retryMs ?? RETRY_MS) * 2 ** (attempt - 1);
+        await pause(delay, undefined, { signal: this.#closing.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  close(): void {
+    this.#closing.abort();
+    this.#breaker.shutdown();
+  }
+
+  async #ask(texts: readonly string[], kind: TextKind, dimensions: number | null): Promise<Float32Array[]> {
+    const { url, model, key, timeoutMs, allowPrivate, dimensions: wanted } = this.#options;
+    const response = await ask(`${url.replace(/\/+$/, '')}/embeddings`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify({
+        model,
+        input: texts,
+        encoding_format: 'float',
+        ...(wanted === undefined ? {} : { dimensions: wanted }),
+      }),
+      timeoutMs: kind === 'query' ? timeoutMs : 10 * timeoutMs,
+      allowPrivate,
+      signal: this.#closing.signal,
+    });
+    const status = response.statusCode ?? 0;
+    if (status !== 200) {
+      response.destroy();
+      const passing = status === 408 || status === 429 || status >= 500;
+      if (passing) throw new OutgoingError(`it answered ${status}`, true);
+      throw new RefusedError(`it answered ${status}${hintFor(status)}`, false);
+    }
+    return readEmbeddings(
+      await readText(response, MAX_ANSWER_BYTES),
+      texts.length,
+      dimensions ?? wanted ?? null,
+    );
+  }
+
+  #described(error: unknown, isFirst: boolean): Error {
+    const { url, model } = this.#options;
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `Embeddings of ${model} from ${url}: ${why}.`;
+    const isPassing = !(error instanceof OutgoingError) || error.passing;
+    return isFirst && !isPassing
+      ? new UnusableModelError(message, { cause: error })
+      : new EmbedderUnavailableError(message, { cause: error });
+  }
+}
+
+/** The service understood and said no. */
+class RefusedError extends OutgoingError {}
+
+function hintFor(status: number): string {
+  if (status === 401 || status === 403) return ': see BANDOLIER_EMBEDDINGS_KEY';
+  if (status === 404) return ': is this the base address of an OpenAI-compatible service, and its model?';
+  return '';
+}

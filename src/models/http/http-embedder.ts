@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto';
+import { QueryCache } from '../cache/query-cache.ts';
+import { type Embedder, EmbedderUnavailableError } from '../embedder.ts';
+import { EmbeddingsClient, type EmbeddingsEndpoint, type TextKind } from './embeddings-client.ts';
+
+const BATCH = 64;
+const MAX_CHARACTERS = 8_192;
+const CACHED_QUERIES = 1_000;
+const MAX_WAITING_CALLS = 1_000;
+
+/** Embeds by asking an OpenAI-compatible `/v1/embeddings`; queries are remembered, and travel together. */
+export class HttpEmbedder implements Embedder {
+  readonly dimensions: number;
+  readonly fingerprint: string;
+  readonly #client: EmbeddingsClient;
+  readonly #cache: QueryCache;
+  /** Queries of one turn of the event loop travel together. */
+  #gathered: Gathered[] = [];
+  #waitingCalls = 0;
+
+  private constructor(client: EmbeddingsClient, dimensions: number, { url, model }: EmbeddingsEndpoint) {
+    this.#client = client;
+    this.dimensions = dimensions;
+    this.fingerprint = createHash('sha256')
+      .update(JSON.stringify(['http 1', url, model, dimensions]))
+      .digest('hex')
+      .slice(0, 32);
+    this.#cache = new QueryCache(CACHED_QUERIES, (text) => this.#gather(text));
+  }
+
+  /**
+   * Asks once, to see what comes.
+   * @throws UnusableModelError when it answers, but not with embeddings. @throws EmbedderUnavailableError
+   */
+  static async open(options: EmbeddingsEndpoint): Promise<HttpEmbedder> {
+    const client = new EmbeddingsClient(options);
+    try {
+      const [vector] = await client.embed(['Read the file and send it by mail.'], 'query', null);
+      return new HttpEmbedder(client, vector.length, options);
+    } catch (error) {
+      client.close();
+      throw error;
+    }
+  }
+
+  async embedQueries(texts: readonly string[]): Promise<Float32Array[]> {
+    if (this.#waitingCalls >= MAX_WAITING_CALLS) {
+      throw new EmbedderUnavailableError(`${MAX_WAITING_CALLS} calls are waiting for embeddings already.`);
+    }
+    this.#client.throwIfClosed();
+    this.#waitingCalls++;
+    try {
+      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS))));
+    } finally {
+      this.#waitingCalls--;
+    }
+  }
+
+  async embedDocuments(texts: readonly string[]): Promise<Float32Array[]> {
+    const vectors: Float32Array[] = [];
+    for (let start = 0; start < texts.length; start += BATCH) {
+      vectors.push(...(await this.#embed(texts.slice(start, start + BATCH), 'document')));
+    }
+    return vectors;
+  }
+
+  async close(): Promise<void> {
+    this.#client.close();
+  }
+
+  #gather(text: string): Promise<Float32Array> {
+    return new Promise((resolve, reject) => {
+      this.#gathered.push({ text, resolve, reject });
+      if (this.#gathered.length === 1) queueMicrotask(() => this.#sendGathered());
+    });
+  }
+
+  #sendGathered(): void {
+    const all = this.#gathered;
+    this.#gathered = [];
+    for (let start = 0; start < all.length; start += BATCH) {
+      const lot = all.slice(start, start + BATCH);
+      const texts = lot.map(({ text }) => text);
+      this.#embed(texts, 'query').then(
+        (vectors) => {
+          for (const [at, { resolve }] of lot.entries()) resolve(vectors[at]);
+        },
+        (error: Error) => {
+          for (const { reject } of lot) reject(error);
+        },
+      );
+    }
+  }
+
+  /** An empty text means nothing, and most services refuse it. */
+  async #embed(texts: readonly string[], kind: TextKind): Promise<Float32Array[]> {
+    const cut = texts.map((text) => wellFormed(text.slice(0, MAX_CHARACTERS)));
+    const said = cut.filter((text) => text.trim() !== '');
+    const vectors = said.length === 0 ? [] : await this.#client.embed(said, kind, this.dimensions);
+    let next = 0;
+    return cut.map((text) => (text.trim() === '' ? new Float32Array(this.dimensions) : vectors[next++]));
+  }
+}
+
+interface Gathered {
+  readonly text: string;
+  resolve(vector: Float32Array): void;
+  reject(error: Error): void;
+}
+
+/** Halves of characters, which a cut can leave behind, are no UTF-8. */
+function wellFormed(text: string): string {
+  return Buffer.from(text).toString();
+}

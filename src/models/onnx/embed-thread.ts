@@ -1,0 +1,209 @@
+import { Worker } from 'node:worker_threads';
+import { threadFile } from '../../../config/package-root.ts';
+import { EmbedderUnavailableError, UnusableModelError } from '../embedder.ts';
+import type { EmbedAnswer, EmbedRequest, EmbedThreadData, ReadyModel } from './embed-thread-messages.ts';
+
+export interface EmbedThreadOptions {
+  /** Folder with model.onnx and tokenizer.json. */
+  readonly folder: string;
+  /** Hears when the thread ended unexpectedly, and when it is back. */
+  readonly onChange?: (available: boolean, reason: string) => void;
+  /** Hears how many texts the model is given. */
+  readonly onTexts?: (priority: EmbedPriority, count: number) => void;
+  /** Pause before the thread is started again, ms; `attempt` counts from 0 since it last did any work. */
+  readonly restartDelay?: (attempt: number) => number;
+  readonly startThread?: (data: EmbedThreadData) => Worker;
+}
+
+/** Queries go first: a large import must not keep them waiting. */
+export type EmbedPriority = 'query' | 'document';
+
+interface Waiting {
+  readonly text: string;
+  resolve(vector: Float32Array): void;
+  reject(error: Error): void;
+}
+
+const CLOSED = 'The embedder has been closed.';
+const DOWN = 'The embedding thread is down and being started again.';
+/** Texts per message. Documents travel in small lots, because queries wait for the lot that is being worked on. */
+const LOT = { query: 32, document: 16 };
+/** Two lots of queries on their way keep the thread busy while answers travel. */
+const QUERY_LOTS_UNDERWAY = 2;
+const MAX_RESTART_DELAY_MS = 30_000;
+
+/**
+ * The owner's side of the embedding thread. If the thread ends unexpectedly, whatever it had to do is rejected
+ * with `EmbedderUnavailableError`, and so is everything that comes until it is back; it is started again after
+ * a pause that doubles with every failure.
+ */
+export class EmbedThread {
+  readonly #options: EmbedThreadOptions;
+  readonly #startThread: (data: EmbedThreadData) => Worker;
+  readonly #waiting: Record<EmbedPriority, Waiting[]> = { query: [], document: [] };
+  readonly #underway = new Map<number, Waiting[]>();
+  #thread: Worker | null = null;
+  #ready = false;
+  #closed = false;
+  #model: ReadyModel | null = null;
+  #restart: NodeJS.Timeout | null = null;
+  #failures = 0;
+  #lots = 0;
+  #pumping = false;
+
+  private constructor(options: EmbedThreadOptions) {
+    this.#options = options;
+    this.#startThread = options.startThread ?? embedThreadStarter();
+  }
+
+  /** Resolves once the model is loaded. @throws UnusableModelError */
+  static async open(options: EmbedThreadOptions): Promise<EmbedThread> {
+    const thread = new EmbedThread(options);
+    await thread.#start();
+    return thread;
+  }
+
+  get dimensions(): number {
+    return this.#model?.dimensions ?? 0;
+  }
+
+  get fingerprint(): string {
+    return this.#model?.fingerprint ?? '';
+  }
+
+  /** False while the thread is down. */
+  get available(): boolean {
+    return this.#ready;
+  }
+
+  /** @throws EmbedderUnavailableError */
+  embed(text: string, priority: EmbedPriority): Promise<Float32Array> {
+    if (!this.#ready) return Promise.reject(new EmbedderUnavailableError(this.#closed ? CLOSED : DOWN));
+    return new Promise((resolve, reject) => {
+      const prefix = this.#model?.prefixes[priority] ?? '';
+      this.#waiting[priority].push({ text: prefix + text, resolve, reject });
+      if (this.#pumping) return;
+      // Texts that come in the same turn of the event loop travel together: under load that is a good many.
+      this.#pumping = true;
+      setImmediate(() => {
+        this.#pumping = false;
+        this.#pump();
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    this.#rejectAll(CLOSED);
+    if (this.#thread !== null) await end(this.#thread);
+  }
+
+  /** Settles when the thread is ready for work or has turned out to be unusable. */
+  #start(): Promise<void> {
+    const thread = this.#startThread({ folder: this.#options.folder });
+    this.#thread = thread;
+    return new Promise((resolve, reject) => {
+      let cause = 'The embedding thread ended.';
+      thread.on('error', (error) => {
+        cause = `The embedding thread failed: ${error.message}`;
+      });
+      thread.on('message', (answer: EmbedAnswer) => {
+        if (answer.kind === 'unusable') cause = answer.message;
+        else if (answer.kind !== 'ready') this.#settle(answer);
+        else if (this.#isSameModel(answer)) {
+          this.#ready = !this.#closed;
+          resolve();
+        } else {
+          cause =
+            'The files of the embedding model changed while it was in use. Restart to use the new model.';
+          void end(thread);
+        }
+      });
+      thread.once('exit', () => {
+        reject(new UnusableModelError(cause));
+        // A model that could not even be loaded at first is for the caller of `open` to deal with.
+        if (this.#model !== null) this.#recover(cause);
+      });
+    });
+  }
+
+  #isSameModel({ dimensions, fingerprint, prefixes }: ReadyModel): boolean {
+    this.#model ??= { dimensions, fingerprint, prefixes };
+    return this.#model.fingerprint === fingerprint;
+  }
+
+  #recover(cause: string): void {
+    if (this.#closed) return;
+    this.#rejectAll(cause);
+    this.#options.onChange?.(false, cause);
+    const delay = this.#options.restartDelay ?? defaultRestartDelay;
+    this.#restart = setTimeout(
+      () => {
+        this.#start().then(
+          () => this.#options.onChange?.(true, 'The embedding thread is back.'),
+          () => undefined, // its exit is dealt with above
+        );
+      },
+      delay(this.#failures++),
+    ).unref();
+  }
+
+  #rejectAll(cause: string): void {
+    this.#ready = false;
+    const all = [...this.#waiting.query, ...this.#waiting.document, ...[...this.#underway.values()].flat()];
+    this.#waiting.query = [];
+    this.#waiting.document = [];
+    this.#underway.clear();
+    for (const waiting of all) waiting.reject(new EmbedderUnavailableError(cause));
+  }
+
+  #pump(): void {
+    const { query, document } = this.#waiting;
+    while (this.#ready && query.length > 0 && this.#underway.size < QUERY_LOTS_UNDERWAY) this.#send('query');
+    if (this.#ready && document.length > 0 && this.#underway.size === 0) this.#send('document');
+  }
+
+  #send(priority: EmbedPriority): void {
+    const lot = this.#waiting[priority].splice(0, LOT[priority]);
+    this.#options.onTexts?.(priority, lot.length);
+    const id = ++this.#lots;
+    this.#underway.set(id, lot);
+    const request: EmbedRequest = { kind: 'embed', id, texts: lot.map(({ text }) => text) };
+    this.#thread?.postMessage(request);
+  }
+
+  #settle(answer: Extract<EmbedAnswer, { id: number }>): void {
+    const lot = this.#underway.get(answer.id) ?? [];
+    this.#underway.delete(answer.id);
+    this.#pump();
+    this.#failures = 0;
+    const failures = new Map(answer.kind === 'failed' ? [] : answer.failures);
+    for (const [at, { resolve, reject }] of lot.entries()) {
+      const failure = answer.kind === 'failed' ? answer.message : failures.get(at);
+      if (failure !== undefined) reject(new EmbedderUnavailableError(`The model failed: ${failure}`));
+      else if (answer.kind === 'vectors')
+        resolve(answer.vectors.slice(at * this.dimensions, (at + 1) * this.dimensions));
+    }
+  }
+}
+
+function embedThreadStarter(): (data: EmbedThreadData) => Worker {
+  const file = threadFile('embed-thread');
+  return (workerData) => new Worker(file, { workerData, execArgv: [] });
+}
+
+/** Lets the thread end by itself: `terminate` during inference aborts the whole process (onnxruntime-node 1.30). */
+function end(thread: Worker): Promise<void> {
+  return new Promise((resolve) => {
+    if (thread.threadId === -1) return resolve();
+    thread.once('exit', () => resolve());
+    const request: EmbedRequest = { kind: 'close' };
+    thread.postMessage(request);
+  });
+}
+
+function defaultRestartDelay(attempt: number): number {
+  return Math.min(100 * 2 ** attempt, MAX_RESTART_DELAY_MS);
+}

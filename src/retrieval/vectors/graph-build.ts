@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
+import { threadFile } from '../../../config/package-root.ts';
+import { type GraphLibrary, HnswGraph } from './hnsw-graph.ts';
+
+/** What the thread is told; then it is given the vectors in lots, and answers how it went. */
+export interface GraphThreadData {
+  readonly dimensions: number;
+  readonly size: number;
+  /** Where the graph is to be written. */
+  readonly file: string;
+}
+
+export type GraphThreadAnswer =
+  | { readonly kind: 'built' }
+  | { readonly kind: 'failed'; readonly message: string };
+
+export interface GraphBuildOptions {
+  readonly library: GraphLibrary;
+  /** For files that live for seconds. */
+  readonly folder: string;
+}
+
+/** About a millisecond of copying. */
+const LOT_ROWS = 2_000;
+
+/**
+ * Builds a graph of the vectors at these slots in a thread of its own, labels being places in `slots`. The vectors
+ * are copied little by little; whoever changes one meanwhile has to see to it that the outdated copy is not used.
+ * The threads of one process share no index, so it comes back as a file.
+ */
+export async function buildGraph(
+  slots: Int32Array,
+  vectors: ToolVectors,
+  { library, folder }: GraphBuildOptions,
+  signal: AbortSignal,
+): Promise<HnswGraph> {
+  const { dimensions } = vectors;
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, `${randomUUID()}.graph`);
+  signal.throwIfAborted();
+  const workerData: GraphThreadData = { dimensions, size: slots.length, file };
+  const thread = new Worker(threadFile('graph-thread'), { workerData, execArgv: [] });
+  const end = (): void => void thread.terminate();
+  signal.addEventListener('abort', end);
+  try {
+    const built = answerOf(thread);
+    built.catch(() => undefined); // it is awaited below, if copying gets that far
+    for (let start = 0; start < slots.length; start += LOT_ROWS) {
+      const lot = copyRows(slots.subarray(start, start + LOT_ROWS), vectors);
+      thread.postMessage(lot, [lot.buffer]);
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+    await built;
+    signal.throwIfAborted();
+    return await HnswGraph.read(library, dimensions, slots.length, file);
+  } finally {
+    signal.removeEventListener('abort', end);
+    await thread.terminate();
+    await rm(file, { force: true });
+  }
+}
+
+function copyRows(slots: Int32Array, vectors: ToolVectors): Float32Array<ArrayBuffer> {
+  const rows = new Float32Array(slots.length * vectors.dimensions);
+  for (const [at, slot] of slots.entries()) rows.set(vectors.get(slot), at * vectors.dimensions);
+  return rows;
+}
+
+function answerOf(thread: Worker): Promise<void> {
+  return new Promise((resolve, reject) => {
+    thread.once('message', (answer: GraphThreadAnswer) => {
+      if (answer.kind === 'built') resolve();
+      else reject(new Error(answer.message));
+    });
+    thread.once('error', reject);
+    thread.once('exit', () => reject(new Error('The thread that builds the vector index ended.')));
+  });
+}

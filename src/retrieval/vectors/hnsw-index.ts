@@ -1,0 +1,240 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Kernels } from '../../../bandit/kernels/kernels.ts';
+import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
+import { SlotSet } from '../slot-set.ts';
+import { ExactIndex } from './exact-index.ts';
+import { buildGraph, type GraphBuildOptions } from './graph-build.ts';
+import { PackedVectors } from './packed-vectors.ts';
+import { RecallCheck, type SearchToCheck } from './recall-check.ts';
+import { COMPARED, RecallMonitor } from './recall-monitor.ts';
+import { ServedGraph } from './served-graph.ts';
+import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
+
+export interface HnswIndexOptions extends GraphBuildOptions {
+  /** So many vectors an exact scan compares in no time: no graph for fewer, and so many may be outside of it. */
+  readonly exactUpTo?: number;
+  /** Pause after a graph could not be built, ms. */
+  readonly retryMs?: number;
+  /** Something that whoever runs this will want to know. */
+  onNotice(message: string): void;
+}
+
+const EXACT_UP_TO = 10_000;
+const RETRY_MS = 5 * 60_000;
+/** With more dead nodes than this the graph is built anew: they are walked over by every search. */
+const MOST_DEAD = 0.3;
+/** A graph that serves fewer than this share of `exactUpTo` is dropped. */
+const WORTH_A_GRAPH = 0.5;
+/** The graph is asked for so many, because words may lift a tool from far down the list. */
+const NEIGHBOURS = 200;
+/** Tools whose cosines have a say in the smallest one. */
+const SAMPLE = 64;
+/** Asked for more (a long list of exclusions), an exact scan is the better way. */
+const MOST_NEIGHBOURS = 2_000;
+/** Changes that a new graph is told of in one turn of the event loop: a millisecond or so. */
+const CHANGES_PER_TURN = 500;
+
+interface Build {
+  readonly abort: AbortController;
+  /** What was put or removed since it began, and the new graph does not know. */
+  readonly changed: Set<number>;
+}
+
+/**
+ * Compares the query with the tools that a graph finds near it, and with all that came or changed since the graph
+ * was built. As long as there are few tools, and until the first graph is there, with every tool. Graphs are built
+ * in a thread; the old one serves meanwhile. While recall is too low, exact scans serve.
+ */
+export class HnswIndex implements VectorIndex {
+  readonly #kernels: Kernels;
+  readonly #vectors: ToolVectors;
+  readonly #options: HnswIndexOptions;
+  readonly #exactUpTo: number;
+  readonly #exact: ExactIndex;
+  readonly #monitor: RecallMonitor;
+  /** Live slots whose vector is all zero: near nothing. They stay out of graphs. */
+  readonly #blank = new SlotSet();
+  #served: ServedGraph | null = null;
+  /** Will serve when it knows what changed while it was built. */
+  #next: ServedGraph | null = null;
+  #build: Build | null = null;
+  #check: RecallCheck | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #freed = false;
+
+  constructor(kernels: Kernels, vectors: ToolVectors, options: HnswIndexOptions) {
+    this.#kernels = kernels;
+    this.#vectors = vectors;
+    this.#options = options;
+    this.#exactUpTo = options.exactUpTo ?? EXACT_UP_TO;
+    this.#exact = new ExactIndex(kernels, vectors);
+    this.#monitor = new RecallMonitor((alarmed, recall) => options.onNotice(alarmText(alarmed, recall)));
+  }
+
+  put(slot: number): void {
+    this.#exact.put(slot);
+    this.#changed(slot);
+    const vector = this.#vectors.get(slot);
+    if (vector.every((value) => value === 0)) {
+      this.#blank.add(slot);
+      this.#served?.remove(slot);
+    } else {
+      this.#blank.delete(slot);
+      this.#served?.put(slot, vector);
+    }
+    this.#buildIfDue();
+  }
+
+  remove(slot: number): void {
+    this.#exact.remove(slot);
+    this.#changed(slot);
+    this.#blank.delete(slot);
+    this.#served?.remove(slot);
+    this.#buildIfDue();
+  }
+
+  search(query: Float32Array, limit: number): VectorHits {
+    const served = this.#served;
+    if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query);
+    const compares = this.#monitor.isDue() && this.#check === null;
+    if (this.#monitor.alarmed && !compares) return this.#exact.search(query);
+    const slots = served.near(query, Math.max(limit, NEIGHBOURS));
+    if (compares) void this.#compare({ query, slots });
+    return this.#monitor.alarmed ? this.#exact.search(query) : this.#hits(query, slots, served, limit);
+  }
+
+  report(): IndexReport {
+    return {
+      kind: this.#served === null ? 'exact' : 'graph',
+      building: this.#build !== null,
+      outside: this.#served?.outside ?? 0,
+      dead: this.#served?.dead ?? 0,
+      recall: this.#monitor.recall,
+      alarmed: this.#monitor.alarmed,
+    };
+  }
+
+  free(): void {
+    this.#freed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#build?.abort.abort();
+    this.#check?.free();
+    this.#next?.free();
+    this.#served?.free();
+    this.#exact.free();
+  }
+
+  #changed(slot: number): void {
+    this.#build?.changed.add(slot);
+    this.#check?.forget(slot);
+  }
+
+  async #compare(search: SearchToCheck): Promise<void> {
+    const check = new RecallCheck(this.#kernels, this.#vectors, this.#exact, search);
+    this.#check = check;
+    const recall = await check.run();
+    // Another one may have taken its place, if it was ended early.
+    if (this.#check === check) this.#check = null;
+    if (recall !== null) this.#monitor.observe(recall);
+  }
+
+  #hits(query: Float32Array, near: number[], served: ServedGraph, limit: number): VectorHits {
+    const { values, stride } = this.#vectors;
+    const similarity = (slot: number): number => served.cosine(slot) ?? dot(query, values, slot * stride);
+    let minimum = served.smallestCosine(query);
+    let maximum = -1;
+    // Where many vectors are the same the graph may not lead to the opposite of the query; a sample always does.
+    const all = this.#exact.slots();
+    for (let at = 0; at < all.length; at += Math.ceil(all.length / SAMPLE)) {
+      minimum = Math.min(minimum, similarity(all[at]));
+    }
+    for (const slot of near) {
+      const cosine = similarity(slot);
+      if (cosine < minimum) minimum = cosine;
+      if (cosine > maximum) maximum = cosine;
+    }
+    if (this.#blank.size > 0) {
+      minimum = Math.min(minimum, 0);
+      maximum = Math.max(maximum, 0);
+      if (near.length < limit) near.push(...this.#blank.list().subarray(0, limit - near.length));
+    }
+    return { slots: Int32Array.from(near), minimum, maximum, similarity };
+  }
+
+  #buildIfDue(): void {
+    if (this.#build !== null || this.#retry !== null || this.#freed) return;
+    const size = this.#exact.size - this.#blank.size;
+    if (size <= this.#exactUpTo) {
+      if (size < this.#exactUpTo * WORTH_A_GRAPH) this.#serve(null);
+      return;
+    }
+    const served = this.#served;
+    const isDue =
+      served === null || served.outside > this.#exactUpTo || served.dead > served.graph.size * MOST_DEAD;
+    if (isDue) void this.#buildAnew();
+  }
+
+  async #buildAnew(): Promise<void> {
+    const build = { abort: new AbortController(), changed: new Set<number>() };
+    this.#build = build;
+    const slots = this.#exact.slots().filter((slot) => !this.#blank.has(slot));
+    try {
+      const graph = await buildGraph(slots, this.#vectors, this.#options, build.abort.signal);
+      if (this.#freed) return;
+      const next = new ServedGraph(graph, slots, new PackedVectors(this.#kernels, this.#vectors.stride));
+      this.#next = next;
+      let told = 0;
+      // What changes meanwhile comes to the end of the set, and so is told as well.
+      for (const slot of build.changed) {
+        build.changed.delete(slot);
+        if (this.#exact.has(slot) && !this.#blank.has(slot)) next.put(slot, this.#vectors.get(slot));
+        else next.remove(slot);
+        if (++told % CHANGES_PER_TURN > 0) continue;
+        await nextTurn();
+        if (this.#freed) return;
+      }
+      this.#next = null;
+      this.#serve(next);
+    } catch (error) {
+      if (!this.#freed) this.#retryLater(error);
+    } finally {
+      if (!this.#freed) this.#next?.free();
+      this.#next = null;
+      this.#build = null;
+    }
+    // What was put in the meantime may have made the next one due.
+    this.#buildIfDue();
+  }
+
+  #retryLater(error: unknown): void {
+    const delay = this.#options.retryMs ?? RETRY_MS;
+    this.#options.onNotice(
+      `the vector index could not be built (${String(error)}): what is not in it is compared one by one`,
+    );
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      this.#buildIfDue();
+    }, delay).unref();
+  }
+
+  #serve(served: ServedGraph | null): void {
+    if (served === null && this.#served === null) return;
+    this.#check?.free();
+    this.#check = null;
+    this.#served?.free();
+    this.#served = served;
+    this.#monitor.restart();
+  }
+}
+
+function dot(query: Float32Array, values: Float32Array, start: number): number {
+  let sum = 0;
+  for (let at = 0; at < query.length; at++) sum += query[at] * values[start + at];
+  return sum;
+}
+
+function alarmText(alarmed: boolean, recall: number): string {
+  return alarmed
+    ? `the vector index finds only ${Math.round(recall * 100)} % of the 50 nearest tools: exact scans serve for now`
+    : `the vector index finds the nearest ${COMPARED} tools again`;
+}

@@ -1,0 +1,94 @@
+import type { Kernels } from '../../../bandit/kernels/kernels.ts';
+import { BestSlots } from '../best-slots.ts';
+import { SlotSet } from '../slot-set.ts';
+
+/** Room is taken in blocks of so many rows: what is there is never copied to make more of it. */
+const BLOCK_ROWS = 1_024;
+
+interface Block {
+  readonly rows: Float32Array;
+  readonly cosines: Float32Array;
+}
+
+/** Copies of the vectors of some slots, row beside row, so that few scans compare all of them. */
+export class PackedVectors {
+  readonly #kernels: Kernels;
+  readonly #stride: number;
+  readonly #query: Float32Array;
+  readonly #slots = new SlotSet();
+  readonly #blocks: Block[] = [];
+  #smallest = Infinity;
+
+  /** @param stride elements from one row to the next: dimensions rounded up to a multiple of four. */
+  constructor(kernels: Kernels, stride: number) {
+    this.#kernels = kernels;
+    this.#stride = stride;
+    this.#query = kernels.allocateFloat32(stride);
+  }
+
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** Smallest cosine of all members with the query of the last `nearest`; Infinity if there were none. */
+  get smallestCosine(): number {
+    return this.#smallest;
+  }
+
+  has(slot: number): boolean {
+    return this.#slots.has(slot);
+  }
+
+  put(slot: number, vector: Float32Array): void {
+    this.#slots.add(slot);
+    if (this.#slots.size > this.#blocks.length * BLOCK_ROWS) this.#addBlock();
+    this.#row(this.#slots.placeOf(slot)).set(vector);
+  }
+
+  remove(slot: number): void {
+    if (!this.#slots.has(slot)) return;
+    // The set moves its last member to the place that is free now; its row moves along.
+    this.#row(this.#slots.placeOf(slot)).set(this.#row(this.#slots.size - 1));
+    this.#slots.delete(slot);
+  }
+
+  /** The `count` members nearest to a query; compares all of them, and `cosine` tells what came of it. */
+  nearest(query: Float32Array, count: number): Int32Array {
+    this.#query.set(query);
+    const slots = this.#slots.list();
+    const best = new BestSlots(Math.min(count, slots.length));
+    this.#smallest = Infinity;
+    for (let start = 0; start < slots.length; start += BLOCK_ROWS) {
+      const { rows, cosines } = this.#blocks[start / BLOCK_ROWS];
+      const length = Math.min(BLOCK_ROWS, slots.length - start);
+      this.#kernels.scan(rows, this.#stride, length, this.#query, cosines);
+      for (let at = 0; at < length; at++) {
+        const cosine = cosines[at];
+        if (cosine < this.#smallest) this.#smallest = cosine;
+        if (cosine >= best.bar) best.offer(slots[start + at], cosine);
+      }
+    }
+    return best.list();
+  }
+
+  /** Cosine of a member with the query of the last `nearest`. */
+  cosine(slot: number): number {
+    const place = this.#slots.placeOf(slot);
+    return this.#blocks[Math.floor(place / BLOCK_ROWS)].cosines[place % BLOCK_ROWS];
+  }
+
+  free(): void {
+    const arrays = this.#blocks.flatMap(({ rows, cosines }) => [rows, cosines]);
+    for (const array of [this.#query, ...arrays]) this.#kernels.free(array);
+  }
+
+  #row(place: number): Float32Array {
+    const start = (place % BLOCK_ROWS) * this.#stride;
+    return this.#blocks[Math.floor(place / BLOCK_ROWS)].rows.subarray(start, start + this.#stride);
+  }
+
+  #addBlock(): void {
+    const rows = this.#kernels.allocateFloat32(BLOCK_ROWS * this.#stride);
+    this.#blocks.push({ rows, cosines: this.#kernels.allocateFloat32(BLOCK_ROWS) });
+  }
+}

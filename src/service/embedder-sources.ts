@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import type { EmbedderSources } from '../catalog/embedders.ts';
+import { EmbeddingCache } from '../models/cache/embedding-cache.ts';
+import { type Embedder, UnusableModelError } from '../models/embedder.ts';
+import { HttpEmbedder } from '../models/http/http-embedder.ts';
+import { modelFolder } from '../models/onnx/embedding-model.ts';
+import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
+import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
+import { pulledModelFolder } from '../models/pull/model-store.ts';
+import type { Reranker } from '../models/reranker.ts';
+
+export interface EmbedderListeners {
+  /** An embedder came or went. */
+  onChange(embedder: string, available: boolean, reason: string): void;
+  /** How many texts were embedded. */
+  onTexts(kind: 'query' | 'document', count: number): void;
+  onTrouble(message: string, error: unknown): void;
+}
+
+const ENDPOINT = 'endpoint';
+
+/** The embedders that the settings offer to catalogs, by name. */
+export function embedderSources(settings: Settings, listeners: EmbedderListeners): EmbedderSources {
+  return {
+    nameOf: (name) => (name === 'default' ? configuredModel(settings) : name),
+    resolve: (name) => resolveEmbedder(settings, name),
+    locate: (model) => (isAbsolute(model) ? model : resolveEmbedder(settings, model)),
+    open: (resolved) => openResolved(settings, resolved, listeners),
+    openCache: (embedder) =>
+      EmbeddingCache.open(join(settings.dataDir, 'embeddings'), embedder.fingerprint, embedder.dimensions, {
+        onTrouble: listeners.onTrouble,
+      }),
+  };
+}
+
+/** The configured model by a name that means the same everywhere on this machine. */
+function configuredModel({ model }: Settings): string {
+  return model === 'bundled' || model === 'none' || model === ENDPOINT ? model : resolve(model);
+}
+
+/**
+ * What a name stands for: `none`, `endpoint`, or a folder.
+ * @throws UnusableModelError when there is nothing of this name.
+ */
+export function resolveEmbedder(settings: Settings, name: string): string {
+  if (name === ENDPOINT || (name === 'default' && settings.model === ENDPOINT)) return ENDPOINT;
+  if (name === 'none' || name === 'bundled') return modelFolder(name) ?? 'none';
+  const configured = configuredModel(settings);
+  if (name === 'default' || name === configured) return modelFolder(configured) ?? 'none';
+  const folder = pulledModelFolder(settings.dataDir, name);
+  if (folder !== null && existsSync(folder)) return folder;
+  throw new UnusableModelError(
+    `There is no embedder "${name}". There are default, bundled, none, endpoint, and models that were pulled: ` +
+      'see `bandolier models list`, and `bandolier models pull` for more.',
+  );
+}
+
+async function openResolved(
+  settings: Settings,
+  resolved: string,
+  { onChange, onTexts }: EmbedderListeners,
+): Promise<Embedder | null> {
+  if (resolved === 'none') return null;
+  const hears = {
+    onChange: (available: boolean, reason: string) => onChange(resolved, available, reason),
+    onTexts,
+  };
+  if (resolved !== ENDPOINT) return OnnxEmbedder.open({ folder: resolved, ...hears });
+  const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = settings;
+  if (url === undefined || model === undefined) {
+    throw new UnusableModelError(
+      'No embeddings endpoint is configured. Set BANDOLIER_EMBEDDINGS_URL and BANDOLIER_EMBEDDINGS_MODEL.',
+    );
+  }
+  return HttpEmbedder.open({
+    url,
+    model,
+    key,
+    dimensions: settings.embeddingsDimensions,
+    timeoutMs: settings.embeddingsTimeoutMs,
+    allowPrivate: settings.allowPrivateHosts,
+    ...hears,
+  });
+}
+
+/** Opens a pulled cross-encoder. @throws UnusableModelError when there is none of this name, or of no use. */
+export async function openReranker(
+  settings: Settings,
+  name: string,
+  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+): Promise<Reranker> {
+  const folder = pulledModelFolder(settings.dataDir, name);
+  if (folder === null || !existsSync(folder)) {
+    throw new UnusableModelError(
+      `There is no reranker "${name}": see \`bandolier models list\`, and \`bandolier models pull\` for more.`,
+    );
+  }
+  return OnnxReranker.open({ folder, now, onTrouble: trouble });
+}

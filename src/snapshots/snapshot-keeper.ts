@@ -1,0 +1,159 @@
+import { Worker } from 'node:worker_threads';
+import { threadFile } from '../../config/package-root.ts';
+import type { Position } from '../ledger/entry.ts';
+import { lastBefore } from '../ledger/find-position.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { OpenLedgers } from '../ledger/open-ledgers.ts';
+import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
+
+/** Where the thread finds ledger and snapshots: it opens them for itself. */
+export type SnapshotPlace =
+  | { readonly dataDir: string }
+  | { readonly redisUrl: string; readonly epoch: string };
+
+/** What a snapshot thread is told, and what it answers. */
+export interface SnapshotThreadTask {
+  readonly place: SnapshotPlace;
+  readonly catalog: string;
+  readonly upTo: Position;
+  readonly fence: number;
+  readonly keep: number;
+}
+
+export interface SnapshotThreadAnswer {
+  readonly position: Position;
+  readonly warnings: readonly string[];
+}
+
+/** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
+const DUE_AFTER_ENTRIES = 1_000;
+/** To fold so many again takes minutes: that is nothing to fall back on, and a ledger must not fill up. */
+const TOO_MANY_TO_FOLD_AGAIN = 100_000;
+const LOOK_EVERY_MS = 5_000;
+/** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
+const FIRST_LOOK_MS = 1_000;
+/** The newest, one to fall back on, and one more for luck. */
+const KEEP = 3;
+
+export interface SnapshotKeeperParts {
+  readonly stores: { readonly leases: Leases; readonly snapshots: SnapshotStores };
+  readonly ledgers: OpenLedgers;
+  /**
+   * Entries younger than this (ms since the epoch) stay in the ledger even if no snapshot needs them: rewards as long as
+   * the decisions they belong to, since exports and evaluations are made from both.
+   */
+  keepSince(): number;
+  /** As it is when a snapshot is begun. */
+  place(): SnapshotPlace;
+  trouble(message: string, error: unknown): void;
+}
+
+/** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
+export class SnapshotKeeper {
+  readonly #parts: SnapshotKeeperParts;
+  #timer: NodeJS.Timeout;
+  #looking: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(parts: SnapshotKeeperParts) {
+    this.#parts = parts;
+    this.#timer = this.#lookIn(FIRST_LOOK_MS);
+  }
+
+  /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
+  async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
+    const { stores, place, trouble } = this.#parts;
+    const lease = await stores.leases.acquire(snapshotLease(catalog));
+    if (lease === null) return null;
+    try {
+      const upTo = await ledger.head();
+      const { warnings, position } = await runThread({
+        place: place(),
+        catalog,
+        upTo,
+        fence: lease.fence,
+        keep: KEEP,
+      });
+      for (const warning of warnings) trouble(warning, null);
+      const kept = await (await stores.snapshots.open(catalog)).list();
+      // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
+      const oldest = kept.at(-1);
+      const isEnough = kept.length > 1 || position > TOO_MANY_TO_FOLD_AGAIN;
+      if (isEnough && oldest !== undefined) await ledger.trim(await this.#done(ledger, oldest));
+      return position;
+    } finally {
+      await lease.release();
+    }
+  }
+
+  /** Up to where nobody needs the ledger: neither a snapshot nor an evaluation of the decisions that are kept. */
+  #done(ledger: Ledger, oldest: Position): Promise<Position> {
+    return lastBefore(ledger, this.#parts.keepSince(), oldest);
+  }
+
+  /** Resolves when no snapshot is being made. */
+  idle(): Promise<void> {
+    return this.#looking;
+  }
+
+  /** Waits for the snapshot that is being made. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #lookIn(ms: number): NodeJS.Timeout {
+    const look = (): void => {
+      this.#timer = this.#lookIn(LOOK_EVERY_MS);
+      this.#look();
+    };
+    return setTimeout(look, ms).unref();
+  }
+
+  #look(): void {
+    this.#looking = this.#looking.then(async () => {
+      const names = await this.#parts.ledgers.names().catch((error: Error) => {
+        this.#report('the catalogs that need a snapshot are not known', error);
+        return [];
+      });
+      for (const name of names) {
+        if (this.#closed) return;
+        await this.#snapshotIfDue(name).catch(async (error: Error) => {
+          // Deleted meanwhile: then nobody needs one.
+          if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
+          this.#report(`no snapshot of catalog "${name}" could be made`, error);
+        });
+      }
+    });
+  }
+
+  #report(message: string, error: Error): void {
+    // That another Redis is in its place is said once, by who found out.
+    const cause = error.cause ?? error;
+    if (!(cause instanceof Error && cause.name === 'RedisLostError')) this.#parts.trouble(message, error);
+  }
+
+  async #snapshotIfDue(catalog: string): Promise<void> {
+    const { ledgers, stores } = this.#parts;
+    const ledger = await ledgers.get(catalog);
+    if (ledger === null) return;
+    const [newest = 0] = await (await stores.snapshots.open(catalog)).list();
+    if ((await ledger.head()) - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog, ledger);
+  }
+}
+
+function runThread(task: SnapshotThreadTask): Promise<SnapshotThreadAnswer> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(threadFile('snapshot-thread'), { workerData: task });
+    let answer: SnapshotThreadAnswer | null = null;
+    thread.once('message', (message: SnapshotThreadAnswer) => {
+      answer = message;
+    });
+    thread.once('error', reject);
+    thread.once('exit', (code) => {
+      if (answer !== null) resolve(answer);
+      else reject(new Error(`The snapshot thread ended with code ${code} and without an answer.`));
+    });
+  });
+}

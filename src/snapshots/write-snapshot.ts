@@ -1,0 +1,48 @@
+import type { Position } from '../ledger/entry.ts';
+import type { PositionedEntry } from '../ledger/ledger.ts';
+import { fold } from '../state/fold.ts';
+import type { LearnerContext } from '../state/policy-loader.ts';
+import { encodeSnapshot } from '../state/snapshot-codec.ts';
+import { loadState } from './load-state.ts';
+import type { SnapshotStore } from './snapshot-store.ts';
+
+const READ_BATCH = 512;
+
+/** Where snapshots of one catalog are made: its ledger and their store. */
+export interface OpenPlace {
+  readonly store: SnapshotStore;
+  read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
+  close(): void;
+}
+
+export interface SnapshotTask extends Pick<OpenPlace, 'store' | 'read'> {
+  readonly catalog: string;
+  /** The ledger is folded up to here, or as far as it goes. */
+  readonly upTo: Position;
+  readonly fence: number;
+  readonly keep: number;
+  readonly context: LearnerContext;
+  onUnreadable(position: Position, error: unknown): void;
+}
+
+/**
+ * Makes a snapshot without troubling the state that serves: a replica of its own starts from the newest snapshot,
+ * folds the ledger from there (canonical state only), and is written down. Answers its position.
+ */
+export async function writeSnapshot(task: SnapshotTask): Promise<Position> {
+  const { catalog, upTo, fence, keep, store } = task;
+  const state = await loadState(catalog, store, { ...task.context, derived: false }, task.onUnreadable);
+  try {
+    const start = state.position;
+    while (state.position < upTo) {
+      const entries = await task.read(state.position, upTo, READ_BATCH);
+      if (entries.length === 0) break;
+      for (const entry of entries) fold(state, entry);
+    }
+    const { position } = state;
+    if (position > start) await store.put({ position, bytes: encodeSnapshot(state) }, fence, keep);
+    return position;
+  } finally {
+    state.free();
+  }
+}

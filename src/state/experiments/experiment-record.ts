@@ -1,0 +1,182 @@
+import { type Allocation, allocate, reallocate } from '../../../bandit/assignment/allocation.ts';
+import { VariantAssignment } from '../../../bandit/assignment/assignment.ts';
+import { ExperimentTally, type TallyState } from '../../../bandit/statistics/experiment-tally.ts';
+import {
+  type ExperimentDefinition,
+  METRICS,
+  type VariantDefinition,
+} from '../../ledger/experiment-definition.ts';
+import { ExperimentSeries, type SeriesState } from './experiment-series.ts';
+import { type OpenUnit, OpenUnits } from './open-units.ts';
+
+export type ExperimentStatus = 'draft' | 'running' | 'stopped' | 'promoted';
+
+/** Something that happened to an experiment. */
+export interface ExperimentEvent {
+  readonly at: number;
+  readonly action: string;
+  readonly actor: string | null;
+  /** One sentence. */
+  readonly note: string;
+}
+
+/** How one variant stands. */
+export interface VariantState {
+  /** Version of the policy that ranks for it; null before the start. */
+  version: string | null;
+  /** It serves retrieval order since it was killed. */
+  killed: boolean;
+  /** Why it was taken out (a guardrail); null: it was not. */
+  outBecause: string | null;
+}
+
+/** Item-level comparison of a shadow with what was served instead. */
+export interface ShadowTotals {
+  decisions: number;
+  /** Σ of the share of the served slate that it would have shown too. */
+  overlap: number;
+  /** Calls that succeeded in decisions it ranked, and in how many of them its slate, or the served one, had the tool. */
+  successes: number;
+  hits: number;
+  servedHits: number;
+}
+
+export interface ExperimentRecordState {
+  readonly definition: ExperimentDefinition;
+  readonly status: ExperimentStatus;
+  readonly promoted: string | null;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly sharesSince: number | null;
+  readonly shares: readonly [string, number][];
+  readonly allocation: Allocation | null;
+  readonly variants: readonly [string, VariantState][];
+  readonly shadows: readonly [string, ShadowTotals][];
+  readonly decided: readonly [string, number][];
+  readonly exposures: readonly [string, number][];
+  readonly withoutUnit: number;
+  readonly history: readonly ExperimentEvent[];
+  readonly tally: TallyState | null;
+  readonly series: SeriesState;
+  readonly units: readonly OpenUnit[];
+}
+
+const KEPT_EVENTS = 200;
+
+/** One experiment as the fold knows it. */
+export class ExperimentRecord {
+  readonly definition: ExperimentDefinition;
+  status: ExperimentStatus = 'draft';
+  promoted: string | null = null;
+  startedAt: number | null = null;
+  endedAt: number | null = null;
+  /** When the shares last changed. */
+  sharesSince: number | null = null;
+  /** Basis points of the variants that serve. */
+  shares: Map<string, number>;
+  allocation: Allocation | null = null;
+  readonly variants: Map<string, VariantState>;
+  readonly shadows: Map<string, ShadowTotals>;
+  /** Decisions that were made, and those of them that were shown, by variant. */
+  readonly decided = new Map<string, number>();
+  readonly exposures = new Map<string, number>();
+  withoutUnit = 0;
+  history: ExperimentEvent[] = [];
+  tally: ExperimentTally | null = null;
+  readonly series: ExperimentSeries;
+  readonly units: OpenUnits;
+  /** Derived from the allocation. */
+  assignment: VariantAssignment | null = null;
+
+  constructor(definition: ExperimentDefinition) {
+    this.definition = definition;
+    const { variants } = definition;
+    this.shares = new Map(serving(definition).map(({ name, share }) => [name, share]));
+    this.variants = new Map(
+      variants.map(({ name }) => [name, { version: null, killed: false, outBecause: null }]),
+    );
+    const shadows = variants.filter(({ mode }) => mode === 'shadow');
+    this.shadows = new Map(
+      shadows.map(({ name }) => [name, { decisions: 0, overlap: 0, successes: 0, hits: 0, servedHits: 0 }]),
+    );
+    this.series = new ExperimentSeries([...this.shares.keys()]);
+    this.units = new OpenUnits();
+  }
+
+  variant(name: string): VariantDefinition | undefined {
+    return this.definition.variants.find((variant) => variant.name === name);
+  }
+
+  note(event: ExperimentEvent): void {
+    this.history = [...this.history, event].slice(-KEPT_EVENTS);
+  }
+
+  start(at: number): void {
+    this.status = 'running';
+    this.startedAt = at;
+    this.sharesSince = at;
+    this.#allocate(allocate(this.#shareList()));
+    const variants = [...this.shares.keys()];
+    this.tally = new ExperimentTally({ variants, metrics: METRICS, shares: [...this.shares.values()] });
+  }
+
+  /** Starts a new period: what was shown under the old shares is not counted under the new ones. */
+  changeShares(shares: ReadonlyMap<string, number>, at: number): void {
+    this.shares = new Map(shares);
+    if (this.allocation === null || this.tally === null) return;
+    this.sharesSince = at;
+    this.#allocate(reallocate(this.allocation, this.#shareList()));
+    this.tally.changeShares([...this.shares.values()]);
+    this.units.clear();
+  }
+
+  save(): ExperimentRecordState {
+    const { definition, status, promoted, startedAt, endedAt, sharesSince, allocation, withoutUnit } = this;
+    return {
+      ...{ definition, status, promoted, startedAt, endedAt, sharesSince, allocation, withoutUnit },
+      shares: [...this.shares],
+      variants: [...this.variants],
+      shadows: [...this.shadows],
+      decided: [...this.decided],
+      exposures: [...this.exposures],
+      history: this.history,
+      tally: this.tally?.save() ?? null,
+      series: this.series.save(),
+      units: this.units.save(),
+    };
+  }
+
+  static load(saved: ExperimentRecordState): ExperimentRecord {
+    const record = new ExperimentRecord(saved.definition);
+    record.status = saved.status;
+    record.promoted = saved.promoted;
+    record.startedAt = saved.startedAt;
+    record.endedAt = saved.endedAt;
+    record.sharesSince = saved.sharesSince;
+    record.shares = new Map(saved.shares);
+    if (saved.allocation !== null) record.#allocate(saved.allocation);
+    for (const [name, variant] of saved.variants) record.variants.set(name, { ...variant });
+    for (const [name, totals] of saved.shadows) record.shadows.set(name, { ...totals });
+    for (const [name, count] of saved.decided) record.decided.set(name, count);
+    for (const [name, count] of saved.exposures) record.exposures.set(name, count);
+    record.withoutUnit = saved.withoutUnit;
+    record.history = [...saved.history];
+    record.tally = saved.tally === null ? null : ExperimentTally.load(saved.tally);
+    record.series.restore(saved.series);
+    record.units.restore(saved.units);
+    return record;
+  }
+
+  #allocate(allocation: Allocation): void {
+    this.allocation = allocation;
+    this.assignment = new VariantAssignment({ salt: this.definition.salt, variants: allocation });
+  }
+
+  #shareList(): { name: string; basisPoints: number }[] {
+    return [...this.shares].map(([name, basisPoints]) => ({ name, basisPoints }));
+  }
+}
+
+function serving(definition: ExperimentDefinition): readonly VariantDefinition[] {
+  return definition.variants.filter(({ mode }) => mode !== 'shadow');
+}

@@ -1,0 +1,165 @@
+import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
+import type { ExperimentEntry } from '../../ledger/entry.ts';
+import type { ExperimentChange, ExperimentDefinition } from '../../ledger/experiment-definition.ts';
+import type { CatalogState } from '../catalog-state.ts';
+import { type ExperimentOutcome, refused } from '../outcome.ts';
+import { endExperiment } from './end-experiment.ts';
+import { ExperimentRecord } from './experiment-record.ts';
+import { reportOf } from './experiment-verdict.ts';
+import { startExperiment } from './start-experiment.ts';
+
+/** More than anybody can keep apart; each costs a learner or two while it runs. */
+const MAX_EXPERIMENTS = 1000;
+
+/** Creates or moves an experiment, or says why not. */
+export function foldExperiment(state: CatalogState, entry: ExperimentEntry): ExperimentOutcome {
+  const { name, change } = entry;
+  const actor = entry.actor ?? null;
+  if (change.action === 'create') return create(state, change.definition, actor);
+  const record = state.experiments.get(name);
+  if (record === undefined) return refused('unknown', `There is no experiment "${name}".`);
+  const isAsExpected = record.status === 'running' && record.allocation?.version === entry.ifAllocation;
+  if (entry.ifAllocation !== undefined && !isAsExpected) {
+    return refused('status', `Experiment "${name}" was changed by somebody else meanwhile.`);
+  }
+  switch (change.action) {
+    case 'start':
+      return startExperiment(state, record, actor);
+    case 'stop':
+      return stop(state, record, actor);
+    case 'promote':
+      return promote(state, record, change.variant, actor);
+    case 'shares':
+      return changeShares(state, record, change, actor);
+    case 'kill':
+      return kill(state, record, change.variant, actor);
+  }
+}
+
+function create(
+  state: CatalogState,
+  definition: ExperimentDefinition,
+  actor: string | null,
+): ExperimentOutcome {
+  const { name } = definition;
+  if (state.experiments.get(name) !== undefined) {
+    return refused('exists', `There is an experiment "${name}" already; names are not used twice.`);
+  }
+  if (state.experiments.size >= MAX_EXPERIMENTS) {
+    return refused('too-many', `This catalog has ${MAX_EXPERIMENTS} experiments already.`);
+  }
+  const record = new ExperimentRecord(definition);
+  record.note({ at: state.clock, action: 'create', actor, note: 'Created.' });
+  state.experiments.add(record);
+  return { kind: 'experiment', moved: 0 };
+}
+
+function stop(state: CatalogState, record: ExperimentRecord, actor: string | null): ExperimentOutcome {
+  if (record.status !== 'running') return wrongStatus(record, 'stopped', 'running');
+  const note = 'Stopped: everybody gets the active policy.';
+  endExperiment(state, record, 'stopped', { action: 'stop', actor, note });
+  return { kind: 'experiment', moved: 10_000 };
+}
+
+function promote(
+  state: CatalogState,
+  record: ExperimentRecord,
+  named: string | null,
+  actor: string | null,
+): ExperimentOutcome {
+  const { definition, tally, status } = record;
+  if (tally === null || status === 'promoted') return wrongStatus(record, 'promoted', 'running or stopped');
+  if (named !== null && record.variant(named) === undefined) return unknownVariant(record, named);
+  const { srm, winner, reason } = reportOf(record, tally);
+  if (!srm.ok) return refused('sample-ratio', reason);
+  const variant = named ?? winner;
+  if (variant === null) {
+    return refused('no-winner', `Experiment "${definition.name}" has no winner: ${reason}`);
+  }
+  const version = record.variants.get(variant)?.version ?? null;
+  const { policy } = record.variant(variant)!;
+  const active = version === null ? null : state.learners.activateVersion(version, policy);
+  if (active === null) {
+    return refused(
+      'status',
+      `The learner of variant "${variant}" is not kept any more; nothing was changed.`,
+    );
+  }
+  state.settings = { ...state.settings, policy };
+  record.promoted = variant;
+  const note = `"${variant}" (${active.version}) is the active policy now.`;
+  endExperiment(state, record, 'promoted', { action: 'promote', actor, note });
+  return { kind: 'experiment', moved: 10_000 };
+}
+
+function changeShares(
+  state: CatalogState,
+  record: ExperimentRecord,
+  { shares }: ExperimentChange & { action: 'shares' },
+  actor: string | null,
+): ExperimentOutcome {
+  if (record.status !== 'running' && record.status !== 'draft') {
+    return wrongStatus(record, 'given other shares', 'running or draft');
+  }
+  const unknown = Object.keys(shares).find((name) => !record.shares.has(name));
+  if (unknown !== undefined) return unknownVariant(record, unknown);
+  const out = [...record.variants].find(([name, { outBecause }]) => outBecause !== null && shares[name] > 0);
+  if (out !== undefined) {
+    return refused('shares', `Variant "${out[0]}" was taken out: ${out[1].outBecause}`);
+  }
+  const complete = new Map([...record.shares.keys()].map((name) => [name, shares[name] ?? 0]));
+  const total = [...complete.values()].reduce((sum, share) => sum + share, 0);
+  if (total !== 10_000) {
+    return refused('shares', `The shares add up to ${total / 100} %; they have to add up to 100 %.`);
+  }
+  return { kind: 'experiment', moved: giveShares(state, record, complete, 'shares', actor) };
+}
+
+/** Answers how many basis points of the units changed their variant. */
+export function giveShares(
+  state: CatalogState,
+  record: ExperimentRecord,
+  shares: ReadonlyMap<string, number>,
+  action: string,
+  actor: string | null,
+): number {
+  const before = record.allocation;
+  record.changeShares(shares, state.clock);
+  const moved = before === null ? 0 : movedBasisPoints(before, record.allocation!);
+  const list = [...shares].map(([name, share]) => `${name} ${share / 100} %`).join(', ');
+  const note = `Shares are ${list}; ${moved / 100} % of the units changed their variant.`;
+  record.note({ at: state.clock, action, actor, note });
+  return moved;
+}
+
+function kill(
+  state: CatalogState,
+  record: ExperimentRecord,
+  named: string | null,
+  actor: string | null,
+): ExperimentOutcome {
+  if (record.status !== 'running') return wrongStatus(record, 'killed', 'running');
+  if (named !== null && record.variant(named) === undefined) return unknownVariant(record, named);
+  for (const [name, variant] of record.variants) {
+    if (named === null || name === named) variant.killed = true;
+  }
+  const who = named === null ? 'All variants serve' : `"${named}" serves`;
+  record.note({ at: state.clock, action: 'kill', actor, note: `${who} retrieval order.` });
+  return { kind: 'experiment', moved: 0 };
+}
+
+function wrongStatus(record: ExperimentRecord, what: string, wanted: string): ExperimentOutcome {
+  const { status, definition } = record;
+  return refused(
+    'status',
+    `Experiment "${definition.name}" is ${status} and cannot be ${what}: only one that is ${wanted} can.`,
+  );
+}
+
+function unknownVariant(record: ExperimentRecord, name: string): ExperimentOutcome {
+  const names = record.definition.variants.map((variant) => `"${variant.name}"`).join(', ');
+  return refused(
+    'variant',
+    `Experiment "${record.definition.name}" has no variant "${name}" of that kind. There are ${names}.`,
+  );
+}

@@ -1,0 +1,101 @@
+import type { VariantDefinition } from '../../ledger/experiment-definition.ts';
+import type { CatalogState } from '../catalog-state.ts';
+import type { LearnerVersion, Learning } from '../learner-version.ts';
+import { type ExperimentOutcome, refused } from '../outcome.ts';
+import type { ExperimentRecord } from './experiment-record.ts';
+
+/** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
+export function startExperiment(
+  state: CatalogState,
+  record: ExperimentRecord,
+  actor: string | null,
+): ExperimentOutcome {
+  const { definition, status } = record;
+  if (status !== 'draft') {
+    return refused('status', `Experiment "${definition.name}" is ${status}: it can be started once.`);
+  }
+  const obstacle = overlap(state, record) ?? championless(state, record);
+  if (obstacle !== null) return obstacle;
+  for (const variant of definition.variants) {
+    const { version } = learnerFor(state, record, variant);
+    state.learners.pin(version);
+    record.variants.get(variant.name)!.version = version;
+  }
+  record.start(state.clock);
+  const versions = definition.variants.map(({ name }) => `${name} ${record.variants.get(name)?.version}`);
+  record.note({ at: state.clock, action: 'start', actor, note: `Started with ${versions.join(', ')}.` });
+  state.experiments.divide(definition.layer);
+  return { kind: 'experiment', moved: 0 };
+}
+
+function learnerFor(
+  state: CatalogState,
+  record: ExperimentRecord,
+  variant: VariantDefinition,
+): LearnerVersion {
+  const { learners, tools } = state;
+  const { policy, mode, learnsFrom, startsFrom, name } = variant;
+  const ofItsOwn = mode === 'freeze' || learnsFrom === 'own' || startsFrom !== 'kept';
+  if (!ofItsOwn) return learners.shared(policy, tools.vectors, state.slots());
+  const own: Learning = learnsFrom === 'own' ? { experiment: record.definition.name, variant: name } : 'all';
+  const learning = mode === 'freeze' ? 'none' : own;
+  const source = startsFrom === 'cold' ? null : keptFor(state, variant);
+  return learners.own(policy, learning, source, tools.vectors, state.slots());
+}
+
+/** The version a variant continues: the champion's, else (where that is not asked for) any kept one like it. */
+function keptFor(
+  { learners }: CatalogState,
+  { policy, startsFrom }: VariantDefinition,
+): LearnerVersion | null {
+  if (learners.sameLearner(learners.active.settings, policy)) return learners.active;
+  if (startsFrom === 'champion') return null;
+  return learners.current().find(({ settings }) => learners.sameLearner(settings, policy)) ?? null;
+}
+
+/** What a learner knows belongs to its policy and parameters: another one cannot go on from there. */
+function championless(state: CatalogState, { definition }: ExperimentRecord): ExperimentOutcome | null {
+  const lost = definition.variants.find(
+    (variant) => variant.startsFrom === 'champion' && keptFor(state, variant) === null,
+  );
+  if (lost === undefined) return null;
+  const { version } = state.learners.active;
+  return refused(
+    'start',
+    `Variant "${lost.name}" cannot start from the champion ${version}: its policy or parameters are others.`,
+  );
+}
+
+/** Two experiments that may meet the same request have to divide one layer, by the same kind of unit. */
+function overlap(state: CatalogState, { definition }: ExperimentRecord): ExperimentOutcome | null {
+  for (const other of state.experiments.all()) {
+    if (other.status !== 'running') continue;
+    const { name, layer, unit, target } = other.definition;
+    const reason =
+      layer !== definition.layer
+        ? !areDisjoint(target, definition.target) && `is in layer "${layer}"`
+        : unit !== definition.unit && `assigns by ${unit}`;
+    if (reason) {
+      return refused(
+        'overlap',
+        `Experiment "${name}" runs and ${reason}: a request could be in both. Put both into one layer with the same unit, or give them targets that exclude each other.`,
+      );
+    }
+  }
+  const taken = state.experiments
+    .runningIn(definition.layer)
+    .reduce((sum, { definition: { traffic } }) => sum + traffic, 0);
+  if (taken + definition.traffic <= 10_000) return null;
+  return refused(
+    'overlap',
+    `Layer "${definition.layer}" has ${(10_000 - taken) / 100} % of its units left; this experiment wants ${definition.traffic / 100} %.`,
+  );
+}
+
+type Target = ExperimentRecord['definition']['target'];
+
+function areDisjoint(a: Target, b: Target): boolean {
+  return Object.keys(a).some(
+    (key) => Object.hasOwn(b, key) && !a[key].some((value) => b[key].includes(value)),
+  );
+}

@@ -1,0 +1,190 @@
+import type { RewardContract } from '../../ledger/catalog-settings.ts';
+import type { ObservedDecision } from '../../ledger/entry.ts';
+import { ByteWriter } from '../../storage/byte-writer.ts';
+import { Names } from '../names.ts';
+import { ByteQueue } from './byte-queue.ts';
+import { decisionIdLength, writeDecisionId } from './decision-key.ts';
+import { namesOf, packRecord, unpackRecord, windowOf } from './observed-codec.ts';
+import type { ObservedRecord } from './observed-record.ts';
+
+const HOUR_MS = 60 * 60 * 1000;
+
+/**
+ * How long records are kept after their window. A repeated append can come as late as the queue's last retry; where
+ * late reports are learned, their decisions stay open for a day.
+ */
+export const RECORD_GRACE_MS: Record<RewardContract['onLate'], number> = {
+  log: HOUR_MS,
+  reject: HOUR_MS,
+  learn: 24 * HOUR_MS,
+};
+
+/** A record that ends later than this from now was made by a clock that was ahead. */
+const LONGEST_WINDOW_MS = 7 * 24 * HOUR_MS;
+/** So many are looked at in one go: after a pause of hours there may be a million to drop. */
+const LOOKED_AT_ONCE = 256;
+/** A block of a snapshot is about as long. */
+const BLOCK_BYTES = 256 * 1024;
+
+/** Some records as they are written down, with the names that they refer to. */
+export interface RecordBlock {
+  readonly names: readonly string[];
+  readonly lengths: Uint32Array;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Decisions with reports, in order of first report; bounded by window + grace. Millions of them: each is held in some
+ * eighty bytes, and what `get` and `open` hand out is a copy, which counts once it is given to `keep`.
+ */
+export class ObservedDecisions {
+  readonly #catalog: string;
+  readonly #writer = new ByteWriter();
+  readonly #packed = new ByteQueue();
+  /** Of tools and versions. */
+  readonly #names = new Names();
+  /**
+   * The latest deadline of a record that was dropped. A decision with a later one never lost its record, however
+   * wrong the clocks were: what is reported about it cannot have been applied before.
+   */
+  droppedThrough = 0;
+
+  constructor(catalog: string) {
+    this.#catalog = catalog;
+  }
+
+  get size(): number {
+    return this.#packed.size;
+  }
+
+  has(id: string): boolean {
+    return this.#find(id) !== undefined;
+  }
+
+  get(id: string): ObservedRecord | undefined {
+    const bytes = this.#find(id);
+    return bytes && unpackRecord(bytes, this.#catalog, this.#names);
+  }
+
+  /**
+   * What is known of a decision, or a new record.
+   * @param clock of the fold
+   */
+  open(decision: ObservedDecision, clock: number): ObservedRecord {
+    return (
+      this.get(decision.id) ?? {
+        id: decision.id,
+        deadline: decision.deadline,
+        until: Math.max(decision.deadline, clock + decision.deadline - decision.at),
+        closed: false,
+        muted: false,
+        tools: new Map(),
+        rewards: new Map(),
+        features: new Map(),
+        cases: new Map(),
+      }
+    );
+  }
+
+  /** From now on this is what is known of its decision. */
+  keep(record: ObservedRecord): void {
+    packRecord(this.#writer, record, this.#catalog, this.#names);
+    const bytes = this.#writer.take();
+    const key = bytes.subarray(0, decisionIdLength(bytes));
+    const before = this.#packed.get(key);
+    if (before !== undefined) this.#releaseNames(before);
+    this.#packed.put(key, bytes);
+  }
+
+  /** Whether there may have been a record of this decision, so that applying anything could apply it twice. */
+  mayBeDropped(decision: Pick<ObservedDecision, 'id' | 'deadline'>): boolean {
+    return decision.deadline <= this.droppedThrough && !this.has(decision.id);
+  }
+
+  /** Drops what can no longer change. Records are near enough in order of their ends for this to stay cheap. */
+  expire(clock: number, graceMs: number): void {
+    for (let looked = Math.min(LOOKED_AT_ONCE, this.size); looked > 0; looked--) {
+      const oldest = this.#packed.oldest();
+      const { until, deadline } = windowOf(oldest);
+      if (until > clock + LONGEST_WINDOW_MS) {
+        // It may take years: nobody is to wait behind it.
+        this.#packed.moveOldestToEnd();
+        continue;
+      }
+      if (until + graceMs >= clock) return;
+      this.#releaseNames(oldest);
+      this.#packed.dropOldest();
+      this.droppedThrough = Math.max(this.droppedThrough, deadline);
+    }
+  }
+
+  *records(): Generator<ObservedRecord> {
+    for (const bytes of this.#packed) yield unpackRecord(bytes, this.#catalog, this.#names);
+  }
+
+  /** All records in order, in blocks; the names of a block are numbered in the order in which it needs them. */
+  *save(): Generator<RecordBlock> {
+    let block = new BlockBuilder();
+    for (const bytes of this.#packed) {
+      block.add(bytes, this.#names);
+      if (block.length < BLOCK_BYTES) continue;
+      yield block.build();
+      block = new BlockBuilder();
+    }
+    if (block.length > 0) yield block.build();
+  }
+
+  restore({ names, lengths, bytes }: RecordBlock): void {
+    const buffer = Buffer.from(bytes);
+    let at = 0;
+    for (const length of lengths) {
+      const record = buffer.subarray(at, at + length);
+      const { start, end } = namesOf(record);
+      for (let name = start; name < end; name += 4) {
+        record.writeUInt32LE(this.#names.retain(names[record.readUInt32LE(name)]), name);
+      }
+      this.#packed.put(record.subarray(0, decisionIdLength(record)), record);
+      at += length;
+    }
+  }
+
+  #find(id: string): Buffer | undefined {
+    writeDecisionId(this.#writer, this.#catalog, id);
+    return this.#packed.get(this.#writer.take());
+  }
+
+  #releaseNames(bytes: Buffer): void {
+    const { start, end } = namesOf(bytes);
+    for (let name = start; name < end; name += 4) this.#names.release(bytes.readUInt32LE(name));
+  }
+}
+
+class BlockBuilder {
+  readonly #places = new Map<number, number>();
+  readonly #names: string[] = [];
+  readonly #lengths: number[] = [];
+  readonly #writer = new ByteWriter();
+  length = 0;
+
+  add(record: Buffer, table: Names): void {
+    const copy = this.#writer.bytes(record);
+    const { start, end } = namesOf(copy);
+    for (let name = start; name < end; name += 4) {
+      copy.writeUInt32LE(this.#place(copy.readUInt32LE(name), table), name);
+    }
+    this.#lengths.push(record.length);
+    this.length += record.length;
+  }
+
+  build(): RecordBlock {
+    const bytes = new Uint8Array(this.#writer.take());
+    return { names: this.#names, lengths: Uint32Array.from(this.#lengths), bytes };
+  }
+
+  #place(number: number, table: Names): number {
+    const known = this.#places.get(number);
+    if (known !== undefined) return known;
+    this.#places.set(number, this.#names.length);
+    return this.#names.push(table.at(number)) - 1;
+  }
+}

@@ -1,0 +1,104 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Ridge } from '../../bandit/ridge.ts';
+import { threadFile } from '../../config/package-root.ts';
+
+/** What the thread is told; it answers the inverse, packed. */
+export interface RefactoriseTask {
+  /** A, packed. */
+  readonly matrix: Float64Array;
+  readonly size: number;
+}
+
+/** After so many updates rounding has cost about 1e-12 of accuracy (100,000: 1e-11). */
+const DUE_AFTER_UPDATES = 20_000;
+const LOOK_EVERY_MS = 2_000;
+
+export interface RefactorisationOptions {
+  readonly dueAfterUpdates?: number;
+  trouble(message: string, error: unknown): void;
+}
+
+/** Computes the inverse of a ridge anew now and then, in a thread, while it goes on learning and scoring. */
+export class RefactorisationWatch {
+  readonly #ridges: () => Iterable<Ridge>;
+  readonly #options: RefactorisationOptions;
+  readonly #timer: NodeJS.Timeout;
+  #looking: Promise<number> = Promise.resolve(0);
+  #busy = false;
+  #thread: Worker | null = null;
+  #closed = false;
+
+  constructor(ridges: () => Iterable<Ridge>, options: RefactorisationOptions) {
+    this.#ridges = ridges;
+    this.#options = options;
+    this.#timer = setInterval(() => {
+      if (!this.#busy) void this.look();
+    }, LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Renews every ridge that is due, one after the other: one thread is enough. Answers how many were renewed. */
+  look(): Promise<number> {
+    this.#looking = this.#looking.then(() => this.#renewDue());
+    return this.#looking;
+  }
+
+  /** Gives up what is under way; the ridges stay as they are. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await this.#thread?.terminate();
+    await this.#looking;
+  }
+
+  async #renewDue(): Promise<number> {
+    const dueAfter = this.#options.dueAfterUpdates ?? DUE_AFTER_UPDATES;
+    const tried = new Set<Ridge>();
+    // Asked for anew each time: while one is renewed, others may be let go and their memory freed.
+    const next = (): Ridge | undefined =>
+      [...this.#ridges()].find((ridge) => !tried.has(ridge) && ridge.updatesSinceFactorisation >= dueAfter);
+    let renewed = 0;
+    this.#busy = true;
+    for (let ridge = next(); ridge !== undefined && !this.#closed; ridge = next()) {
+      tried.add(ridge);
+      try {
+        if (await this.#renew(ridge)) renewed++;
+      } catch (error) {
+        ridge.abandonRefactorisation();
+        if (!this.#closed) this.#options.trouble('a ridge could not be factorised anew', error);
+      }
+    }
+    this.#busy = false;
+    return renewed;
+  }
+
+  async #renew(ridge: Ridge): Promise<boolean> {
+    const { matrix, size } = ridge.beginRefactorisation();
+    const inverse = await this.#invert({ matrix, size });
+    // Requests are answered between two slices.
+    const slices = ridge.finishRefactorisation(inverse);
+    for (;;) {
+      const slice = slices.next();
+      if (slice.done) return slice.value;
+      await nextTurn();
+    }
+  }
+
+  #invert(task: RefactoriseTask): Promise<Float64Array> {
+    return new Promise((resolve, reject) => {
+      const thread = new Worker(threadFile('refactorise-thread'), { workerData: task, execArgv: [] });
+      this.#thread = thread;
+      let answer: Float64Array | null = null;
+      thread.once('message', (inverse: Float64Array) => {
+        answer = inverse;
+      });
+      thread.once('error', reject);
+      thread.once('exit', (code) => {
+        this.#thread = null;
+        if (answer !== null) resolve(answer);
+        else reject(new Error(`The re-factorising thread ended with code ${code} and without an answer.`));
+      });
+    });
+  }
+}

@@ -1,0 +1,132 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { firstPosition } from '../ledger/find-position.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Lease, snapshotLease } from '../snapshots/snapshot-store.ts';
+import type { Stores } from './stores.ts';
+
+/** How much was copied. */
+export interface Copied {
+  readonly catalogs: number;
+  entries: number;
+  snapshots: number;
+  decisions: number;
+  jobs: number;
+}
+
+/** There is something in the way; the message says what. */
+export class CopyRefusedError extends Error {
+  override readonly name = 'CopyRefusedError';
+}
+
+const ENTRIES_AT_ONCE = 500;
+const JOBS_AT_ONCE = 500;
+const KEEP_SNAPSHOTS = 3;
+const RETRY_MS = 200;
+
+/**
+ * Copies everything durable from one set of stores to another that has nothing of it: from the data folder to
+ * Redis, back, or to a folder that is a backup. The source may be in use if it is Redis: jobs are read before the
+ * ledger they end in, and the ledger before the decisions it speaks of, so that what is accepted by then is in the
+ * copy, if need be twice; the fold takes it once.
+ * @throws CopyRefusedError when the target has a catalog already
+ */
+export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
+  const names = await from.ledgers.list();
+  const [present] = await to.ledgers.list();
+  if (present !== undefined) {
+    throw new CopyRefusedError(
+      `The target has a catalog "${present}" already. Use an empty folder or an empty Redis: nothing is merged.`,
+    );
+  }
+  await to.deployment.beginCopy(await from.deployment.id());
+  const copied = { catalogs: names.length, entries: 0, snapshots: 0, decisions: 0, jobs: 0 };
+  await copyJobs(from, to, copied);
+  for (const name of names) {
+    await copyLedger(name, from, to, copied);
+    const decisions = await to.decisionLogs.open(name);
+    for await (const decision of (await from.decisionLogs.open(name)).read()) {
+      await decisions.append(decision);
+      copied.decisions++;
+    }
+    for (const evaluation of [...(await from.evaluations.list(name))].reverse()) {
+      await to.evaluations.save(evaluation);
+    }
+  }
+  await to.deployment.endCopy();
+  return copied;
+}
+
+/** Buried jobs as well: they are tried again where they arrive. */
+async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void> {
+  let some = (await from.queue.deadJobs(Number.MAX_SAFE_INTEGER)).map(({ job }) => job);
+  const write = async (): Promise<void> => {
+    await to.queue.add(some);
+    copied.jobs += some.length;
+    some = [];
+  };
+  for await (const job of from.queue.jobs()) {
+    some.push(job);
+    if (some.length >= JOBS_AT_ONCE) await write();
+  }
+  await write();
+}
+
+/** Meanwhile nobody makes snapshots in the source, and so nobody trims its ledger. */
+async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const lease = await snapshotLeaseOf(name, from);
+  const source = await from.ledgers.open(name);
+  try {
+    const start = await firstPosition(source, await source.head());
+    await to.ledgers.begin(name, start);
+    // Opened before it has snapshots: afterwards they would know more than it holds.
+    const target = await to.ledgers.open(name);
+    try {
+      await copySnapshots(name, from, to, copied);
+      copied.entries += await copyEntries(source, target, start);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+    await lease.release();
+  }
+}
+
+/** Whoever has it makes a snapshot, and is done soon. */
+async function snapshotLeaseOf(name: string, { leases }: Stores): Promise<Lease> {
+  for (;;) {
+    const lease = await leases.acquire(snapshotLease(name));
+    if (lease !== null) return lease;
+    await wait(RETRY_MS);
+  }
+}
+
+async function copySnapshots(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const source = await from.snapshots.open(name);
+  const target = await to.snapshots.open(name);
+  const lease = await to.leases.acquire(snapshotLease(name));
+  if (lease === null)
+    throw new CopyRefusedError(`Another process makes snapshots of "${name}" in the target.`);
+  try {
+    for (const position of (await source.list()).reverse()) {
+      const snapshot = await source.get(position);
+      if (snapshot === null) continue;
+      await target.put(snapshot, lease.fence, KEEP_SNAPSHOTS);
+      copied.snapshots++;
+    }
+  } finally {
+    await lease.release();
+    await source.close();
+    await target.close();
+  }
+}
+
+async function copyEntries(source: Ledger, target: Ledger, start: number): Promise<number> {
+  for (let position = start; ; ) {
+    const entries = await source.read(position, ENTRIES_AT_ONCE);
+    const last = entries.at(-1);
+    if (last === undefined) return position - start;
+    await target.append(entries.map(({ entry }) => entry));
+    position = last.position;
+  }
+}

@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import type { Settings } from '../../config/settings.ts';
+import { FileDecisionLogs } from '../decisions/file-decision-logs.ts';
+import { FileEvaluationStore } from '../evaluation/file-evaluation-store.ts';
+import { FileLedgers } from '../ledger/file-ledgers.ts';
+import { systemClock } from '../queue/clock.ts';
+import { FileJobQueue } from '../queue/file-job-queue.ts';
+import { FileLeases } from '../snapshots/file-leases.ts';
+import { FileSnapshotStores, newestSnapshot } from '../snapshots/file-snapshot-store.ts';
+import { checkWritable, lockDataFolder } from '../storage/data-folder.ts';
+import { readDeployment, writeDeployment } from '../storage/deployment-file.ts';
+import type { TornTail } from '../storage/segment-log.ts';
+import { StoreClock } from './store-clock.ts';
+import type { Stores } from './stores.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const EXPIRE_EVERY_MS = 10 * 60 * 1000;
+
+/**
+ * One machine, no Redis: everything lies in the data folder, which no other process may use meanwhile.
+ * @throws DataFolderLockedError, StorageUnavailableError, LedgerCorruptError
+ */
+export async function openEmbeddedStores(
+  settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays' | 'maxPendingRewards'>,
+  { trouble }: { trouble(message: string, error: unknown): void },
+): Promise<Stores> {
+  const { dataDir } = settings;
+  const lock = await lockDataFolder(dataDir, (message) => trouble(message, null));
+  const clock = await StoreClock.start({
+    keeper: 'this machine',
+    ask: () => Date.now(),
+    onSkew: (sentence) => trouble(sentence, null),
+  });
+  const { now, notice } = clock;
+  const logs = {
+    lock,
+    onTornTail: ({ file, offset, bytes }: TornTail): void =>
+      trouble(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
+  };
+  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), {
+    ...logs,
+    maxJobs: settings.maxPendingRewards,
+    clock: { ...systemClock, now },
+  }).catch(async (error) => {
+    clock.close();
+    await lock.release();
+    throw error;
+  });
+  const decisionLogs = new FileDecisionLogs(dataDir, {
+    ...logs,
+    retainMs: settings.keepDecisionsDays * DAY_MS,
+    now,
+    notice,
+    onError: trouble,
+  });
+  const leases = new FileLeases(dataDir);
+  const expiry = setInterval(
+    () => decisionLogs.expire().catch((error) => trouble('expired decisions could not be deleted', error)),
+    EXPIRE_EVERY_MS,
+  );
+  expiry.unref();
+  return {
+    mode: 'embedded',
+    clock,
+    get lost() {
+      return lock.lost.aborted ? lock.lost.reason.message : null;
+    },
+    deployment: {
+      id: () => readDeployment(dataDir),
+      beginCopy: (id) => writeDeployment(dataDir, id),
+      endCopy: async () => {},
+    },
+    ledgers: new FileLedgers(dataDir, {
+      ...logs,
+      now,
+      knownUpTo: (catalog) => newestSnapshot(dataDir, catalog),
+    }),
+    snapshots: new FileSnapshotStores(dataDir),
+    leases,
+    decisionLogs,
+    evaluations: new FileEvaluationStore(dataDir),
+    queue,
+    taken: lock.lost,
+    writable: () => checkWritable(dataDir, lock),
+    close: async () => {
+      clearInterval(expiry);
+      clock.close();
+      await decisionLogs.close();
+      await leases.close();
+      await lock.release();
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Settings } from '../../config/settings.ts';
+import { RedisDecisionLogs } from '../decisions/redis-decision-logs.ts';
+import { RedisEvaluationStore } from '../evaluation/redis-evaluation-store.ts';
+import { RedisLedgers } from '../ledger/redis-ledgers.ts';
+import { BullmqJobQueue } from '../queue/bullmq-job-queue.ts';
+import { PROBE_KEY } from '../redis/keys.ts';
+import { RedisConnections, RedisUnusableError } from '../redis/redis-connection.ts';
+import { type RedisEpoch, RedisLostError } from '../redis/redis-epoch.ts';
+import { RedisLeases } from '../snapshots/redis-leases.ts';
+import { RedisSnapshotStores } from '../snapshots/redis-snapshot-store.ts';
+import { StoreClock } from './store-clock.ts';
+import type { DeploymentMark, Stores } from './stores.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+export interface RedisStores extends Stores {
+  readonly epoch: RedisEpoch;
+}
+
+/**
+ * Many processes: everything that is durable lies in Redis.
+ * @throws RedisUnusableError when it cannot be reached, refuses us, or is too old
+ */
+export async function openRedisStores(
+  redisUrl: string,
+  settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
+  { trouble }: { trouble(message: string, error: unknown): void },
+): Promise<RedisStores> {
+  const connections = await RedisConnections.open(redisUrl);
+  const { epoch } = connections;
+  try {
+    await epoch.claim();
+  } catch (error) {
+    connections.close();
+    throw error instanceof RedisLostError ? new RedisUnusableError(error.message) : error;
+  }
+  epoch.listen({
+    onLost: (reason) => trouble(reason, null),
+    onFound: () => trouble('Redis is again the one that this process knows', null),
+    onRestored: () => trouble('Redis was restored from a backup: what it holds is read again', null),
+  });
+  epoch.watch();
+  for (const sentence of await connections.advice()) trouble(sentence, null);
+  const clock = await StoreClock.start({
+    keeper: 'Redis',
+    ask: () => connections.time(),
+    onSkew: (sentence) => trouble(sentence, null),
+  }).catch((error) => {
+    connections.close();
+    throw error;
+  });
+  const leases = new RedisLeases(connections);
+  const decisionLogs = new RedisDecisionLogs(connections, {
+    retainMs: settings.keepDecisionsDays * DAY_MS,
+    now: clock.now,
+  });
+  return {
+    mode: 'redis',
+    clock,
+    epoch,
+    get lost() {
+      return epoch.loss;
+    },
+    deployment: markOf(epoch),
+    ledgers: new RedisLedgers(connections),
+    snapshots: new RedisSnapshotStores(connections),
+    leases,
+    decisionLogs,
+    evaluations: new RedisEvaluationStore(connections),
+    queue: new BullmqJobQueue(connections, {
+      maxJobs: settings.maxPendingRewards,
+      clock,
+      onTrouble: trouble,
+    }),
+    taken: new AbortController().signal, // it is shared: nobody takes it over
+    writable: async () => {
+      await connections.commands.set(PROBE_KEY, '', 'PX', 60_000);
+    },
+    close: async () => {
+      clock.close();
+      await decisionLogs.close();
+      await leases.close();
+      connections.close();
+    },
+  };
+}
+
+function markOf(epoch: RedisEpoch): DeploymentMark {
+  return {
+    id: async () => epoch.deployment,
+    beginCopy: (id) => epoch.beginRestore(id),
+    endCopy: () => epoch.endRestore(),
+  };
+}

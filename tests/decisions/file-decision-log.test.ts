@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts';
+import { FileDecisionLog } from '../../src/decisions/file-decision-log.ts';
+import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
+import { decisionLogContract } from '../contracts/decision-log.contract.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+import { sampleDecision } from './arbitrary-decision.ts';
+
+const root = temporaryFolder();
+const newFolder = (): string => join(root, randomUUID());
+const START = Date.UTC(2026, 0, 1);
+const HOUR = 3_600_000;
+
+for (const [name, segmentBytes] of [
+  ['FileDecisionLogs', undefined],
+  ['FileDecisionLogs with small segments', 4000],
+] as const) {
+  decisionLogContract(name, async () => {
+    const dataDir = newFolder();
+    let time = START;
+    return {
+      connect: async () =>
+        new FileDecisionLogs(dataDir, { segmentBytes, retainMs: 16 * HOUR, now: () => time }),
+      retainMs: 16 * HOUR,
+      now: () => time,
+      advance: async (ms) => {
+        time += ms;
+      },
+      dispose: async () => {},
+    };
+  });
+}
+
+afterEach(() => vi.restoreAllMocks());
+
+describe('FileDecisionLog', () => {
+  /** Makes a decision every ten minutes for so many hours; the clock stays where it ends. */
+  async function hours(folder: string, count: number) {
+    const clock = { time: START };
+    const options = { retainMs: 16 * HOUR, now: () => clock.time };
+    const log = await FileDecisionLog.open(folder, options);
+    const ids: string[] = [];
+    for (; clock.time < START + count * HOUR; clock.time += HOUR / 6) {
+      const id = `default.${clock.time}`;
+      await log.append(sampleDecision(id, clock.time, 2));
+      ids.push(id);
+    }
+    return { log, ids, clock, options };
+  }
+
+  const segmentsIn = (folder: string): string[] =>
+    readdirSync(folder).filter((file) => file.endsWith('.log'));
+
+  it('deletes what has expired, an hour of sixteen at a time', async () => {
+    const folder = newFolder();
+    const { log, ids } = await hours(folder, 40);
+    await log.close();
+    expect(segmentsIn(folder).length).toBeGreaterThan(15);
+    expect(segmentsIn(folder).length).toBeLessThan(20);
+    // The table of every segment but the newest, and none of a deleted one.
+    expect(readdirSync(folder).length).toBe(segmentsIn(folder).length * 2 - 1);
+    expect(ids).toHaveLength(240);
+  });
+
+  it('goes on slicing the time when the process is started again and again', async () => {
+    const folder = newFolder();
+    const { log, clock, options } = await hours(folder, 1);
+    await log.close();
+    for (let start = 0; start < 40; start++) {
+      const again = await FileDecisionLog.open(folder, options);
+      await again.append(sampleDecision(`default.${start}`, clock.time, 2));
+      await again.close();
+      clock.time += HOUR / 2;
+    }
+    expect(segmentsIn(folder).length).toBeGreaterThan(10);
+    expect(segmentsIn(folder).length).toBeLessThan(20);
+    expect(segmentsIn(folder)[0]).not.toMatch(/^0*1\.log$/);
+  });
+
+  it('deletes everything when nothing is added any more', async () => {
+    const folder = newFolder();
+    const { log, clock } = await hours(folder, 3);
+    clock.time += 17 * HOUR;
+    await log.expire();
+    expect(segmentsIn(folder)).toHaveLength(1);
+    expect(readFileSync(join(folder, segmentsIn(folder)[0])).length).toBe(8);
+    await log.close();
+  });
+
+  it('does not read full segments again at the next start, unless their tables are missing or damaged', async () => {
+    const folder = newFolder();
+    const { log, ids, options } = await hours(folder, 10);
+    await log.close();
+    const tables = readdirSync(folder).filter((file) => file.endsWith('.keys'));
+    expect(tables.length).toBeGreaterThan(5);
+    const damage = [
+      () => {},
+      () => rmSync(join(folder, tables[0])),
+      () => writeFileSync(join(folder, tables[1]), 'nonsense that is longer than four bytes'),
+      () => writeFileSync(join(folder, tables[2]), readFileSync(join(folder, tables[3]))),
+    ];
+    for (const happen of damage) {
+      happen();
+      const again = await FileDecisionLog.open(folder, options);
+      for (const id of ids) expect((await again.get(id))?.id).toBe(id);
+      await again.close();
+    }
+  });
+
+  it('finds the activation of a decision in a later segment', async () => {
+    const folder = newFolder();
+    const { log, ids, clock, options } = await hours(folder, 10);
+    await log.activate(ids[0], clock.time);
+    await log.close();
+    const again = await FileDecisionLog.open(folder, options);
+    expect((await again.get(ids[0]))?.activatedAt).toBe(clock.time);
+    await again.close();
+  });
+
+  it('keeps nothing of a decision that did not fit on the disk', async () => {
+    const log = await FileDecisionLog.open(newFolder(), { retainMs: HOUR, now: () => START });
+    const handle = await open(root, 'r');
+    const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
+    vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
+    await handle.close();
+    await expect(log.append(sampleDecision('default.a', START))).rejects.toThrow(DecisionLogUnavailableError);
+    expect(await log.get('default.a')).toBeNull();
+    await log.append(sampleDecision('default.a', START));
+    expect((await log.get('default.a'))?.id).toBe('default.a');
+    await log.close();
+    await expect(log.append(sampleDecision('default.b', START))).rejects.toThrow(DecisionLogUnavailableError);
+  });
+
+  it('tries again to open a log that could not be opened', async () => {
+    const dataDir = newFolder();
+    const logs = new FileDecisionLogs(dataDir, { retainMs: HOUR, now: () => START });
+    await expect(logs.open('../escape')).rejects.toThrow(RangeError);
+    const handle = await open(root, 'r');
+    vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(new Error('broken'));
+    await handle.close();
+    await expect(logs.open('default')).rejects.toThrow(DecisionLogUnavailableError);
+    expect(await (await logs.open('default')).get('default.a')).toBeNull();
+    await logs.close();
+  });
+});
