@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { writeTinyModel } from '../models/tiny-model.ts';
 import { type Deployment, startDeployment } from '../redis/deployment.ts';
 import { redisProgram } from '../redis/redis-server.ts';
-import { writeTinyModel } from '../models/tiny-model.ts';
 import { type RunningService, temporaryFolder, until } from './running-service.ts';
 import { Shop } from './shop.ts';
 

@@ -61,10 +61,10 @@ export class Shop {
     return this.service.ask('POST', `/v1/decisions/${decisionId}/rewards`, outcome);
   }
 
-  /** Asks, calls this tool with success, and waits until that was learned; so many times. */
+  /** Asks, is shown this tool, calls it with success, and waits until that was learned; so many times. */
   async teach(query: string, tool: string, times: number): Promise<void> {
     for (let i = 0; i < times; i++) {
-      const { decisionId } = await this.route(query);
+      const { decisionId } = await this.route(query, { pin: [tool] });
       await this.report(decisionId, { tool, outcome: 'success' });
     }
     await this.settled();

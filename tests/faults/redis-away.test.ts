@@ -3,11 +3,11 @@ import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
 import { startDeployment } from '../redis/deployment.ts';
 import { redisProgram } from '../redis/redis-server.ts';
-import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 const APPEND_ONLY = ['--appendonly', 'yes'];
 
