@@ -58,7 +58,7 @@ export const catalogPatchSchema = z
     }),
     failMode: failMode.optional().meta({
       description:
-        'What a query gets when nothing fits it, after pins: `open`, the most reliable tools; `closed`, nothing; `passthrough`, the whole catalog.',
+        'What a query gets when nothing fits it, after pins: `open`, the most reliable tools; `closed`, nothing; `passthrough`, the whole catalog, 1,000 tools at most.',
     }),
     killSwitch: z
       .boolean()
