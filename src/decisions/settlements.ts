@@ -1,9 +1,11 @@
-import type { JobQueue } from '../queue/job-queue.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Job, JobQueue } from '../queue/job-queue.ts';
 import type { Decision } from './decision.ts';
 import { settlementJobOf } from './settlement-job.ts';
 
 /** Settlements that are kept here while the queue is away; more of them and routing answers 503. */
 const MOST_WAITING = 10_000;
+const BATCH = 100;
 const RETRY_MS = 500;
 
 /**
@@ -12,8 +14,10 @@ const RETRY_MS = 500;
  */
 export class Settlements {
   readonly #queue: Pick<JobQueue, 'add'>;
-  #waiting: { readonly decision: Decision; readonly defaultReward: number | null }[] = [];
-  #timer: NodeJS.Timeout | null = null;
+  /** The oldest first. Added to at the end; only `#send` takes away. */
+  readonly #waiting: Job[] = [];
+  readonly #closing = new AbortController();
+  #sending: Promise<void> | null = null;
 
   constructor(queue: Pick<JobQueue, 'add'>) {
     this.#queue = queue;
@@ -21,37 +25,40 @@ export class Settlements {
 
   /** @throws QueueUnavailableError when too many wait already */
   async settle(decision: Decision, defaultReward: number | null): Promise<void> {
+    const job = settlementJobOf(decision, defaultReward);
     try {
-      await this.#queue.add([settlementJobOf(decision, defaultReward)]);
+      await this.#queue.add([job]);
     } catch (error) {
       if (!isStoreAway(error) || this.#waiting.length >= MOST_WAITING) throw error;
-      this.#waiting.push({ decision, defaultReward });
-      this.#timer ??= setTimeout(() => void this.#tryAgain(), RETRY_MS);
+      this.#waiting.push(job);
+      this.#sending ??= this.#send();
     }
   }
 
-  /** Tries once more. */
+  /** Tries once more; what the queue does not take then is lost. */
   async close(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#addWaiting().catch(() => {});
+    this.#closing.abort();
+    await this.#sending;
   }
 
-  async #tryAgain(): Promise<void> {
-    this.#timer = null;
-    try {
-      await this.#addWaiting();
-    } catch {
-      this.#timer ??= setTimeout(() => void this.#tryAgain(), RETRY_MS);
+  async #send(): Promise<void> {
+    const { signal } = this.#closing;
+    let size = 1;
+    while (this.#waiting.length > 0) {
+      // When the last attempt failed one alone: there may be room for that.
+      const some = this.#waiting.slice(0, size);
+      const isLast = signal.aborted;
+      try {
+        await this.#queue.add(some);
+        this.#waiting.splice(0, some.length);
+        size = BATCH;
+      } catch {
+        if (isLast) break;
+        size = 1;
+        await delay(RETRY_MS, undefined, { signal }).catch(() => {});
+      }
     }
-  }
-
-  async #addWaiting(): Promise<void> {
-    const waiting = this.#waiting;
-    if (waiting.length === 0) return;
-    await this.#queue.add(
-      waiting.map(({ decision, defaultReward }) => settlementJobOf(decision, defaultReward)),
-    );
-    this.#waiting = this.#waiting.slice(waiting.length);
+    this.#sending = null;
   }
 }
 

@@ -152,7 +152,6 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       { splitters, rerankers, decisionLogs, exposures, shadows, now },
       stores.queue,
     );
-    closers.push(() => routing.close());
     const experiments = new Experiments(catalogs, exposures);
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
     closers.push(() => driver.close());
@@ -169,6 +168,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     if (stores.mode === 'embedded')
       startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
+    // Before the queue, which takes what still waits there.
+    closers.push(() => routing.close());
     const parts = {
       catalogs,
       positions,
