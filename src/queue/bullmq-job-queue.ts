@@ -175,7 +175,13 @@ export class BullmqJobQueue implements JobQueue {
     }));
     const queue = this.#queue(jobs[0].name);
     const [{ name, data, opts }] = bulk;
-    await answered<unknown>(() => (bulk.length === 1 ? queue.add(name, data, opts) : queue.addBulk(bulk)));
+    if (bulk.length === 1) await answered(() => queue.add(name, data, opts), mayHaveRun);
+    // It is no transaction: Redis may have run out of memory half-way.
+    else
+      await answered(
+        () => queue.addBulk(bulk),
+        (error) => isRefusal(error) || mayHaveRun(error),
+      );
   }
 
   #pause(): void {
@@ -219,12 +225,21 @@ async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @throws OutcomeUnknownError when it was sent and no answer came */
-async function answered<T>(command: () => Promise<T>): Promise<T> {
+/** @throws OutcomeUnknownError when what failed may have taken effect all the same */
+async function answered(
+  command: () => Promise<unknown>,
+  mayHaveTaken: (error: unknown) => boolean,
+): Promise<void> {
   try {
-    return await command();
+    await command();
   } catch (error) {
-    if (!mayHaveRun(error)) throw error;
-    throw new OutcomeUnknownError(`Redis did not answer: ${(error as Error).message}.`, { cause: error });
+    if (!mayHaveTaken(error)) throw error;
+    const how = isRefusal(error) ? 'Redis refused at least part of it' : 'Redis did not answer';
+    throw new OutcomeUnknownError(`${how}: ${(error as Error).message}.`, { cause: error });
   }
+}
+
+/** Whether Redis answered, with an error. */
+function isRefusal(error: unknown): boolean {
+  return (error as Error).name === 'ReplyError';
 }

@@ -4,21 +4,12 @@ import type { DecisionHead } from '../decisions/decision-head.ts';
 import { rewardDeadline } from '../decisions/reward-deadline.ts';
 import { settlementJobOf } from '../decisions/settlement-job.ts';
 import { Problem } from '../problem.ts';
-import type { Job, JobQueue } from '../queue/job-queue.ts';
 import type { Routing } from '../routing/routing.ts';
-import type { AcceptedRewards } from './accepted-rewards.ts';
+import type { AcceptedRewards, TakenReports } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';
 import { RewardBatches } from './reward-batches.ts';
 import { rewardIdFor } from './reward-id.ts';
-import type { RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
-
-/** Reports of one decision that are to be taken, and the job that closes it if they do not. */
-interface Taken {
-  readonly catalog: string;
-  readonly decision: RewardsJob['decisions'][number];
-  readonly settlement: Job | null;
-}
 
 /** The time of the store, and how far it is ahead of right clocks; ms. */
 interface RewardClock {
@@ -33,29 +24,27 @@ const CLOCKS_DIFFER_MS = 60_000;
 export class RewardIntake {
   readonly #catalogs: Catalogs;
   readonly #routing: Routing;
-  readonly #batches: RewardBatches;
-  readonly #queue: JobQueue;
+  readonly #batches: RewardBatches<TakenReports>;
   readonly #refused: RefusedReports;
   readonly #clock: RewardClock;
 
   constructor(
     catalogs: Catalogs,
     routing: Routing,
-    { queue, clock }: { readonly queue: JobQueue; readonly clock: RewardClock },
+    { clock }: { readonly clock: RewardClock },
     { accepted, refused }: { readonly accepted: AcceptedRewards; readonly refused: RefusedReports },
   ) {
     this.#catalogs = catalogs;
     this.#routing = routing;
-    this.#queue = queue;
     this.#clock = clock;
     this.#refused = refused;
-    this.#batches = new RewardBatches((catalog, decisions) => accepted.send(catalog, decisions));
+    this.#batches = new RewardBatches((taken) => accepted.send(taken));
   }
 
   /**
    * One result per report, in order. What is `queued` is durable. Reports of one decision in one call are taken
    * together: the decision closes unless one of them says `more`.
-   * @throws QueueUnavailableError when nothing could be accepted.
+   * @throws QueueUnavailableError when none of them was accepted; OutcomeUnknownError
    */
   async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
     const results = new Array<RewardResult>(reports.length);
@@ -74,7 +63,7 @@ export class RewardIntake {
         }
       }),
     );
-    await this.#write(taken.filter((one) => one !== null));
+    await this.#batches.add(taken.filter((one) => one !== null));
     for (const [index, result] of results.entries()) {
       const { decisionId } = reports[index];
       if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
@@ -89,7 +78,7 @@ export class RewardIntake {
     indices: readonly number[],
     reports: readonly RewardReport[],
     results: RewardResult[],
-  ): Promise<Taken | null> {
+  ): Promise<TakenReports | null> {
     const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
@@ -98,7 +87,7 @@ export class RewardIntake {
     if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
 
     const known = catalog.state.decisions.get(decisionId);
-    const accepted: Taken['decision']['reports'] = [];
+    const accepted: TakenReports['decision']['reports'] = [];
     for (const index of indices) {
       const report = reports[index];
       const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
@@ -122,7 +111,7 @@ export class RewardIntake {
     if (accepted.length === 0) return null;
     const closes = !indices.some((index) => reports[index].more === true);
     return {
-      catalog: decision.catalog,
+      catalog,
       decision: { decisionId, closes, reports: accepted },
       // Nobody may ever close this decision: at its deadline it closes with what is known then.
       settlement: closes ? null : settlementJobOf(decision, contract.defaultReward),
@@ -140,11 +129,6 @@ export class RewardIntake {
     if (at > now + CLOCKS_DIFFER_MS) return impossible('lies in the future');
     if (at < decision.at - CLOCKS_DIFFER_MS) return impossible('is before the decision was made');
     return Math.min(now, Math.max(decision.at, at));
-  }
-
-  async #write(taken: readonly Taken[]): Promise<void> {
-    await this.#queue.add(taken.map(({ settlement }) => settlement).filter((job) => job !== null));
-    await Promise.all(taken.map(({ catalog, decision }) => this.#batches.add(catalog, decision)));
   }
 
   async #findShown(decisionId: string): Promise<DecisionHead> {

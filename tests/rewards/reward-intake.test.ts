@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
+import { type JobQueue, QueueUnavailableError } from '../../src/queue/job-queue.ts';
+import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
+import type { RefusedReports } from '../../src/rewards/refused-reports.ts';
+import { RewardIntake } from '../../src/rewards/reward-intake.ts';
+import { observationKey, type RewardsJob } from '../../src/rewards/reward-job.ts';
+import type { Routing } from '../../src/routing/routing.ts';
+import { ManualClock } from '../queue/manual-clock.ts';
+import { START, Story } from '../state/entries.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+const root = temporaryFolder();
+const queues: JobQueue[] = [];
+afterEach(async () => {
+  for (const queue of queues.splice(0)) await queue.close(0);
+});
+
+async function fileQueue(maxJobs: number, folder = join(root, randomUUID())): Promise<FileJobQueue> {
+  const queue = await FileJobQueue.open(folder, { maxJobs, clock: new ManualClock() });
+  queues.push(queue);
+  return queue;
+}
+
+/** A catalog in which every decision was made that is asked for. */
+function openCatalog(name: string) {
+  const closing = new AbortController();
+  const catalog = { name, state: Story.withTools(1).state, closed: closing.signal };
+  return { catalog: catalog as unknown as Catalog, close: () => closing.abort() };
+}
+
+function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards(queue)) {
+  const open = new Map<string, Catalog>();
+  const catalogs = { get: (name: string) => open.get(name) } as unknown as Catalogs;
+  const findHead = async (id: string) => ({
+    ...{ id, catalog: id.split('.')[0], at: START, deadline: START + 60_000, activatedAt: START },
+    shown: ['t0'],
+  });
+  const routing = { findHead } as unknown as Routing;
+  const clock = { now: () => START + 1000, lead: 0 };
+  const refused = { count: () => {} } as unknown as RefusedReports;
+  const intake = new RewardIntake(catalogs, routing, { clock }, { accepted, refused });
+  return { intake, accepted, open };
+}
+
+const reports = (count: number, catalog = 'default', more = {}) =>
+  Array.from({ length: count }, (_, i) => ({
+    decisionId: `${catalog}.${i}`,
+    tool: 't0',
+    outcome: 'success' as const,
+    ...more,
+  }));
+
+describe('rewards in one call', () => {
+  it.each([
+    ['of more decisions than one job takes', () => reports(1000)],
+    ['of two catalogs', () => [...reports(90), ...reports(90, 'other')]],
+    [
+      'of which some leave their decision open',
+      () => [...reports(60), ...reports(150, 'other', { more: true })],
+    ],
+  ])('%s are accepted all or not at all', async (_, made) => {
+    const folder = join(root, randomUUID());
+    const queue = await fileQueue(1, folder);
+    const { intake, open } = intakeOver(queue);
+    for (const name of ['default', 'other']) open.set(name, openCatalog(name).catalog);
+    await expect(intake.report(made())).rejects.toThrow(QueueUnavailableError);
+    await queue.close(0);
+    const reopened = await fileQueue(1, folder);
+    expect((await reopened.pending()) + (await reopened.delayed())).toBe(0);
+  });
+
+  it('are a few jobs, and each of them is in one', async () => {
+    const queue = await fileQueue(100);
+    const { intake, open } = intakeOver(queue);
+    for (const name of ['default', 'other']) open.set(name, openCatalog(name).catalog);
+    const calls = [reports(350), reports(50, 'other'), reports(1, 'other', { more: true })];
+    const results = (await Promise.all(calls.map((call) => intake.report(call)))).flat();
+    expect(results.every((result) => 'status' in result && result.status === 'queued')).toBe(true);
+    const jobs: RewardsJob[] = [];
+    for await (const { name, payload } of queue.jobs())
+      if (name === 'rewards') jobs.push(payload as RewardsJob);
+    expect(jobs.length).toBeLessThan(7);
+    expect(Math.max(...jobs.map(({ decisions }) => decisions.length))).toBe(100);
+    const counts = { default: 0, other: 0 };
+    for (const { catalog, decisions } of jobs) counts[catalog as 'other'] += decisions.length;
+    expect(counts).toEqual({ default: 350, other: 51 });
+    expect(await queue.delayed()).toBe(1);
+  });
+});
+
+describe('rewards that a store has lost', () => {
+  function recorded() {
+    const added: RewardsJob[] = [];
+    const add: JobQueue['add'] = async (jobs) => {
+      for (const { payload } of jobs) added.push(payload as RewardsJob);
+    };
+    return { added, ...intakeOver({ add }) };
+  }
+
+  it('are sent again while their catalog is there, unless they have been folded', async () => {
+    const { added, intake, accepted, open } = recorded();
+    open.set('default', openCatalog('default').catalog);
+    await intake.report(reports(3));
+    const [{ decisions }] = added.splice(0);
+    accepted.folded(observationKey(decisions[1]));
+    await accepted.sendAgain('default');
+    expect(added).toEqual([{ catalog: 'default', decisions: [decisions[0], decisions[2]] }]);
+  });
+
+  it('are not sent into a catalog that was made anew under that name', async () => {
+    const { added, intake, accepted, open } = recorded();
+    const deleted = openCatalog('default');
+    open.set('default', deleted.catalog);
+    const underWay = intake.report(reports(2));
+    await intake.report(reports(3));
+    await underWay;
+    deleted.close();
+    open.set('default', openCatalog('default').catalog);
+    await intake.report(reports(1));
+    added.length = 0;
+    await accepted.sendAgain('default');
+    expect(added.map(({ decisions }) => decisions.length)).toEqual([1]);
+  });
+
+  it('are let go while they are sent again', async () => {
+    const deleted = openCatalog('default');
+    let tries = 0;
+    const add: JobQueue['add'] = async () => {
+      if (++tries === 1) return;
+      deleted.close();
+      throw new QueueUnavailableError('away');
+    };
+    const { intake, accepted, open } = intakeOver({ add });
+    open.set('default', deleted.catalog);
+    await intake.report(reports(1));
+    await accepted.sendAgain('default');
+    expect(tries).toBe(2);
+  });
+});
