@@ -21,12 +21,10 @@ export class FileLedgers implements Ledgers {
     this.#options = options;
   }
 
-  /** Also those of which only a snapshot is left: opening them says so. */
   async list(): Promise<string[]> {
     const names: string[] = [];
     for (const catalog of await listCatalogFolders(this.#dataDir)) {
-      const hasSnapshots = exists(join(catalogFolder(this.#dataDir, catalog), 'snapshots'));
-      if ((await exists(ledgerFolder(this.#dataDir, catalog))) || (await hasSnapshots)) names.push(catalog);
+      if (await this.#wasMade(catalog)) names.push(catalog);
     }
     return names;
   }
@@ -37,7 +35,7 @@ export class FileLedgers implements Ledgers {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is open already.`);
     this.#open.add(catalog);
     try {
-      const options = { ...this.#options, knownUpTo: await this.#options.knownUpTo?.(catalog) };
+      const options = { ...this.#options, knownUpTo: await this.#knownUpTo(catalog) };
       return await FileLedger.open(folder, options, () => this.#open.delete(catalog));
     } catch (error) {
       this.#open.delete(catalog);
@@ -46,7 +44,7 @@ export class FileLedgers implements Ledgers {
   }
 
   async openExisting(catalog: string): Promise<Ledger> {
-    if (!(await exists(ledgerFolder(this.#dataDir, catalog)))) throw new LedgerRemovedError(catalog);
+    if (!(await this.#wasMade(catalog))) throw new LedgerRemovedError(catalog);
     return this.open(catalog);
   }
 
@@ -63,6 +61,17 @@ export class FileLedgers implements Ledgers {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
     await removeFolder(catalogFolder(this.#dataDir, catalog));
     await erase();
+  }
+
+  /** A ledger of which only snapshots are left was not removed but lost: opening it says so. */
+  async #wasMade(catalog: string): Promise<boolean> {
+    return (
+      (await exists(ledgerFolder(this.#dataDir, catalog))) || ((await this.#knownUpTo(catalog)) ?? 0) > 0
+    );
+  }
+
+  #knownUpTo(catalog: string): Promise<Position> | undefined {
+    return this.#options.knownUpTo?.(catalog);
   }
 }
 

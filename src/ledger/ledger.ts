@@ -46,6 +46,7 @@ export interface Ledgers {
   /**
    * Opens the ledger of a catalog, creating an empty one if there is none.
    * @throws LedgerUnavailableError also while the one before is being removed
+   * @throws LedgerCorruptError when there are snapshots of one that is lost
    */
   open(catalog: string): Promise<Ledger>;
   /** The same for whoever must not create one. @throws LedgerRemovedError when there is none. */
@@ -91,7 +92,7 @@ export class LedgerTrimmedError extends Error {
   override readonly name = 'LedgerTrimmedError';
 }
 
-/** The log is damaged in its middle: the store refuses to open rather than to guess. */
+/** The log is damaged, or lost while its snapshots are there: the store refuses to open rather than to guess. */
 export class LedgerCorruptError extends Error {
   override readonly name = 'LedgerCorruptError';
 }

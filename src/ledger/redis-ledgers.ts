@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { CATALOGS_KEY, catalogKey } from '../redis/keys.ts';
+import { CATALOGS_KEY, catalogKey, snapshotsKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { Position } from './entry.ts';
 import {
   type Ledger,
+  LedgerCorruptError,
   LedgerErasingError,
   LedgerRemovedError,
   type Ledgers,
@@ -29,11 +30,15 @@ const KEEP_REMOVED_MS = 30 * 24 * 60 * 60 * 1000;
 /** What belongs to a ledger that was removed has been erased by then, or the process that did it has died. */
 const ERASING_SECONDS = 60;
 const ERASING = 'erasing';
+const LOST = 'lost';
 
-/** KEYS stream, head, identity, mark of an erasure that is under way. ARGV new identity, identity of one that was removed, how those of this epoch begin. */
+/** KEYS stream, head, identity, mark of an erasure that is under way, snapshots. ARGV new identity, identity of one that was removed, how those of this epoch begin. */
 const FIND = `
 local known = redis.call('GET', KEYS[3])
 local isThere = known and known ~= ARGV[2] and string.sub(known, 1, #ARGV[3]) == ARGV[3]
+if not known and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 and redis.call('EXISTS', KEYS[5]) == 1 then
+  return '${LOST}'
+end
 `;
 
 /** Answers the identity, '' for none. A ledger of an epoch that is over is taken over with what it holds. */
@@ -176,6 +181,11 @@ export class RedisLedgers implements Ledgers {
       const { current } = epoch;
       const args = [newIdentity(current), removedIdentity(current), ownedBy(current), after];
       const identity = String(await SCRIPTS[how].run(commands, keysOf(catalog), args));
+      if (identity === LOST) {
+        throw new LedgerCorruptError(
+          `Redis has lost the ledger of catalog "${catalog}" and has its snapshots still: restore a backup, or delete the catalog.`,
+        );
+      }
       if (identity === ERASING) throw new LedgerErasingError(catalog);
       if (identity !== '') await commands.sadd(CATALOGS_KEY, catalog);
       await epoch.verify();
@@ -184,16 +194,18 @@ export class RedisLedgers implements Ledgers {
   }
 }
 
-/** Where a ledger lies, and the mark of an erasure. */
-function keysOf(catalog: string): readonly [...ReturnType<typeof ledgerKeys>, erasing: string] {
-  return [...ledgerKeys(catalog), catalogKey(catalog, 'erasing')];
+/** Where a ledger lies, the mark of an erasure, and where its snapshots are listed. */
+function keysOf(
+  catalog: string,
+): readonly [...ReturnType<typeof ledgerKeys>, erasing: string, snapshots: string] {
+  return [...ledgerKeys(catalog), catalogKey(catalog, 'erasing'), snapshotsKey(catalog)];
 }
 
 async function available<T>(command: () => Promise<T>): Promise<T> {
   try {
     return await command();
   } catch (error) {
-    if (error instanceof LedgerUnavailableError) throw error;
+    if (error instanceof LedgerUnavailableError || error instanceof LedgerCorruptError) throw error;
     throw new LedgerUnavailableError(`The ledgers in Redis cannot be used: ${(error as Error).message}`, {
       cause: error,
     });

@@ -7,7 +7,12 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import { LedgerCorruptError, LedgerTrimmedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
+import {
+  LedgerCorruptError,
+  LedgerRemovedError,
+  LedgerTrimmedError,
+  LedgerUnavailableError,
+} from '../../src/ledger/ledger.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
@@ -115,6 +120,16 @@ describe('FileLedgers', () => {
     await expect(ledgers.remove('default')).rejects.toThrow('still open');
     await ledger.close();
     await (await ledgers.open('default')).close();
+  });
+
+  it('takes a ledger of which only snapshots are left for lost, not for removed', async () => {
+    const ledgers = new FileLedgers(newFolder(), {
+      now,
+      knownUpTo: async (name) => (name === 'lost' ? 7 : 0),
+    });
+    await expect(ledgers.openExisting('lost')).rejects.toThrow(LedgerCorruptError);
+    await expect(ledgers.openExisting('lost')).rejects.toThrow(/there were 7/);
+    await expect(ledgers.openExisting('gone')).rejects.toThrow(LedgerRemovedError);
   });
 
   it.each(['..', 'a/b', '', 'UPPER', '.removed-x'])('refuses "%s" as the name of a catalog', async (name) => {

@@ -2,7 +2,7 @@ import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
-import { LedgerRemovedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
+import { LedgerCorruptError, LedgerRemovedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
@@ -77,6 +77,26 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     await ledger.close();
     own.close();
     other.close();
+  });
+
+  it('takes a ledger of which only snapshots are left for lost, and makes no new one over them', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const ledgers = new RedisLedgers(connections);
+    await (await ledgers.open('lost')).close();
+    const snapshots = await new RedisSnapshotStores(connections).open('lost');
+    await snapshots.put({ position: 7, bytes: Buffer.from('seven') }, 1, 3);
+    const parts = ['ledger', 'ledger-head', 'ledger-identity'];
+    await connections.commands.del(...parts.map((part) => catalogKey('lost', part)));
+    expect(await ledgers.list()).toContain('lost');
+    for (const open of [() => ledgers.openExisting('lost'), () => ledgers.open('lost')]) {
+      await expect(open()).rejects.toThrow(/lost the ledger of catalog "lost" and has its snapshots/);
+      await expect(open()).rejects.toThrow(LedgerCorruptError);
+    }
+    expect(await snapshots.list()).toEqual([7]);
+    await ledgers.remove('lost', () => new RedisSnapshotStores(connections).remove('lost'));
+    await (await ledgers.open('lost')).close();
+    expect(await snapshots.list()).toEqual([]);
+    connections.close();
   });
 
   it('says what should be set otherwise', async () => {
