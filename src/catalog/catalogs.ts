@@ -50,6 +50,8 @@ const MAX_ATTEMPTS = 5;
  */
 export class Catalogs {
   readonly #open = new Map<string, OpenedCatalog>();
+  /** Those that are there but could not be opened, and why. */
+  readonly #unopened = new Map<string, Error>();
   /** The end of the queue of each name; settled when nobody waits. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #openCatalog: OpenCatalog;
@@ -87,14 +89,17 @@ export class Catalogs {
     return this.#shard?.includes(name) ?? true;
   }
 
-  /** Opens a catalog of this shard, unless it is open or was deleted. */
+  /** Opens a catalog of this shard, unless it is open or was deleted. Whoever asks for one that fails hears why. */
   async takeUp(name: string): Promise<void> {
     if (!this.serves(name) || this.#open.has(name)) return;
     await this.#inTurn(name, async () => {
       try {
         await (name === 'default' ? this.#madeDefault() : this.#opened(name, false));
       } catch (error) {
-        if (!(error instanceof LedgerRemovedError)) throw error;
+        this.#unopened.delete(name);
+        if (error instanceof LedgerRemovedError) return;
+        this.#unopened.set(name, error as Error);
+        throw error;
       }
     });
   }
@@ -117,11 +122,16 @@ export class Catalogs {
     return [...this.#open.keys()].sort();
   }
 
+  /** Those that are there but could not be opened, and why. */
+  unopened(): ReadonlyMap<string, Error> {
+    return this.#unopened;
+  }
+
   all(): Catalog[] {
     return [...this.#open.values()];
   }
 
-  /** @throws Problem catalog-not-found, wrong-shard; unavailable where an entry was folded half */
+  /** @throws Problem catalog-not-found, wrong-shard, or unavailable if it cannot be opened; what a replica that failed says */
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
     if (catalog === undefined) throw this.#missing(name);
@@ -165,7 +175,7 @@ export class Catalogs {
   /** Deletes a catalog with everything that was learned. `default` is emptied, not deleted. */
   remove(name: string): Promise<void> {
     return this.#inTurn(name, async () => {
-      if (!this.#open.has(name)) throw this.#missing(name);
+      if (!this.#open.has(name) && !this.#unopened.has(name)) throw this.#missing(name);
       await this.#drop(name);
       try {
         await this.#erase(name);
@@ -174,6 +184,7 @@ export class Catalogs {
         await this.#opened(name, false).catch(() => {});
         throw error;
       }
+      this.#unopened.delete(name);
       if (name === 'default') await this.#madeDefault();
     });
   }
@@ -214,6 +225,7 @@ export class Catalogs {
   async #opened(name: string, create: boolean): Promise<OpenedCatalog> {
     const open = this.#open.get(name) ?? (await this.#openCatalog(name, create));
     this.#open.set(name, open);
+    this.#unopened.delete(name);
     return open;
   }
 
@@ -244,6 +256,15 @@ export class Catalogs {
         'wrong-shard',
         `Catalog "${name}" is not served by this process, which has ${this.#shard?.join(', ')}.`,
         'Send the request to a process that serves it: its setting `catalogs` names it or is not set.',
+      );
+    }
+    const fault = this.#unopened.get(name);
+    if (fault !== undefined) {
+      return new Problem(
+        'unavailable',
+        `Catalog "${name}" cannot be opened here: ${fault.message}`,
+        'This is tried again and again. If it stays so, mend what the message says, or delete the catalog.',
+        { retryAfterSeconds: 10 },
       );
     }
     if (name === 'default') {

@@ -2,17 +2,28 @@ import type { Ledgers } from '../ledger/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 
 const LOOK_EVERY_MS = 500;
+/** What fails is tried again after this, then after twice as long, up to the longest. */
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 60_000;
+
+interface Failure {
+  readonly message: string;
+  readonly retryMs: number;
+  /** By the steady clock. */
+  readonly retryAt: number;
+}
 
 /** Sees to it that catalogs which another process creates or deletes come and go here as well. */
 export class CatalogFollower {
-  readonly #catalogs: Catalogs;
+  readonly #catalogs: Pick<Catalogs, 'all' | 'letGo' | 'takeUp' | 'unopened'>;
   readonly #ledgers: Pick<Ledgers, 'list'>;
   readonly #trouble: (message: string, error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
+  readonly #failures = new Map<string, Failure>();
   #looking: Promise<void> | null = null;
 
   constructor(
-    catalogs: Catalogs,
+    catalogs: Pick<Catalogs, 'all' | 'letGo' | 'takeUp' | 'unopened'>,
     ledgers: Pick<Ledgers, 'list'>,
     trouble: (message: string, error: unknown) => void,
   ) {
@@ -27,9 +38,7 @@ export class CatalogFollower {
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error) => {
-        // While the store is away nothing changes, and /readyz says that it is.
-        if ('retryAfterSeconds' in error) return;
-        this.#trouble('catalogs of other processes could not be followed', error);
+        if (!isAway(error)) this.#trouble('catalogs of other processes could not be followed', error);
       })
       .finally(() => {
         this.#looking = null;
@@ -44,8 +53,35 @@ export class CatalogFollower {
 
   async #look(): Promise<void> {
     for (const catalog of this.#catalogs.all()) {
-      if (!(await catalog.ledger.exists())) await this.#catalogs.letGo(catalog);
+      await this.#try(catalog.name, async () => {
+        if (!(await catalog.ledger.exists())) await this.#catalogs.letGo(catalog);
+      });
     }
-    for (const name of await this.#ledgers.list()) await this.#catalogs.takeUp(name);
+    const listed = await this.#ledgers.list();
+    // One that could not be opened may have been deleted since, and is listed no more.
+    for (const name of new Set(['default', ...listed, ...this.#catalogs.unopened().keys()])) {
+      await this.#try(name, () => this.#catalogs.takeUp(name));
+    }
   }
+
+  /** One catalog that fails keeps no other away. It is said once, and tried again less and less often. */
+  async #try(name: string, follow: () => Promise<void>): Promise<void> {
+    const before = this.#failures.get(name);
+    if (before !== undefined && performance.now() < before.retryAt) return;
+    try {
+      await follow();
+      this.#failures.delete(name);
+    } catch (error) {
+      if (isAway(error)) return;
+      const { message } = error as Error;
+      const retryMs = Math.min((before?.retryMs ?? FIRST_RETRY_MS / 2) * 2, LONGEST_RETRY_MS);
+      this.#failures.set(name, { message, retryMs, retryAt: performance.now() + retryMs });
+      if (before?.message !== message) this.#trouble(`catalog "${name}" could not be followed`, error);
+    }
+  }
+}
+
+/** While the store is away nothing changes, and /readyz says that it is. */
+function isAway(error: unknown): boolean {
+  return error instanceof Error && 'retryAfterSeconds' in error;
 }

@@ -76,16 +76,24 @@ async function follow(
       parts.onReload(name);
     },
   });
-  replica.state.tools.follow(index);
-  await replica.catchUp();
-  replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
-
   const closing = new AbortController();
   const own = new CatalogEmbedder({ name, replica, now: clock.now, ...parts });
-  await own.start().catch(async (error) => {
-    await replica.close();
+  const close = async (because?: Error): Promise<void> => {
+    closing.abort();
+    own.close();
+    await replica.close(because);
+    index.free();
+    replica.state.free();
+  };
+  try {
+    replica.state.tools.follow(index);
+    await replica.catchUp();
+    replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
+    await own.start();
+  } catch (error) {
+    await close();
     throw error;
-  });
+  }
   embedding = own;
   return {
     name,
@@ -107,12 +115,8 @@ async function follow(
     bindVersion: (version, learnedWith) => own.bindVersion(version, learnedWith),
     embedTools: (tools) => own.embedTools(tools),
     close: async (because) => {
-      closing.abort();
-      own.close();
-      await replica.close(because);
+      await close(because);
       await ledger.close();
-      index.free();
-      replica.state.free();
     },
   };
 }

@@ -145,6 +145,9 @@ async function readiness({ catalogs, stores }: ServiceParts): Promise<Readiness>
     const fault = replica.failure ?? (lag instanceof Error ? lag : null);
     checks[`catalog:${name}`] = { ok: fault === null, detail: fault?.message ?? `${lag} entries behind` };
   }
+  for (const [name, { message }] of catalogs.unopened()) {
+    checks[`catalog:${name}`] = { ok: false, detail: message };
+  }
   const fault = stores.lost ?? (await unwritable(stores));
   checks.store = { ok: fault === null, detail: fault ?? 'takes writes' };
   const pending = await stores.queue.pending().catch(() => null);

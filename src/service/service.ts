@@ -109,7 +109,8 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           await stores.evaluations.remove(name);
         });
       },
-      await stores.ledgers.list(),
+      // A damaged file is a reason not to start; one catalog of many in Redis is none, and the follower says what it is.
+      stores.mode === 'embedded' ? await stores.ledgers.list() : [],
       settings.catalogs === undefined ? null : settings.catalogs.split(','),
       async ({ embedder, reranker }) => {
         if (embedder !== undefined) await embedders.get(embedder);
@@ -119,6 +120,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     closers.push(() => catalogs.close());
     const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
     closers.push(async () => follower?.close());
+    await follower?.look();
     const positions = new CatalogPositions(catalogs, async () => follower?.look());
     // Now, not with the first request: a damaged log is a reason not to start, and a long one takes its time.
     for (const name of catalogs.names()) await stores.decisionLogs.open(name);

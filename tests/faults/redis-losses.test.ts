@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { catalogKey, snapshotsKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import type { StateDigest } from '../../src/state/state-digest.ts';
 import { type RunningService, temporaryFolder, until } from '../e2e/running-service.ts';
@@ -172,6 +173,29 @@ describe.skipIf(redisProgram.path === null)(`another Redis than before${redisPro
     await until(async () => (await shop.stats('refund_payment')).called === sent - learned);
     await shop.settled();
     expect((await shop.stats('refund_payment')).called).toBe(sent - learned);
+  });
+
+  it('one that lost the ledger of a single catalog: this one says so until it is deleted, the others are served', async () => {
+    const { admin, deployment } = await startDeployment(disposals);
+    const old = await deployment.startRouter();
+    for (const name of ['aisle', 'shop']) await Shop.open(old, name);
+    const parts = ['ledger', 'ledger-head', 'ledger-identity'].map((part) => catalogKey('aisle', part));
+    await admin.commands.zadd(snapshotsKey('aisle'), 7, '7/1');
+    await admin.commands.del(...parts);
+    const fresh = await deployment.startRouter();
+    expect((await new Shop(fresh, 'shop').route('where is my parcel')).tools.length).toBeGreaterThan(0);
+    const { status, body } = await fresh.request<{ detail: string }>('GET', '/v1/catalogs/aisle');
+    expect([status, body.detail]).toEqual([503, expect.stringMatching(/lost the ledger of catalog "aisle"/)]);
+    const { checks } = (await fresh.request<{ checks: Checks }>('GET', '/readyz')).body;
+    expect(checks['catalog:aisle'].ok).toBe(false);
+    expect(said(fresh.output, /catalog \\?"aisle\\?" could not be followed/)).toBe(1);
+    await Shop.open(old, 'basement');
+    await until(async () => (await fresh.request('GET', '/v1/catalogs/basement')).status === 200);
+    await fresh.ask('DELETE', '/v1/catalogs/aisle');
+    for (const router of [fresh, old]) {
+      await until(async () => (await router.request('GET', '/v1/catalogs/aisle')).status === 404);
+      expect((await router.request('GET', '/readyz')).status).toBe(200);
+    }
   });
 
   it('one into which a backup is being restored is taken by nobody until it is whole', async () => {

@@ -199,7 +199,9 @@ describe('a damaged log', () => {
 
   it('ledger, deleted with its folder: a catalog other than `default` is not given up either', async () => {
     const dataDir = copy('lost catalog');
-    cpSync(join(dataDir, DEFAULT, 'snapshots'), join(dataDir, 'catalogs/shop/snapshots'), { recursive: true });
+    cpSync(join(dataDir, DEFAULT, 'snapshots'), join(dataDir, 'catalogs/shop/snapshots'), {
+      recursive: true,
+    });
     const refusal = await refusalOf(dataDir);
     expect(refusal).toContain(`bandolier repair "${join(dataDir, 'catalogs/shop/ledger')}" --from-snapshot`);
   });

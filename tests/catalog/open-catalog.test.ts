@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest';
+import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
+import type { Embedders } from '../../src/catalog/embedders.ts';
+import { openCatalog } from '../../src/catalog/open-catalog.ts';
+import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
+import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
+import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
+import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { putTools, START, Story, tool } from '../state/entries.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+it.each([
+  ['an entry that cannot be folded', 'none-such', () => Promise.resolve({})],
+  ['a model that is of no use', 'sc-linucb', () => Promise.reject(new Error('of no use'))],
+])('a catalog that cannot be opened because of %s gives its memory back', async (_, policy, find) => {
+  const folder = temporaryFolder();
+  const story = Story.withTools(3);
+  const { position } = story.state;
+  await (await new FileSnapshotStores(folder).open('default')).put(
+    { position, bytes: encodeSnapshot(story.state) },
+    1,
+    1,
+  );
+  const ledgers = new FileLedgers(folder, { now: () => START });
+  const ledger = await ledgers.open('default');
+  await ledger.append([...story.entries, putTools([tool('late')])]);
+  const settings = { name: policy, parameters: {}, exploration: 'greedy', temperature: 1 } as const;
+  await ledger.append([{ kind: 'settings', key: 's', at: START, patch: { policy: settings } }]);
+  await ledger.close();
+
+  const kernels = createTypescriptKernels();
+  const never = (): void => undefined;
+  const opening = openCatalog('default', true, {
+    ledgers,
+    snapshots: new FileSnapshotStores(folder),
+    kernels,
+    embedders: { nameOf: (name: string) => name, find } as unknown as Embedders,
+    createVectorIndex: (own, vectors) => new ExactIndex(own, vectors),
+    clock: { now: () => START, notice: never },
+    steadyNow: () => performance.now(),
+    ...{ onFold: never, onReload: never, onNotice: never, onTrouble: never },
+  });
+  await expect(opening).rejects.toThrow(/none-such|of no use/);
+  expect(kernels.allocatedBytes).toBe(0);
+  await (await ledgers.open('default')).close();
+});
