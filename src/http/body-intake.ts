@@ -9,7 +9,7 @@ import type { BodyLimits, JsonList } from './json-scanner.ts';
 const MB = 1024 * 1024;
 
 export interface IntakeOptions {
-  /** Bytes of all bodies that are being read or worked on. */
+  /** Bytes of all bodies that are being read or worked on, and of what is parsed of them. */
   readonly maxHeldBytes?: number;
   readonly pace?: Pace;
 }
@@ -21,9 +21,8 @@ const SMALL_BYTES = 64 * 1024;
 const SHARE_OF_LARGE = 0.75;
 /** What a request costs beside its bytes. */
 const BASE_BYTES = 4 * 1024;
-/** What is parsed of a body can take ten times its size: of larger ones two are worked on at a time. */
-const HEAVY_BYTES = MB;
-const HEAVY_AT_WORK = 2;
+/** Memory of one parsed value, beside the text of names and strings: as measured for objects of short, different names. */
+const VALUE_BYTES = 64;
 
 /** A body that is here, and counts until it is released. */
 export interface HeldBody {
@@ -32,12 +31,13 @@ export interface HeldBody {
   release(): void;
 }
 
-/** Takes in the bodies of all requests of this process, and counts them by bytes, not by requests. */
+/**
+ * Takes in the bodies of all requests of this process, and counts them by the memory that they need, not by requests.
+ * Nobody waits for others here, who may have to wait for other machines: where there is no room, that is the answer.
+ */
 export class BodyIntake {
   readonly #maxHeld: number;
   readonly #pace: Pace;
-  readonly #heavyWaiting: (() => void)[] = [];
-  #heavyAtWork = 0;
   #held = 0;
 
   constructor({ maxHeldBytes = MAX_HELD_BYTES, pace = PACE }: IntakeOptions = {}) {
@@ -45,7 +45,7 @@ export class BodyIntake {
     this.#pace = pace;
   }
 
-  /** Bytes of memory that all bodies hold. */
+  /** Bytes of memory that all bodies need. */
   get held(): number {
     return this.#held;
   }
@@ -53,44 +53,32 @@ export class BodyIntake {
   /** Reads a body to its end; `release` has to follow. @throws Problem as soon as it is too much or too slow. */
   async read(context: Context, limits: BodyLimits): Promise<HeldBody> {
     if (Number(context.req.header('content-length') ?? 0) > limits.bytes) throw tooLarge(limits.bytes);
-    const body = new ArrivingBody(limits, (before, after) => this.#takeRoom(before, after));
-    this.#takeRoom(0, BASE_BYTES);
-    const giveBack = (): void => {
-      this.#held -= BASE_BYTES + body.room;
+    let room = 0;
+    const take = (more: number, size: number): void => {
+      this.#takeRoom(more, size);
+      room += more;
+    };
+    const body = new ArrivingBody(limits, (before, after) => take(after - before, after));
+    const release = (): void => {
+      this.#held -= room;
     };
     try {
+      take(BASE_BYTES, 0);
       const source = sourceOf(context);
       if (source !== null) await body.readFrom(source, this.#pace);
+      take(body.bytes.length + body.scanner.values * VALUE_BYTES, body.room);
     } catch (error) {
-      giveBack();
+      release();
       throw error;
     }
-    const { lists } = body.scanner;
-    if (body.bytes.length <= HEAVY_BYTES) return { bytes: body.bytes, lists, release: giveBack };
-    await this.#heavyTurn();
-    const release = (): void => {
-      giveBack();
-      this.#endHeavy();
-    };
-    return { bytes: body.bytes, lists, release };
+    return { bytes: body.bytes, lists: body.scanner.lists, release };
   }
 
-  #takeRoom(before: number, after: number): void {
-    const most = after <= SMALL_BYTES ? this.#maxHeld : this.#maxHeld * SHARE_OF_LARGE;
-    if (this.#held + after - before > most) throw tooManyBodies(this.#held / MB);
-    this.#held += after - before;
-  }
-
-  async #heavyTurn(): Promise<void> {
-    if (this.#heavyAtWork < HEAVY_AT_WORK) this.#heavyAtWork++;
-    else await new Promise<void>((resolve) => this.#heavyWaiting.push(resolve));
-  }
-
-  /** Hands the place on to whoever waits longest. */
-  #endHeavy(): void {
-    const next = this.#heavyWaiting.shift();
-    if (next === undefined) this.#heavyAtWork--;
-    else next();
+  /** @param size of the body, in memory */
+  #takeRoom(more: number, size: number): void {
+    const most = size <= SMALL_BYTES ? this.#maxHeld : this.#maxHeld * SHARE_OF_LARGE;
+    if (this.#held + more > most) throw tooManyBodies(this.#held / MB);
+    this.#held += more;
   }
 }
 

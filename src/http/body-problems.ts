@@ -50,7 +50,7 @@ export function tooSlow(graceSeconds: number, bytesPerSecond: number): Problem {
 export function tooManyBodies(megabytes: number): Problem {
   return new Problem(
     'too-many-requests',
-    `This process holds request bodies of ${Math.round(megabytes)} MB already.`,
+    `The request bodies that this process works on need ${Math.round(megabytes)} MB already.`,
     'Send it again after the time in Retry-After, or send smaller requests.',
     { retryAfterSeconds: 2 },
   );

@@ -74,6 +74,11 @@ export class JsonScanner {
     this.#limits = limits;
   }
 
+  /** Values in arrays and objects, so far. */
+  get values(): number {
+    return this.#values;
+  }
+
   /** @param bytes the body so far, from its beginning. @throws Problem */
   scan(bytes: Uint8Array): void {
     let inString = this.#inString;

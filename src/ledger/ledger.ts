@@ -1,5 +1,7 @@
 import type { Entry, Position } from './entry.ts';
 
+export { OutcomeUnknownError } from '../storage/storage-errors.ts';
+
 export interface PositionedEntry {
   readonly position: Position;
   readonly entry: Entry;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
+import { OutcomeUnknownError } from '../ledger/ledger.ts';
 import type { ProblemCode } from '../problem.ts';
 
 const MAX_WAIT_MS = 1000;
@@ -16,37 +17,41 @@ const COUNTED: readonly Refusal[] = [
 
 /**
  * Counts reports that are not taken in, in the ledger of their catalog, so that every process knows of them: an
- * entry a second at most, however many there are. What names no catalog is counted for `default`. A crash loses a second.
+ * entry a second at most, however many there are. What names no catalog of this process is counted for `default`, or for the
+ * first one that it has. A crash loses a second, and so does a store that does not say whether it took the entry: one that
+ * may have been counted is not counted again.
  */
 export class RefusedReports {
-  readonly #catalogs: Pick<Catalogs, 'find'>;
+  readonly #catalogs: Pick<Catalogs, 'find' | 'names'>;
   readonly #counts = new Map<string, Map<Refusal, number>>();
   #timer: NodeJS.Timeout | null = null;
-  #writing: Promise<unknown> = Promise.resolve();
+  #writing: Promise<void> = Promise.resolve();
 
-  constructor(catalogs: Pick<Catalogs, 'find'>) {
+  constructor(catalogs: Pick<Catalogs, 'find' | 'names'>) {
     this.#catalogs = catalogs;
   }
 
   count(decisionId: string, code: Refusal): void {
     if (!COUNTED.includes(code)) return;
-    const named = catalogOf(decisionId) ?? '';
-    this.#add(this.#catalogs.find(named) === undefined ? 'default' : named, code, 1);
+    const names = [catalogOf(decisionId) ?? '', 'default', ...this.#catalogs.names()];
+    const name = names.find((one) => this.#catalogs.find(one) !== undefined);
+    if (name === undefined) return;
+    this.#add(name, code, 1);
     this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS).unref();
   }
 
   /** Resolves when everything so far is counted here as well, or cannot be for now. */
-  flush(): Promise<unknown> {
+  flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     const counts = [...this.#counts];
     this.#counts.clear();
     const written = counts.map(([name, refused]) => this.#write(name, refused));
-    this.#writing = Promise.all([this.#writing, ...written]);
+    this.#writing = Promise.all([this.#writing, ...written]).then(() => {});
     return this.#writing;
   }
 
-  close(): Promise<unknown> {
+  close(): Promise<void> {
     return this.flush();
   }
 
@@ -60,7 +65,8 @@ export class RefusedReports {
         ...{ kind: 'unlearned', key, at, rewards: [] },
         refused: Object.fromEntries(refused),
       });
-    } catch {
+    } catch (error) {
+      if (error instanceof OutcomeUnknownError) return;
       // The store is away, and /readyz says so: they are counted with the next ones.
       for (const [code, count] of refused) this.#add(name, code, count);
     }
