@@ -4,7 +4,7 @@ import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import { inWordsOfTheLedger } from './file-ledger-errors.ts';
-import type { Ledger, PositionedEntry } from './ledger.ts';
+import type { Ledger, LedgerReader, PositionedEntry } from './ledger.ts';
 
 export interface FileLedgerOptions extends SegmentLogOptions {
   /** Entries are kept this long even if they were trimmed; ms, 0 unless said. */
@@ -63,6 +63,11 @@ export class FileLedger implements Ledger {
       const decoded = await decodeEntries(records);
       return decoded.map((entry, i) => ({ position: after + 1 + i, entry }));
     });
+  }
+
+  /** What was durable on a disk stays there: nothing has to be known of what was read. */
+  follower(): LedgerReader {
+    return this;
   }
 
   wait(after: Position, signal: AbortSignal): Promise<void> {

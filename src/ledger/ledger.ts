@@ -7,11 +7,20 @@ export interface PositionedEntry {
   readonly entry: Entry;
 }
 
+/** Reads entries of a ledger. */
+export interface LedgerReader {
+  /**
+   * Entries after `after`, oldest first, at most `limit`; empty when there are none yet.
+   * @throws LedgerTrimmedError when the entry after `after` has been trimmed: load a snapshot first.
+   */
+  read(after: Position, limit: number): Promise<PositionedEntry[]>;
+}
+
 /**
  * The totally ordered log of one catalog. Appends may be repeated by their callers; readers ignore a key that
  * they have applied already. Contract: tests/contracts/ledger.contract.ts.
  */
-export interface Ledger {
+export interface Ledger extends LedgerReader {
   /**
    * Another one once the store was restored from a backup: positions that were read before it belong to entries that
    * may be others now.
@@ -25,11 +34,10 @@ export interface Ledger {
    */
   append(entries: readonly Entry[]): Promise<Position>;
   /**
-   * Entries after `after`, oldest first, at most `limit`; empty when there are none yet.
-   * @throws LedgerTrimmedError when the entry after `after` has been trimmed: load a snapshot first. Also when the
-   * store lost entries that were read here before, and others took their positions.
+   * For whoever reads on from where it was: knows what it read last, and also throws LedgerTrimmedError when the store has
+   * lost that and another entry took its position. `read` of the ledger itself knows of nothing that was read before.
    */
-  read(after: Position, limit: number): Promise<PositionedEntry[]>;
+  follower(): LedgerReader;
   /** Resolves as soon as there is an entry after `after`, or when `signal` aborts. */
   wait(after: Position, signal: AbortSignal): Promise<void>;
   /** Position of the newest durable entry, 0 when there is none. */

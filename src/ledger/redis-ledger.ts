@@ -8,6 +8,7 @@ import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import {
   type Ledger,
+  type LedgerReader,
   LedgerRemovedError,
   LedgerTrimmedError,
   LedgerUnavailableError,
@@ -72,8 +73,6 @@ export class RedisLedger implements Ledger {
   readonly #mostEntries: number;
   readonly #onClose: () => void;
   readonly #tail: LedgerTail;
-  /** The entry that was read last, and the mark of its batch. */
-  #last = { position: 0, mark: '' };
   #batches = 0;
 
   /**
@@ -120,7 +119,28 @@ export class RedisLedger implements Ledger {
   }
 
   async read(after: Position, limit: number): Promise<PositionedEntry[]> {
-    const mark = this.#last.position === after ? this.#last.mark : '';
+    return (await this.#read(after, limit, '')).entries;
+  }
+
+  follower(): LedgerReader {
+    let last = { position: 0, mark: '', history: '' };
+    return {
+      read: async (after, limit) => {
+        const isKnown = last.position === after && last.history === this.#identity;
+        const { entries, mark } = await this.#read(after, limit, isKnown ? last.mark : '');
+        const newest = entries.at(-1);
+        if (newest !== undefined) last = { position: newest.position, mark, history: this.#identity };
+        return entries;
+      },
+    };
+  }
+
+  /** @param mark of the batch of the entry at `after`, '' if that is not known; answers that of the last one */
+  async #read(
+    after: Position,
+    limit: number,
+    mark: string,
+  ): Promise<{ entries: PositionedEntry[]; mark: string }> {
     const [head, same, found] = (await this.#here(() =>
       READ.runForBytes(this.#commands, this.#keys, [this.#identity, after, limit, mark]),
     )) as [number, number, [id: Buffer, fields: Buffer[]][]];
@@ -138,11 +158,7 @@ export class RedisLedger implements Ledger {
         `Entry ${after + 1} of the ledger has been trimmed; a newer snapshot has it.`,
       );
     }
-    const newest = found.at(-1);
-    if (newest !== undefined) {
-      this.#last = { position: positionOf(newest[0]), mark: newest[1][3].toString('latin1') };
-    }
-    return entries;
+    return { entries, mark: found.at(-1)?.[1][3].toString('latin1') ?? '' };
   }
 
   wait(after: Position, signal: AbortSignal): Promise<void> {
@@ -212,7 +228,6 @@ export class RedisLedger implements Ledger {
         throw new LedgerUnavailableError(`The ledger of catalog "${this.#catalog}" is of another Redis.`);
       }
       this.#identity = found;
-      this.#last = { position: 0, mark: '' };
       return true;
     });
   }

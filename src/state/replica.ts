@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promis
 import type { Entry, Position } from '../ledger/entry.ts';
 import {
   type Ledger,
+  type LedgerReader,
   LedgerRemovedError,
   LedgerTrimmedError,
   LedgerUnavailableError,
@@ -76,6 +77,8 @@ export class Replica {
   #beforeNext: ((error: Error | null) => void)[] | null = null;
   #digest: Promise<StateDigest> | null = null;
   #state: CatalogState;
+  /** Of this state alone: what others read is not what was folded here. */
+  #reader: LedgerReader;
   #running: Promise<void> | null = null;
   #failure: ReplicaFailedError | null = null;
   #isWhole = true;
@@ -85,6 +88,7 @@ export class Replica {
   constructor(state: CatalogState, ledger: Ledger, options: ReplicaOptions) {
     this.#state = state;
     this.#ledger = ledger;
+    this.#reader = ledger.follower();
     this.#history = ledger.history;
     this.#options = options;
   }
@@ -233,7 +237,7 @@ export class Replica {
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt > 1) await this.#startOver();
-        return await this.#foldSome(this.#state, this.#history);
+        return await this.#foldSome(this.#state, this.#reader, this.#history);
       } catch (error) {
         if (!(error instanceof LedgerTrimmedError) || attempt === MAX_STARTS) throw error;
       }
@@ -244,8 +248,9 @@ export class Replica {
   async #startOver(): Promise<void> {
     const { history } = this.#ledger;
     const fresh = await this.#options.reload();
+    const reader = this.#ledger.follower();
     try {
-      while (!this.#stop.signal.aborted && (await this.#foldSome(fresh, history)) > 0);
+      while (!this.#stop.signal.aborted && (await this.#foldSome(fresh, reader, history)) > 0);
     } catch (error) {
       fresh.free();
       throw error;
@@ -254,6 +259,7 @@ export class Replica {
     this.#history = history;
     const old = this.#state;
     this.#state = fresh;
+    this.#reader = reader;
     this.#options.onReload?.(fresh, old);
     old.free();
     for (const [key, { outcome, content }] of fresh.answers) {
@@ -267,13 +273,13 @@ export class Replica {
     await this.#digest?.catch(() => {});
   }
 
-  async #foldSome(state: CatalogState, history: string): Promise<number> {
+  async #foldSome(state: CatalogState, reader: LedgerReader, history: string): Promise<number> {
     if (this.#ledger.history !== history) {
       throw new LedgerTrimmedError(
         'The ledger was restored from a backup; its newest snapshot has what is known.',
       );
     }
-    const entries = await this.#ledger.read(state.position, READ_BATCH);
+    const entries = await reader.read(state.position, READ_BATCH);
     const { now } = this.#options;
     let sliceStart = now();
     const giveTurn = async (): Promise<void> => {

@@ -2,7 +2,12 @@ import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
-import { LedgerCorruptError, LedgerRemovedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
+import {
+  LedgerCorruptError,
+  LedgerRemovedError,
+  LedgerTrimmedError,
+  LedgerUnavailableError,
+} from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
@@ -96,6 +101,28 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     await ledgers.remove('lost', () => new RedisSnapshotStores(connections).remove('lost'));
     await (await ledgers.open('lost')).close();
     expect(await snapshots.list()).toEqual([]);
+    connections.close();
+  });
+
+  it('tells a follower that what it read last was lost, whatever others read meanwhile', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const ledger = await new RedisLedgers(connections).open('followed');
+    const entry = (n: number) => ({ kind: 'forget' as const, key: `forget/${n}`, at: 1, unit: n });
+    await ledger.append([1, 2, 3].map(entry));
+    const replica = ledger.follower();
+    expect(await replica.read(0, 10)).toHaveLength(3);
+    // As an evaluation, and a version that is brought back, read through the same ledger.
+    expect(await ledger.read(0, 2)).toHaveLength(2);
+    expect(await ledger.follower().read(0, 1)).toHaveLength(1);
+    const [stream, head] = ['ledger', 'ledger-head'].map((part) => catalogKey('followed', part));
+    await connections.commands.xdel(stream, '3-0');
+    await connections.commands.set(head, 2);
+    // A stream that was there before the failover takes this id again.
+    await connections.commands.call('XSETID', stream, '2-0');
+    await ledger.append([entry(4)]);
+    await expect(replica.read(3, 10)).rejects.toThrow(LedgerTrimmedError);
+    expect(await ledger.follower().read(2, 10)).toMatchObject([{ position: 3, entry: { key: 'forget/4' } }]);
+    await ledger.close();
     connections.close();
   });
 

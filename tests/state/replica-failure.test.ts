@@ -36,6 +36,7 @@ async function following(
   await real.append(story.entries);
   const ledger: Ledger = new Proxy(real, {
     get: (target, name: keyof Ledger) => {
+      if (name === 'follower') return () => ledger;
       const changed = change(real)[name];
       const own = target[name];
       return changed ?? (typeof own === 'function' ? own.bind(target) : own);
