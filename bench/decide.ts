@@ -4,7 +4,7 @@
  * And what does a learner take: memory, and time to be written down and read. Beside each what was asked for. Tools,
  * queries and vectors are made up (256 dimensions, clustered). Under load only the ratios mean anything.
  *
- *   npx tsx bench/decide.ts [--tools 100,1000,10000,100000] [--cases 1000,4000,16000,50000,100000] [--rounds 400]
+ *   npx tsx bench/decide.ts [--tools 100,1000,10000,100000] [--cases 1000,4000,20000] [--rounds 400]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -23,7 +23,7 @@ import { savedMemory, slateOf } from './memory/saved-memory.ts';
 const { values } = parseArgs({
   options: {
     tools: { type: 'string', default: '100,1000,10000,100000' },
-    cases: { type: 'string', default: '1000,4000,16000,50000,100000' },
+    cases: { type: 'string', default: '1000,4000,20000' },
     rounds: { type: 'string', default: '400' },
   },
 });

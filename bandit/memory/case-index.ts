@@ -1,32 +1,14 @@
+import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
+import { NearestCases } from './nearest-cases.ts';
+import { TermPostings } from './term-postings.ts';
 
-/** So many cases an exact scan compares in good time. A memory that may hold more looks at a part of them. */
-export const EXACT_UP_TO = 50_000;
-
-/**
- * Finds the cases whose first query resembles a query. The one seam of outcome memory: everything else does not
- * care how the nearest cases are found. What is found depends on the calls and their order alone, and is the same
- * after saving and loading.
- *
- * Similarity of queries: s(q, q') = ½·e(q)·e(q') + ½·t(q)·t(q'); where one of the two has no embedding (or the
- * zero vector, a text without known tokens), s = t(q)·t(q').
- */
-export interface CaseIndex {
-  /** The case at this place has this first query. */
-  put(place: number, query: QueryFeatures): void;
-  /** The case at this place is gone. */
-  remove(place: number): void;
-  /**
-   * The nearest cases with s > 0, best first (ties: lower place first), at most `limit`; `caseId` is the place. Every
-   * s is exact; of more than EXACT_UP_TO cases a few that are near may be missing.
-   */
-  nearest(query: QueryFeatures, limit: number): RecalledCase[];
-  /** Everything needed to build the same index again, for the first `places` places. */
-  save(places: number): SavedQueries;
-  readonly bytes: number;
-  /** Gives kernel memory back. */
-  dispose(): void;
-}
+const INITIAL_PLACES = 64;
+const EMPTY = 0;
+const LEXICAL = 1;
+const DENSE = 2;
+/** Rows of embeddings start on 64-byte boundaries. */
+const ROW_MULTIPLE = 16;
 
 /** First queries of all cases in place order; empty places have no terms and a zero vector. */
 export interface SavedQueries {
@@ -36,27 +18,142 @@ export interface SavedQueries {
   readonly offsets: Int32Array;
   readonly terms: Uint32Array;
   readonly weights: Float32Array;
-  /** Only of an index that has clusters. */
-  readonly clusters?: SavedClusters;
 }
 
-export interface SavedClusters {
-  /** Row-major clusters × D. */
-  readonly centroids: Float32Array;
-  /** The cluster of the case at each place; −1 for places that are empty or have no embedding. */
-  readonly members: Int32Array;
+/**
+ * Finds the cases whose first query resembles a query: one dense scan over all of them, and one walk over the postings
+ * of the query's terms. What is found depends on the calls and their order alone, and is the same after saving and
+ * loading.
+ *
+ * Similarity of queries: s(q, q') = ½·e(q)·e(q') + ½·t(q)·t(q'); where one of the two has no embedding (or the
+ * zero vector, a text without known tokens), s = t(q)·t(q').
+ */
+export class CaseIndex {
+  private readonly kernels: Kernels;
+  private readonly dimensions: number;
+  private readonly stride: number;
+  private readonly postings = new TermPostings();
+  private readonly query: Float32Array;
+  private rows: Float32Array;
+  private cosines: Float32Array;
+  private similarities = new Float64Array(INITIAL_PLACES);
+  /** By what the case at this place can be compared. */
+  private kinds = new Uint8Array(INITIAL_PLACES);
+  private places = 0;
+
+  constructor(kernels: Kernels, dimensions: number) {
+    this.kernels = kernels;
+    this.dimensions = dimensions;
+    this.stride = strideOf(dimensions);
+    this.query = kernels.allocateFloat32(this.stride);
+    this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
+    this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
+  }
+
+  static load(kernels: Kernels, dimensions: number, saved: SavedQueries): CaseIndex {
+    const index = new CaseIndex(kernels, dimensions);
+    for (const [place, query] of queriesOf(saved, dimensions)) index.put(place, query);
+    return index;
+  }
+
+  /** The case at this place has this first query. */
+  put(place: number, query: QueryFeatures): void {
+    this.reserve(place + 1);
+    const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
+    const embedding = comparableEmbedding(query, this.dimensions);
+    if (embedding !== null) row.set(embedding);
+    this.kinds[place] = embedding === null ? LEXICAL : DENSE;
+    this.postings.add(place, query.terms);
+    this.places = Math.max(this.places, place + 1);
+  }
+
+  /** The case at this place is gone. */
+  remove(place: number): void {
+    this.kinds[place] = EMPTY;
+    this.rows.fill(0, place * this.stride, (place + 1) * this.stride);
+    this.postings.remove(place);
+  }
+
+  /** The nearest cases with s > 0, best first (ties: lower place first), at most `limit`; `caseId` is the place. */
+  nearest(query: QueryFeatures, limit: number): RecalledCase[] {
+    const { places, similarities } = this;
+    similarities.fill(0, 0, places);
+    this.postings.addProducts(query.terms, similarities);
+    const embedding = comparableEmbedding(query, this.dimensions);
+    if (embedding !== null) {
+      this.query.set(embedding);
+      this.kernels.scan(this.rows, this.stride, places, this.query, this.cosines);
+      addCosines(similarities, this.cosines, this.kinds, places);
+    }
+    const best = new NearestCases(limit);
+    let { bar } = best;
+    for (let place = 0; place < places; place++) {
+      // One that only equals the bar comes after those that are there.
+      if (similarities[place] <= bar) continue;
+      best.offer(place, similarities[place]);
+      bar = best.bar;
+    }
+    return best.list();
+  }
+
+  /** Everything needed to build the same index again, for the first `places` places. */
+  save(places: number): SavedQueries {
+    const embeddings = new Float32Array(places * this.dimensions);
+    for (let place = 0; place < Math.min(places, this.places); place++) {
+      const start = place * this.stride;
+      embeddings.set(this.rows.subarray(start, start + this.dimensions), place * this.dimensions);
+    }
+    return { embeddings, ...this.postings.save(places) };
+  }
+
+  get bytes(): number {
+    const { rows, cosines, similarities, kinds } = this;
+    return (
+      rows.byteLength + cosines.byteLength + similarities.byteLength + kinds.length + this.postings.bytes
+    );
+  }
+
+  /** Gives kernel memory back. */
+  dispose(): void {
+    for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
+  }
+
+  private reserve(places: number): void {
+    let room = this.kinds.length;
+    if (places <= room) return;
+    while (room < places) room *= 2;
+    const rows = this.kernels.allocateFloat32(this.stride * room);
+    rows.set(this.rows);
+    this.kernels.free(this.rows);
+    this.kernels.free(this.cosines);
+    this.rows = rows;
+    this.cosines = this.kernels.allocateFloat32(room);
+    this.similarities = new Float64Array(room);
+    const kinds = new Uint8Array(room);
+    kinds.set(this.kinds);
+    this.kinds = kinds;
+  }
 }
 
-/** Rows of embeddings start on 64-byte boundaries. */
-const ROW_MULTIPLE = 16;
+/** ½·cosine + ½·lexical wherever there is a cosine. */
+function addCosines(
+  similarities: Float64Array,
+  cosines: Float32Array,
+  kinds: Uint8Array,
+  count: number,
+): void {
+  for (let place = 0; place < count; place++) {
+    if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
+  }
+}
 
 /** Elements from one row of embeddings to the next. */
-export function strideOf(dimensions: number): number {
+function strideOf(dimensions: number): number {
   return Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
 }
 
 /** The places that are not empty, with their queries; these are views of the arrays. */
-export function* queriesOf(
+function* queriesOf(
   saved: SavedQueries,
   dimensions: number,
 ): Generator<readonly [place: number, query: QueryFeatures]> {
@@ -78,7 +175,7 @@ export function hasDirection(embedding: Float32Array | null): embedding is Float
 }
 
 /** The embedding, if similarities can be taken from it. @throws RangeError when it has other dimensions. */
-export function comparableEmbedding({ embedding }: QueryFeatures, dimensions: number): Float32Array | null {
+function comparableEmbedding({ embedding }: QueryFeatures, dimensions: number): Float32Array | null {
   if (dimensions === 0 || !hasDirection(embedding)) return null;
   if (embedding.length !== dimensions) {
     throw new RangeError(`This memory compares ${dimensions} dimensions, not ${embedding.length}.`);

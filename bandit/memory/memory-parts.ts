@@ -1,12 +1,10 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { LearnerState } from '../policy.ts';
 import { CaseEntries } from './case-entries.ts';
-import { type CaseIndex, EXACT_UP_TO, type SavedClusters, type SavedQueries } from './case-index.ts';
+import { CaseIndex } from './case-index.ts';
 import { CaseLinks } from './case-links.ts';
 import { CasePlaces, PLACES_LIMIT } from './case-places.ts';
 import { CaseUnits } from './case-units.ts';
-import { ClusteredCaseIndex } from './clustered-case-index.ts';
-import { ExactCaseIndex } from './exact-case-index.ts';
 import { MergedCases } from './merged-cases.ts';
 import { savedArray } from './saved-array.ts';
 
@@ -37,9 +35,7 @@ export function createParts(kernels: Kernels, limits: MemoryLimits): MemoryParts
   }
   return {
     places: new CasePlaces(),
-    index: hasClusters(limits)
-      ? new ClusteredCaseIndex(kernels, dimensions)
-      : new ExactCaseIndex(kernels, dimensions),
+    index: new CaseIndex(kernels, dimensions),
     entries: new CaseEntries(TOOLS_PER_CASE),
     units: new CaseUnits(),
     links: new CaseLinks(),
@@ -57,7 +53,7 @@ export function saveParts({
   merged,
 }: MemoryParts): LearnerState['arrays'] {
   const { lastSeen, generations } = places.save();
-  const { clusters, ...queries } = index.save(places.count);
+  const queries = index.save(places.count);
   const counts = entries.save(places.count);
   const known = units.save(places.count);
   const { decisions, nearest, similarities } = links.save();
@@ -68,7 +64,6 @@ export function saveParts({
     'memory.termOffsets': queries.offsets,
     'memory.terms': queries.terms,
     'memory.termWeights': queries.weights,
-    ...(clusters && { 'memory.centroids': clusters.centroids, 'memory.clusters': clusters.members }),
     'memory.entryOffsets': counts.offsets,
     'memory.entrySlots': counts.slots,
     'memory.positives': counts.positives,
@@ -88,12 +83,18 @@ export function saveParts({
 /** @throws Error when the arrays do not fit each other or the limits. */
 export function loadParts(
   kernels: Kernels,
-  limits: MemoryLimits,
+  { dimensions }: MemoryLimits,
   arrays: LearnerState['arrays'],
 ): MemoryParts {
   const lastSeen = savedArray(arrays, 'memory.lastSeen', Float64Array);
   const count = lastSeen.length;
   const places = { lastSeen, generations: savedArray(arrays, 'memory.generations', Float64Array, count) };
+  const queries = {
+    embeddings: savedArray(arrays, 'memory.embeddings', Float32Array, count * dimensions),
+    offsets: savedArray(arrays, 'memory.termOffsets', Int32Array, count + 1),
+    terms: savedArray(arrays, 'memory.terms', Uint32Array),
+    weights: savedArray(arrays, 'memory.termWeights', Float32Array),
+  };
   const entries = {
     offsets: savedArray(arrays, 'memory.entryOffsets', Int32Array, count + 1),
     slots: savedArray(arrays, 'memory.entrySlots', Int32Array),
@@ -114,36 +115,11 @@ export function loadParts(
   };
   const merged = savedArray(arrays, 'memory.merged', Float64Array);
   return {
-    index: loadIndex(kernels, limits, arrays, count),
+    index: CaseIndex.load(kernels, dimensions, queries),
     places: CasePlaces.load(places),
     entries: CaseEntries.load(TOOLS_PER_CASE, entries),
     units: CaseUnits.load(units),
     links: CaseLinks.load(links),
     merged: MergedCases.load(merged),
   };
-}
-
-function loadIndex(
-  kernels: Kernels,
-  limits: MemoryLimits,
-  arrays: LearnerState['arrays'],
-  count: number,
-): CaseIndex {
-  const { dimensions } = limits;
-  const saved: SavedQueries = {
-    embeddings: savedArray(arrays, 'memory.embeddings', Float32Array, count * dimensions),
-    offsets: savedArray(arrays, 'memory.termOffsets', Int32Array, count + 1),
-    terms: savedArray(arrays, 'memory.terms', Uint32Array),
-    weights: savedArray(arrays, 'memory.termWeights', Float32Array),
-  };
-  if (!hasClusters(limits)) return ExactCaseIndex.load(kernels, dimensions, saved);
-  const clusters: SavedClusters = {
-    centroids: savedArray(arrays, 'memory.centroids', Float32Array),
-    members: savedArray(arrays, 'memory.clusters', Int32Array, count),
-  };
-  return ClusteredCaseIndex.load(kernels, dimensions, { ...saved, clusters });
-}
-
-function hasClusters({ cases }: MemoryLimits): boolean {
-  return cases > EXACT_UP_TO;
 }

@@ -47,7 +47,7 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
       name: 'cases',
       default: 4000,
       minimum: 10,
-      maximum: 200_000,
+      maximum: 20_000,
       integer: true,
       sentence:
         'Most cases that outcome memory keeps; near-duplicates share one. With 256 dimensions each takes 2 to 3 KB.',

@@ -1,7 +1,5 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { EXACT_UP_TO } from '../../bandit/memory/case-index.ts';
-import { ClusteredCaseIndex } from '../../bandit/memory/clustered-case-index.ts';
-import { ExactCaseIndex } from '../../bandit/memory/exact-case-index.ts';
+import { CaseIndex } from '../../bandit/memory/case-index.ts';
 import type { CaseOutcome, LearnerState, QueryFeatures } from '../../bandit/policy.ts';
 
 /** Slates of so many tools; the first of each did well. */
@@ -21,12 +19,9 @@ export function savedMemory(
   outcomesOf: (at: number) => readonly CaseOutcome[],
 ): LearnerState['arrays'] {
   const cases = queries.length;
-  const index =
-    cases > EXACT_UP_TO
-      ? new ClusteredCaseIndex(kernels, dimensions)
-      : new ExactCaseIndex(kernels, dimensions);
+  const index = new CaseIndex(kernels, dimensions);
   for (const [place, query] of queries.entries()) index.put(place, query);
-  const { embeddings, offsets, terms, weights, clusters } = index.save(cases);
+  const { embeddings, offsets, terms, weights } = index.save(cases);
   index.dispose();
   const entries = queries.flatMap((_, at) => outcomesOf(at));
   const perCase = entries.length / cases;
@@ -38,11 +33,13 @@ export function savedMemory(
     'memory.termOffsets': offsets,
     'memory.terms': terms,
     'memory.termWeights': weights,
-    ...(clusters && { 'memory.centroids': clusters.centroids, 'memory.clusters': clusters.members }),
     'memory.entryOffsets': steps(perCase),
     'memory.entrySlots': Int32Array.from(entries, ({ slot }) => slot),
     'memory.positives': Float32Array.from(entries, ({ reward }) => reward),
     'memory.negatives': Float32Array.from(entries, ({ reward }) => 1 - reward),
+    'memory.entryUnits': new Uint32Array(entries.length),
+    'memory.unitPositives': new Float32Array(entries.length),
+    'memory.unitNegatives': new Float32Array(entries.length),
     'memory.unitOffsets': steps(1),
     'memory.units': Uint32Array.from({ length: cases }, (_, at) => at + 1),
     // Near enough to its neighbour that what is new makes it merge.

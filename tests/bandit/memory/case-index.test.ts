@@ -1,99 +1,202 @@
-import { describe, expect, it } from 'vitest';
-import { ClusteredCaseIndex } from '../../../bandit/memory/clustered-case-index.ts';
-import { ExactCaseIndex } from '../../../bandit/memory/exact-case-index.ts';
-import { OutcomeMemory } from '../../../bandit/memory/outcome-memory.ts';
-import type { QueryFeatures } from '../../../bandit/policy.ts';
-import { caseIndexContract } from '../../contracts/case-index.contract.ts';
-import { BOTH, sequence, wasmKernels } from '../kernels/both-kernels.ts';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { CaseIndex, hasDirection } from '../../../bandit/memory/case-index.ts';
+import type { QueryFeatures, RecalledCase } from '../../../bandit/policy.ts';
+import { sparseDot } from '../../../bandit/sparse-vector.ts';
+import { BOTH, sequence } from '../kernels/both-kernels.ts';
 
-for (const [, kernelsOf] of BOTH) {
-  caseIndexContract('ExactCaseIndex', kernelsOf(), {
-    create: (kernels, dimensions) => new ExactCaseIndex(kernels, dimensions),
-    load: ExactCaseIndex.load,
-    exact: true,
-  });
-  caseIndexContract('ClusteredCaseIndex of few cases', kernelsOf(), {
-    create: (kernels, dimensions) => new ClusteredCaseIndex(kernels, dimensions),
-    load: ClusteredCaseIndex.load,
-    exact: true,
-  });
-  caseIndexContract('ClusteredCaseIndex of many cases', kernelsOf(), {
-    create: (kernels, dimensions) => new ClusteredCaseIndex(kernels, dimensions, 0),
-    load: (kernels, dimensions, saved) => ClusteredCaseIndex.load(kernels, dimensions, saved, 0),
-    exact: false,
+const DIMENSIONS = 20;
+const MANY = 3000;
+const LIMIT = 30;
+
+for (const [name, kernelsOf] of BOTH) {
+  const kernels = kernelsOf();
+
+  describe(`CaseIndex on ${name} kernels`, () => {
+    let before: number;
+    let index: CaseIndex;
+
+    beforeEach(() => {
+      before = kernels.allocatedBytes;
+      index = new CaseIndex(kernels, DIMENSIONS);
+    });
+    afterEach(() => {
+      index.dispose();
+      expect(kernels.allocatedBytes).toBe(before);
+    });
+
+    const reload = (): void => {
+      const saved = index.save(MANY);
+      index.dispose();
+      index = CaseIndex.load(kernels, DIMENSIONS, saved);
+    };
+
+    it('finds what is there now, with the right similarities, whatever came and went', () => {
+      const queries = fc.record({ seed: fc.nat(200), dense: fc.boolean(), words: fc.boolean() });
+      const changes = fc.oneof(
+        { weight: 5, arbitrary: fc.record({ place: fc.nat(60), query: queries }) },
+        { weight: 2, arbitrary: fc.record({ place: fc.nat(60), query: fc.constant(null) }) },
+        { weight: 1, arbitrary: fc.constant('reload' as const) },
+      );
+      fc.assert(
+        fc.property(
+          fc.array(changes, { maxLength: 60 }),
+          queries,
+          fc.integer({ min: 1, max: 40 }),
+          (...script) => {
+            const [steps, probe, limit] = script;
+            const live = new Map<number, QueryFeatures>();
+            for (const step of steps) {
+              if (step === 'reload') {
+                reload();
+                continue;
+              }
+              if (live.delete(step.place)) index.remove(step.place);
+              if (step.query === null) continue;
+              const query = queryOf(step.query.seed, step.query);
+              live.set(step.place, query);
+              index.put(step.place, query);
+            }
+            const asked = queryOf(probe.seed, probe);
+            const found = index.nearest(asked, limit);
+            const expected = naive(live, asked);
+            expect(found.length).toBe(Math.min(limit, expected.length));
+            for (const [at, { caseId, similarity }] of found.entries()) {
+              expect(similarity).toBeCloseTo(similarityOf(asked, live.get(caseId)!), 5);
+              expect(similarity).toBeCloseTo(expected[at].similarity, 5);
+            }
+            for (const place of live.keys()) index.remove(place);
+            expect(index.nearest(asked, limit)).toEqual([]);
+          },
+        ),
+        { numRuns: 80 },
+      );
+    });
+
+    it('finds the nearest of very many, while they come and go', () => {
+      const live = new Map<number, QueryFeatures>();
+      const put = (place: number, seed: number): void => {
+        live.set(place, queryOf(seed));
+        index.put(place, queryOf(seed));
+      };
+      for (let place = 0; place < MANY; place++) put(place, place);
+      // A third makes room for queries of other kinds.
+      for (let place = 0; place < MANY; place += 3) {
+        live.delete(place);
+        index.remove(place);
+        if (place % 2 === 0) put(place, MANY + place);
+      }
+      for (let probe = 0; probe < 20; probe++) {
+        const asked = queryOf(2 * MANY + probe);
+        for (const query of [asked, { ...asked, embedding: null }]) {
+          const found = index.nearest(query, LIMIT);
+          const expected = naive(live, query).slice(0, LIMIT);
+          expect(found.map(({ similarity }) => similarity.toFixed(4))).toEqual(
+            expected.map(({ similarity }) => similarity.toFixed(4)),
+          );
+        }
+        const known = 3 * probe + 1;
+        expect(index.nearest(queryOf(known), 1)).toMatchObject([{ caseId: known }]);
+      }
+    });
+
+    it('goes on after saving and loading as if nothing had happened', () => {
+      const copy = { index: new CaseIndex(kernels, DIMENSIONS) };
+      const step = (at: number): void => {
+        const place = (at * 7) % 1200;
+        for (const each of [index, copy.index]) {
+          if (at >= 1200) each.remove(place);
+          if (at % 5 !== 4) each.put(place, queryOf(at));
+        }
+      };
+      for (let at = 0; at < 4000; at++) {
+        step(at);
+        if (at % 777 === 0) reload();
+      }
+      expect(index.save(1200)).toEqual(copy.index.save(1200));
+      for (let probe = 0; probe < 20; probe++) {
+        const asked = queryOf(9000 + probe);
+        expect(index.nearest(asked, LIMIT)).toEqual(copy.index.nearest(asked, LIMIT));
+      }
+      copy.index.dispose();
+    });
+
+    it('takes any number of cases with the same vector, and tells them apart by words', () => {
+      const vector = queryOf(0).embedding;
+      const at = (place: number): QueryFeatures => ({
+        embedding: vector,
+        terms: { terms: Uint32Array.of(place), weights: Float32Array.of(1) },
+      });
+      for (let place = 0; place < MANY; place++) index.put(place, at(place));
+      for (const place of [0, 1234, MANY - 1]) {
+        const [first, second] = index.nearest(at(place), 2);
+        expect(first.caseId).toBe(place);
+        expect(first.similarity).toBeCloseTo(1, 5);
+        expect(second.similarity).toBeCloseTo(0.5, 5);
+      }
+      for (let place = 0; place < MANY; place++) index.remove(place);
+      expect(index.nearest(at(0), 2)).toEqual([]);
+    });
+
+    it('takes opposite vectors, and vectors of zeros', () => {
+      const { embedding, terms } = queryOf(0);
+      const opposite = embedding!.map((value) => -value);
+      for (let place = 0; place < 900; place++) {
+        const own = [embedding, opposite, new Float32Array(DIMENSIONS)][place % 3];
+        index.put(place, { embedding: own, terms });
+      }
+      // s is 1 where the vectors agree, 0 (but for rounding) where they are opposite, t·t' where there is none.
+      const found = index.nearest({ embedding, terms }, 900).filter(({ similarity }) => similarity > 0.01);
+      expect(found.every(({ caseId }) => caseId % 3 !== 1)).toBe(true);
+      expect(found.filter(({ caseId }) => caseId % 3 === 2)).toHaveLength(300);
+      expect(found).toHaveLength(600);
+    });
+
+    it('says what it needs, and refuses other dimensions', () => {
+      expect(index.bytes).toBeGreaterThan(0);
+      const other = { ...queryOf(0), embedding: new Float32Array(DIMENSIONS + 1).fill(1) };
+      expect(() => index.put(0, other)).toThrow(/20 dimensions, not 21/);
+      expect(() => index.nearest(other, 1)).toThrow(RangeError);
+    });
+
+    it('works on words alone without an embedder', () => {
+      const wordy = new CaseIndex(kernels, 0);
+      for (let place = 0; place < 50; place++) wordy.put(place, { ...queryOf(place), embedding: null });
+      const copy = CaseIndex.load(kernels, 0, wordy.save(50));
+      for (const each of [wordy, copy]) expect(each.nearest(queryOf(7), 1)).toMatchObject([{ caseId: 7 }]);
+      wordy.dispose();
+      copy.dispose();
+    });
   });
 }
 
-/** Directions without any order, so that hardly two queries merge. */
-function anyQuery(at: number, dimensions: number): QueryFeatures {
-  const next = sequence(at);
-  const vector = Float32Array.from({ length: dimensions }, next);
+/** Queries about forty subjects: vectors lie near one of forty directions, and words go with them. */
+function queryOf(seed: number, { dense = true, words = true } = {}): QueryFeatures {
+  const own = sequence(seed + 1);
+  const subject = Math.floor(20 * (own() + 1));
+  const direction = sequence(1_000_000 + subject);
+  const vector = Float32Array.from({ length: DIMENSIONS }, () => direction() + 0.6 * own());
   const length = Math.hypot(...vector);
-  const terms = Uint32Array.from([at % 97, 100 + (at % 89)]);
+  const terms = Uint32Array.from(
+    new Set([subject, 100 + Math.floor(50 * (own() + 1)), 300 + Math.floor(500 * (own() + 1))]),
+  );
   return {
-    embedding: vector.map((value) => value / length),
-    terms: { terms, weights: Float32Array.of(0.6, 0.8) },
+    embedding: dense ? vector.map((value) => value / length) : null,
+    terms: words
+      ? { terms, weights: Float32Array.of(0.3, 0.5, Math.sqrt(1 - 0.09 - 0.25)) }
+      : { terms: new Uint32Array(), weights: new Float32Array() },
   };
 }
 
-describe('ClusteredCaseIndex', () => {
-  it('makes the same clusters with either kernel', () => {
-    const [a, b] = BOTH.map(([, kernelsOf]) => {
-      const index = new ClusteredCaseIndex(kernelsOf(), 12, 0);
-      for (let at = 0; at < 1500; at++) index.put(at, anyQuery(at, 12));
-      for (let at = 0; at < 1500; at += 2) index.remove(at);
-      return index.save(1500);
-    });
-    expect(a).toEqual(b);
-    expect(a.clusters!.centroids.length / 12).toBeGreaterThan(3);
-  });
+function similarityOf(a: QueryFeatures, b: QueryFeatures): number {
+  const lexical = sparseDot(a.terms, b.terms);
+  if (!hasDirection(a.embedding) || !hasDirection(b.embedding)) return lexical;
+  return 0.5 * a.embedding.reduce((sum, value, i) => sum + value * b.embedding![i], 0) + 0.5 * lexical;
+}
 
-  it('gives the memory of clusters back as cases go', () => {
-    const kernels = wasmKernels();
-    const index = new ClusteredCaseIndex(kernels, 12, 0);
-    for (let at = 0; at < 4000; at++) index.put(at, anyQuery(at, 12));
-    const full = kernels.allocatedBytes;
-    for (let at = 0; at < 4000; at++) if (at % 20 !== 0) index.remove(at);
-    expect(index.save(4000).clusters!.centroids.length / 12).toBeLessThanOrEqual(200 / 32);
-    expect(kernels.allocatedBytes).toBeLessThan(full / 3);
-    index.dispose();
-  });
-
-  it('is not loaded from what an exact index saved', () => {
-    const exact = new ExactCaseIndex(wasmKernels(), 12);
-    expect(() => ClusteredCaseIndex.load(wasmKernels(), 12, exact.save(0))).toThrow(/no clusters/);
-    exact.dispose();
-  });
-});
-
-describe('OutcomeMemory', () => {
-  it('of more than 50,000 cases answers as a smaller one does, as long as it has no more', () => {
-    const kernels = wasmKernels();
-    const [small, large] = [4000, 50_001].map(
-      (cases) => new OutcomeMemory(kernels, { dimensions: 12, cases }),
-    );
-    const script = (memory: OutcomeMemory, from: number, to: number): void => {
-      for (let at = from; at < to; at++) {
-        const id = memory.remember(anyQuery(at, 12), [{ slot: at % 50, reward: (at % 3) / 2 }], at, at % 400);
-        if (at % 10 === 0) memory.amend(id, at % 50, 1, -1, at % 400);
-        if (at % 500 === 499) memory.forgetUnit(at % 400);
-      }
-    };
-    script(small, 0, 3000);
-    script(large, 0, 1700);
-    const loaded = OutcomeMemory.load(kernels, { dimensions: 12, cases: 50_001 }, large.save());
-    for (const memory of [large, loaded]) script(memory, 1700, 3000);
-    expect(large.size).toBe(small.size);
-    expect(loaded.save()).toEqual(large.save());
-    const { 'memory.centroids': _, 'memory.clusters': __, ...rest } = large.save();
-    expect(rest).toEqual(small.save());
-    for (let probe = 5000; probe < 5030; probe++) {
-      expect(large.recall(anyQuery(probe, 12))).toEqual(small.recall(anyQuery(probe, 12)));
-    }
-    expect(() => OutcomeMemory.load(kernels, { dimensions: 12, cases: 50_001 }, small.save())).toThrow(
-      /no Float32Array “memory.centroids”/,
-    );
-    for (const memory of [small, large, loaded]) memory.dispose();
-    expect(kernels.allocatedBytes).toBe(0);
-  });
-});
+function naive(live: ReadonlyMap<number, QueryFeatures>, asked: QueryFeatures): RecalledCase[] {
+  return [...live]
+    .map(([caseId, query]) => ({ caseId, similarity: similarityOf(asked, query) }))
+    .filter(({ similarity }) => similarity > 0)
+    .sort((a, b) => b.similarity - a.similarity || a.caseId - b.caseId);
+}

@@ -34,7 +34,10 @@ describe('the registry of policies', () => {
     expect(() => policyParameters('sc-linucb', { alpha: -1 })).toThrow(/a number from 0 to 10, not -1/);
     expect(() => policyParameters('sc-linucb', { lambda: Number.NaN })).toThrow(/not NaN/);
     expect(() => policyParameters('sc-linucb-memory', { cases: 10.5 })).toThrow(
-      /a whole number from 10 to 200000/,
+      /a whole number from 10 to 20000/,
+    );
+    expect(() => policyParameters('sc-linucb-memory', { cases: 20_001 })).toThrow(
+      /“cases” of policy “sc-linucb-memory” is a whole number from 10 to 20000, not 20001/,
     );
   });
 });
