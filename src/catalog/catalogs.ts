@@ -17,8 +17,13 @@ export type OpenCatalog = (
   create: boolean,
 ) => Promise<Catalog & { close(because?: Error): Promise<void> }>;
 
-/** Deletes everything that the stores hold of a closed catalog. */
-export type EraseCatalog = (name: string) => Promise<void>;
+/** What becomes of a closed catalog in the stores. */
+export interface ClosedCatalogs {
+  /** Deletes everything that they hold of it. */
+  erase(name: string): Promise<void>;
+  /** Another process has deleted it: nothing is written for it any more. */
+  letGo(name: string): Promise<void>;
+}
 
 /** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError */
 export type CheckModels = (named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker'>) => Promise<unknown>;
@@ -55,31 +60,31 @@ export class Catalogs {
   /** The end of the queue of each name; settled when nobody waits. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #openCatalog: OpenCatalog;
-  readonly #erase: EraseCatalog;
+  readonly #closed: ClosedCatalogs;
   readonly #checkModels: CheckModels;
   /** The catalogs of this shard; null: all there are. */
   readonly #shard: readonly string[] | null;
 
   private constructor(
     openCatalog: OpenCatalog,
-    erase: EraseCatalog,
+    closed: ClosedCatalogs,
     shard: readonly string[] | null,
     checkModels: CheckModels,
   ) {
     this.#checkModels = checkModels;
     this.#openCatalog = openCatalog;
-    this.#erase = erase;
+    this.#closed = closed;
     this.#shard = shard;
   }
 
   static async start(
     openCatalog: OpenCatalog,
-    erase: EraseCatalog,
+    closed: ClosedCatalogs,
     known: readonly string[],
     shard: readonly string[] | null = null,
     checkModels: CheckModels = async () => undefined,
   ): Promise<Catalogs> {
-    const catalogs = new Catalogs(openCatalog, erase, shard, checkModels);
+    const catalogs = new Catalogs(openCatalog, closed, shard, checkModels);
     for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
     return catalogs;
   }
@@ -109,7 +114,7 @@ export class Catalogs {
     const { name } = catalog;
     await this.#inTurn(name, async () => {
       if (this.#open.get(name) !== catalog) return;
-      await this.#drop(name);
+      await this.#lose(name);
       if (name === 'default') await this.#madeDefault();
     });
   }
@@ -178,7 +183,7 @@ export class Catalogs {
       if (!this.#open.has(name) && !this.#unopened.has(name)) throw this.#missing(name);
       await this.#drop(name);
       try {
-        await this.#erase(name);
+        await this.#closed.erase(name);
       } catch (error) {
         // What could not be deleted is still there, and goes on.
         await this.#opened(name, false).catch(() => {});
@@ -211,7 +216,7 @@ export class Catalogs {
         return await work(await this.#opened(name, true));
       } catch (error) {
         if (!(error instanceof LedgerRemovedError)) throw error;
-        await this.#drop(name);
+        await this.#lose(name);
         if (attempt === MAX_ATTEMPTS) throw new LedgerErasingError(name);
       }
     }
@@ -227,6 +232,12 @@ export class Catalogs {
     this.#open.set(name, open);
     this.#unopened.delete(name);
     return open;
+  }
+
+  /** Another process has deleted it. */
+  async #lose(name: string): Promise<void> {
+    await this.#drop(name);
+    await this.#closed.letGo(name);
   }
 
   /** It was deleted, or is about to be. */

@@ -1,14 +1,20 @@
 import type { Decision } from './decision.ts';
 import type { DecisionHead } from './decision-head.ts';
 
+/** Whether a decision was marked as shown by this call or before; unknown: there is none of this id. */
+export type Activation = 'first' | 'again' | 'unknown';
+
 /**
  * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
 export interface DecisionLog {
   /** Whether other processes write to it as well: what cannot be found may be on its way. */
   readonly isShared: boolean;
-  /** Durable when it resolves. Of several with one id the first one stays. @throws DecisionLogUnavailableError when the store is full or away. */
-  append(decision: Decision): Promise<void>;
+  /**
+   * Durable when it resolves. Of several with one id the first one stays: false when this is another.
+   * @throws DecisionLogUnavailableError when the store is full or away.
+   */
+  append(decision: Decision): Promise<boolean>;
   /** Null when unknown or expired. */
   get(id: string): Promise<Decision | null>;
   /**
@@ -16,8 +22,8 @@ export interface DecisionLog {
    * every worker finds it. @throws DecisionLogUnavailableError
    */
   head(id: string): Promise<DecisionHead | null>;
-  /** Marks a decision as shown; answers false when it is unknown. Later calls keep the first time. */
-  activate(id: string, at: number): Promise<boolean>;
+  /** Marks a decision as shown. Later calls keep the first time. */
+  activate(id: string, at: number): Promise<Activation>;
   /** How many decisions were made at this time or later; the beginning of an hour of UTC, ms since the epoch. */
   countSince(hour: number): Promise<number>;
   /** Unexpired decisions, oldest first. */
@@ -34,6 +40,8 @@ export class DecisionLogUnavailableError extends Error {
 export interface DecisionLogs {
   /** The same instance for the same catalog, created when there is none. */
   open(catalog: string): Promise<DecisionLog>;
+  /** Closes the log of a catalog that another process has deleted: what waits to be written is written nowhere. */
+  letGo(catalog: string): Promise<void>;
   /** Deletes the log of a catalog for good. */
   remove(catalog: string): Promise<void>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { Decision } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import { type DecisionHead, headOf } from './decision-head.ts';
 import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
-import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+import { type Activation, type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -32,6 +32,8 @@ export class FileDecisionLog implements DecisionLog {
   readonly #log: SegmentLog;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;
+  /** What is under way for an id. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
@@ -56,9 +58,14 @@ export class FileDecisionLog implements DecisionLog {
     });
   }
 
-  append(decision: Decision): Promise<void> {
+  append(decision: Decision): Promise<boolean> {
+    const { id, at } = decision;
     return inWordsOfTheDecisionLog(() =>
-      this.#append(decision.id, decision.at, encodeDecision(decision), true),
+      this.#inTurn(id, async () => {
+        if ((await this.#find(id)) !== null) return false;
+        await this.#append(id, at, encodeDecision(decision), true);
+        return true;
+      }),
     );
   }
 
@@ -71,8 +78,8 @@ export class FileDecisionLog implements DecisionLog {
     return decision === null ? null : headOf(decision);
   }
 
-  activate(id: string, at: number): Promise<boolean> {
-    return inWordsOfTheDecisionLog(() => this.#activate(id, at));
+  activate(id: string, at: number): Promise<Activation> {
+    return inWordsOfTheDecisionLog(() => this.#inTurn(id, () => this.#activate(id, at)));
   }
 
   async countSince(hour: number): Promise<number> {
@@ -154,13 +161,24 @@ export class FileDecisionLog implements DecisionLog {
     return found === null ? null : { ...found, activatedAt: found.activatedAt ?? activatedAt };
   }
 
-  async #activate(id: string, at: number): Promise<boolean> {
+  async #activate(id: string, at: number): Promise<Activation> {
     const decision = await this.#find(id);
-    if (decision === null) return false;
-    if (decision.activatedAt === null) {
-      await this.#append(id, at, packDocument(ACTIVATION_TAG, { id, at }, []), false);
+    if (decision === null) return 'unknown';
+    if (decision.activatedAt !== null) return 'again';
+    await this.#append(id, at, packDocument(ACTIVATION_TAG, { id, at }, []), false);
+    return 'first';
+  }
+
+  /** Whoever looks whether it is the first finds what came before it written down. */
+  async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(id);
+    const turn = before === undefined ? work() : before.then(work, work);
+    this.#turns.set(id, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
     }
-    return true;
   }
 
   /** Null when it has been deleted in the meantime. */

@@ -25,6 +25,12 @@ export class FileDecisionLogs implements DecisionLogs {
     return opening;
   }
 
+  async letGo(catalog: string): Promise<void> {
+    const open = this.#open.get(catalog);
+    this.#open.delete(catalog);
+    await (await open)?.close();
+  }
+
   async remove(catalog: string): Promise<void> {
     const open = this.#open.get(catalog);
     this.#open.delete(catalog);

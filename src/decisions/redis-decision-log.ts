@@ -7,7 +7,7 @@ import { Script } from '../redis/script.ts';
 import type { Decision } from './decision.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
 import { type DecisionHead, headOf } from './decision-head.ts';
-import { type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+import { type Activation, type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -18,23 +18,28 @@ export interface RedisDecisionLogOptions {
 
 /**
  * KEYS decision, order. ARGV bytes, ms to live, id, made at, forget what was made before, head, ms that all live, when it
- * was activated while it waited here or ''. The first decision of an id stays.
+ * was activated before it came here or '', when it was activated while it waited here or ''. The first decision of an
+ * id stays. Answers 1 when this is the first, 2 when the first is just like this one, 0 when it is another.
  */
 const APPEND = new Script(`
-if ARGV[8] ~= '' then redis.call('HSETNX', KEYS[1], 'a', ARGV[8]) end
-if redis.call('HSETNX', KEYS[1], 'd', ARGV[1]) == 0 then return 0 end
-redis.call('HSET', KEYS[1], 'h', ARGV[6])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
-redis.call('PEXPIRE', KEYS[2], ARGV[7])
-return 1
+local first = redis.call('HSETNX', KEYS[1], 'd', ARGV[1])
+if first == 1 then
+  redis.call('HSET', KEYS[1], 'h', ARGV[6])
+  if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'a', ARGV[8]) end
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
+  redis.call('PEXPIRE', KEYS[2], ARGV[7])
+elseif redis.call('HGET', KEYS[1], 'd') == ARGV[1] then
+  first = 2
+end
+if ARGV[9] ~= '' then redis.call('HSETNX', KEYS[1], 'a', ARGV[9]) end
+return first
 `);
-/** KEYS decision. ARGV activated at. Answers 0 when there is no such decision. */
+/** KEYS decision. ARGV activated at. Answers whether this is the first time, and nothing when there is no such decision. */
 const ACTIVATE = new Script(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
-redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
-return 1
+if redis.call('EXISTS', KEYS[1]) == 0 then return false end
+return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 `);
 
 /** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
@@ -49,6 +54,13 @@ const MOST_RECENT = 5_000;
 const FLUSH_BATCH = 64;
 const READ_BATCH = 200;
 
+/** A decision as it was appended. One object, wherever it is kept: what is learned of it here is never undone by a copy. */
+interface Kept {
+  readonly decision: Decision;
+  /** When it was activated through this process, after it was appended. */
+  activatedAt: number | null;
+}
+
 /**
  * The decisions of one catalog in Redis: a hash each, which expires, and their order. While Redis is away they
  * wait in memory, and are written when it is back; until then only this process can explain them. The same while another
@@ -62,11 +74,13 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
   readonly #commands: GatheredCommands;
-  readonly #waiting = new Map<string, Decision>();
+  /** The first of each id. */
+  readonly #waiting = new Map<string, Kept>();
   /** What was written last, the oldest first. */
-  readonly #recent = new Map<string, { readonly decision: Decision; readonly writtenAt: number }>();
+  readonly #recent = new Map<string, { readonly kept: Kept; readonly writtenAt: number }>();
   #flushing: Promise<void> | null = null;
   #closed = false;
+  #dropped = false;
 
   constructor({ commands, epoch }: RedisConnections, catalog: string, options: RedisDecisionLogOptions) {
     this.#client = commands;
@@ -77,21 +91,23 @@ export class RedisDecisionLog implements DecisionLog {
     this.#commands = new GatheredCommands(commands);
   }
 
-  async append(decision: Decision): Promise<void> {
-    if (this.#closed) throw new DecisionLogUnavailableError('The decision log is closed.');
+  async append(decision: Decision): Promise<boolean> {
+    if (this.#closed) throw closed();
+    if (this.#waiting.has(decision.id)) return false;
+    const kept: Kept = { decision, activatedAt: null };
     // While others wait Redis is away, or was a moment ago: nobody has to find that out again for each decision.
-    if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(decision);
+    if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(kept);
     try {
-      await this.#write(decision);
+      return (await this.#write(kept)) === 'first';
     } catch (error) {
       if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(error);
-      this.#keep(decision);
+      return this.#keep(kept);
     }
   }
 
   async get(id: string): Promise<Decision | null> {
     const waiting = this.#waiting.get(id);
-    if (waiting !== undefined) return waiting;
+    if (waiting !== undefined) return { ...waiting.decision, activatedAt: activationOf(waiting) };
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'd', 'a'),
     );
@@ -101,10 +117,8 @@ export class RedisDecisionLog implements DecisionLog {
 
   async head(id: string): Promise<DecisionHead | null> {
     const waiting = this.#waiting.get(id);
-    if (waiting !== undefined) {
-      await this.#available(() => this.#writeWaiting(waiting));
-      return headOf(waiting);
-    }
+    // Then what stands is read: another router may have come first.
+    if (waiting !== undefined) await this.#available(() => this.#writeWaiting(waiting));
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
     );
@@ -112,18 +126,22 @@ export class RedisDecisionLog implements DecisionLog {
     return activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }
 
-  async activate(id: string, at: number): Promise<boolean> {
+  async activate(id: string, at: number): Promise<Activation> {
     const waiting = this.#waiting.get(id);
     if (waiting !== undefined) {
-      this.#waiting.set(id, { ...waiting, activatedAt: waiting.activatedAt ?? at });
-      return true;
+      if (activationOf(waiting) !== null) return 'again';
+      waiting.activatedAt = at;
+      return 'first';
     }
-    const recent = this.#recent.get(id);
-    if (recent !== undefined && recent.decision.activatedAt === null) {
-      this.#recent.set(id, { ...recent, decision: { ...recent.decision, activatedAt: at } });
+    const isFirst = await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]));
+    if (isFirst === null) {
+      await this.#notHere();
+      return 'unknown';
     }
-    const isThere = await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]));
-    return isThere === 1 || (await this.#notHere()) !== null;
+    // Not before: an activation that was refused must not be written later by itself.
+    const recent = this.#recent.get(id)?.kept;
+    if (recent !== undefined && activationOf(recent) === null) recent.activatedAt = at;
+    return isFirst === 1 ? 'first' : 'again';
   }
 
   async countSince(hour: number): Promise<number> {
@@ -148,26 +166,47 @@ export class RedisDecisionLog implements DecisionLog {
     await this.#flushing;
   }
 
-  async #write(decision: Decision): Promise<void> {
+  /** The catalog is deleted: what waits is written nowhere. */
+  drop(): void {
+    this.#closed = true;
+    this.#dropped = true;
+    this.#waiting.clear();
+    this.#recent.clear();
+  }
+
+  /** The connection was lost and is back: what Redis has forgotten of the last moments is written again. */
+  writeAgain(): void {
+    if (!this.#closed) for (const { kept } of this.#recent.values()) this.#keep(kept);
+  }
+
+  /** Lets go of what was written a while ago, if Redis answers: while it is away nothing grows old. */
+  async forgetOld(): Promise<void> {
+    if (this.#recent.size === 0) return;
+    await this.#epoch.verify();
+    this.#forgetOld();
+  }
+
+  async #write(kept: Kept): Promise<'first' | 'same' | 'other'> {
     if (this.#epoch.isDoubtful) await this.#epoch.verify();
+    if (this.#dropped) throw closed();
+    const { decision, activatedAt } = kept;
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
     // As a duration: the clock of Redis need not agree with ours.
     const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
-    const activated = decision.activation === 'later' ? (decision.activatedAt ?? '') : '';
-    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs, activated];
-    await APPEND.run(this.#commands, [this.#key(decision.id), this.#order], args);
-    this.#recent.set(decision.id, { decision, writtenAt: now() });
+    const activations = [decision.activatedAt ?? '', activatedAt ?? ''];
+    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs, ...activations];
+    const keys = [this.#key(decision.id), this.#order];
+    const first = await APPEND.run(this.#commands, keys, args);
+    // The first one of an id is what has to be written again, should Redis lose it.
+    if (first === 0) return 'other';
+    this.#recent.delete(decision.id);
+    this.#recent.set(decision.id, { kept, writtenAt: now() });
     this.#forgetOld();
+    return first === 1 ? 'first' : 'same';
   }
 
-  /** The connection was lost and is back: what Redis has forgotten of the last moments is written again. */
-  writeAgain(): void {
-    if (!this.#closed) for (const { decision } of this.#recent.values()) this.#keep(decision);
-  }
-
-  /** As others are written: while Redis is away nothing grows old. */
   #forgetOld(): void {
     const oldest = this.#options.now() - RECENT_MS;
     for (const [id, { writtenAt }] of this.#recent) {
@@ -176,16 +215,21 @@ export class RedisDecisionLog implements DecisionLog {
     }
   }
 
-  #keep(decision: Decision): void {
-    this.#waiting.set(decision.id, decision);
+  /** False, and nothing changes, when one of this id waits already. */
+  #keep(kept: Kept): boolean {
+    if (this.#closed) throw closed();
+    const { id } = kept.decision;
+    if (this.#waiting.has(id)) return false;
+    this.#waiting.set(id, kept);
     this.#flushing ??= this.#flush();
+    return true;
   }
 
   async #flush(): Promise<void> {
     while (this.#waiting.size > 0) {
       const some = [...this.#waiting.values()].slice(0, FLUSH_BATCH);
       try {
-        await Promise.all(some.map((decision) => this.#writeWaiting(decision)));
+        await Promise.all(some.map((kept) => this.#writeWaiting(kept)));
       } catch {
         if (this.#closed) break;
         await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
@@ -194,10 +238,12 @@ export class RedisDecisionLog implements DecisionLog {
     this.#flushing = null;
   }
 
-  async #writeWaiting(decision: Decision): Promise<void> {
-    await this.#write(decision);
-    // Activated in the meantime: that goes with it.
-    if (this.#waiting.get(decision.id) === decision) this.#waiting.delete(decision.id);
+  async #writeWaiting(kept: Kept): Promise<void> {
+    const { activatedAt } = kept;
+    await this.#write(kept);
+    const { id } = kept.decision;
+    // Activated in the meantime: that has to be written as well.
+    if (kept.activatedAt === activatedAt && this.#waiting.get(id) === kept) this.#waiting.delete(id);
   }
 
   /** @throws DecisionLogUnavailableError when this is not the Redis in which it would be */
@@ -219,6 +265,10 @@ export class RedisDecisionLog implements DecisionLog {
   }
 }
 
+function activationOf({ decision, activatedAt }: Kept): number | null {
+  return decision.activatedAt ?? activatedAt;
+}
+
 /** Later activations are kept beside what was written first. */
 function activatedAs<Known extends DecisionHead | Decision>(known: Known, activated: Buffer | null): Known {
   if (known.activatedAt !== null || activated === null) return known;
@@ -231,6 +281,10 @@ function isAway(error: unknown): boolean {
     !(error instanceof Error && error.name === 'ReplyError') ||
     /^(LOADING|READONLY|CLUSTERDOWN)/.test(error.message)
   );
+}
+
+function closed(): DecisionLogUnavailableError {
+  return new DecisionLogUnavailableError('The decision log is closed.');
 }
 
 function unavailable(error: unknown): DecisionLogUnavailableError {

@@ -4,6 +4,7 @@ import type { DecisionLog, DecisionLogs } from './decision-log.ts';
 import { RedisDecisionLog, type RedisDecisionLogOptions } from './redis-decision-log.ts';
 
 const REMOVE_BATCH = 500;
+const FORGET_EVERY_MS = 10_000;
 
 /** The decision logs of all catalogs in one Redis. */
 export class RedisDecisionLogs implements DecisionLogs {
@@ -13,6 +14,8 @@ export class RedisDecisionLogs implements DecisionLogs {
   readonly #writeAgain = (): void => {
     for (const log of this.#open.values()) log.writeAgain();
   };
+
+  readonly #timer = setInterval(() => void this.#forgetOld(), FORGET_EVERY_MS).unref();
 
   constructor(connections: RedisConnections, options: RedisDecisionLogOptions) {
     this.#connections = connections;
@@ -26,9 +29,13 @@ export class RedisDecisionLogs implements DecisionLogs {
     return open;
   }
 
-  async remove(catalog: string): Promise<void> {
-    await this.#open.get(catalog)?.close();
+  async letGo(catalog: string): Promise<void> {
+    this.#open.get(catalog)?.drop();
     this.#open.delete(catalog);
+  }
+
+  async remove(catalog: string): Promise<void> {
+    await this.letGo(catalog);
     const { commands } = this.#connections;
     const order = catalogKey(catalog, 'decisions');
     for (;;) {
@@ -41,8 +48,14 @@ export class RedisDecisionLogs implements DecisionLogs {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#timer);
     this.#connections.commands.off('ready', this.#writeAgain);
     for (const log of this.#open.values()) await log.close();
     this.#open.clear();
+  }
+
+  async #forgetOld(): Promise<void> {
+    // A Redis that is away is told of elsewhere.
+    for (const log of this.#open.values()) await log.forgetOld().catch(() => {});
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
+import { DecisionLogUnavailableError } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
 import { Problem } from '../problem.ts';
 import { answerOf } from './answer.ts';
@@ -41,13 +42,13 @@ export async function routeQuery(
   const { assigned, withoutUnit } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
-  if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
-  await log.append(decision);
-  if (digest !== undefined) {
-    // Another one with this key may have come first, through this process or another: then its decision stands.
+  if (!(await log.append(decision))) {
+    // Another one with this key came first, through this process or another: its decision stands.
     const first = await log.get(id);
-    if (first !== null && !isSame(first, decision)) return found(first);
+    if (first === null) throw new DecisionLogUnavailableError(`Decision "${id}" has just expired.`);
+    return found(first);
   }
+  if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
   parts.shadows.rank(question, decision, catalog);
@@ -68,8 +69,4 @@ function refuseOther(earlier: Decision, digest: string | undefined): void {
     'This Idempotency-Key was used for another request.',
     'Use a new key for a new request; repeat a key only to repeat the very same one.',
   );
-}
-
-function isSame(a: Decision, b: Decision): boolean {
-  return a.request === b.request && a.at === b.at && a.position === b.position;
 }

@@ -44,8 +44,9 @@ export class Routing {
     request: RouteRequest,
     options: { readonly idempotencyKey?: string } = {},
   ): Promise<RouteAnswer> {
-    const catalog = this.#catalogs.get(request.catalog);
-    const { answer, decision } = await routeQuery(request, catalog, this.#parts, options.idempotencyKey);
+    const { answer, decision } = await this.#catalogs.holding(request.catalog, (catalog) =>
+      routeQuery(request, catalog, this.#parts, options.idempotencyKey),
+    );
     if (request.activate === 'now') await this.#settleIfDefault(decision);
     return answer;
   }
@@ -57,13 +58,13 @@ export class Routing {
 
   /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */
   async activate(decisionId: string): Promise<ActivatedDecision> {
-    const { catalog, activatedAt } = await this.find(decisionId);
-    await this.#catalogs.holding(catalog, async () => {
+    const { catalog } = await this.find(decisionId);
+    const activation = await this.#catalogs.holding(catalog, async () => {
       const log = await this.#parts.decisionLogs.open(catalog);
       return log.activate(decisionId, this.#parts.now());
     });
     const decision = await this.find(decisionId);
-    if (activatedAt === null) expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
+    if (activation === 'first') expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
     await this.#settleIfDefault(decision);
     return {
       decisionId,

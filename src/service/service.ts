@@ -101,13 +101,16 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           onNotice: (message) => log.warn(message),
           onTrouble: trouble,
         }),
-      async (name) => {
-        await keeper?.idle();
-        await stores.ledgers.remove(name, async () => {
-          await stores.snapshots.remove(name);
-          await stores.decisionLogs.remove(name);
-          await stores.evaluations.remove(name);
-        });
+      {
+        erase: async (name) => {
+          await keeper?.idle();
+          await stores.ledgers.remove(name, async () => {
+            await stores.snapshots.remove(name);
+            await stores.decisionLogs.remove(name);
+            await stores.evaluations.remove(name);
+          });
+        },
+        letGo: (name) => stores.decisionLogs.letGo(name),
       },
       // A damaged file is a reason not to start; one catalog of many in Redis is none, and the follower says what it is.
       stores.mode === 'embedded' ? await stores.ledgers.list() : [],

@@ -17,7 +17,8 @@ async function stored(faults: Map<string, Error>, names: Set<string>) {
     };
     return { name, ledger: { exists }, close: async () => {} } as unknown as Awaited<ReturnType<OpenCatalog>>;
   };
-  const catalogs = await Catalogs.start(open, async (name) => void names.delete(name), []);
+  const closed = { erase: async (name: string) => void names.delete(name), letGo: async () => undefined };
+  const catalogs = await Catalogs.start(open, closed, []);
   const trouble = vi.fn();
   const follower = new CatalogFollower(catalogs, { list: async () => [...names].sort() }, trouble);
   return { catalogs, follower, trouble, opened };

@@ -3,7 +3,11 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/decisions/decision.ts';
 import { headOf } from '../../src/decisions/decision-head.ts';
-import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
+import {
+  type DecisionLog,
+  type DecisionLogs,
+  DecisionLogUnavailableError,
+} from '../../src/decisions/decision-log.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */
@@ -47,7 +51,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
     it('knows nothing at first', async () => {
       const log = await start();
       expect(await log.get('default.a')).toBeNull();
-      expect(await log.activate('default.a', 1)).toBe(false);
+      expect(await log.activate('default.a', 1)).toBe('unknown');
       expect(await idsOf(log)).toEqual([]);
     });
 
@@ -75,11 +79,22 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
     it('keeps the first of several decisions with one id, over a restart', async () => {
       let log = await start();
       const first = { ...made('a'), request: 'one' };
-      await log.append(first);
-      await log.append({ ...first, request: 'other' });
+      expect(await log.append(first)).toBe(true);
+      expect(await log.append({ ...first, request: 'other' })).toBe(false);
+      expect(await log.append(first)).toBe(false);
       expect(await log.get('default.a')).toEqual(first);
       log = await restart();
+      expect(await log.append({ ...first, request: 'other' })).toBe(false);
       expect(await log.get('default.a')).toEqual(first);
+    });
+
+    it('tells one of several appends at once that it is the first, were they alike to the last bit', async () => {
+      const log = await start();
+      const alike = made('a');
+      const others = ['b', 'c', 'd'].map((request) => ({ ...alike, request }));
+      const answers = await Promise.all([alike, alike, ...others, alike].map((one) => log.append(one)));
+      expect(answers.filter((isFirst) => isFirst)).toHaveLength(1);
+      expect(await idsOf(log)).toEqual(['default.a']);
     });
 
     it('finds every decision that was acknowledged while many were made at once', async () => {
@@ -99,10 +114,10 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       await log.append(made('b'));
       await log.append({ ...made('c'), activation: 'now', activatedAt: 123 });
       expect((await log.get('default.a'))?.activatedAt).toBeNull();
-      expect(await log.activate('default.a', 1000)).toBe(true);
-      expect(await log.activate('default.a', 2000)).toBe(true);
-      expect(await log.activate('default.c', 3000)).toBe(true);
-      expect(await log.activate('default.unknown', 1)).toBe(false);
+      expect(await log.activate('default.a', 1000)).toBe('first');
+      expect(await log.activate('default.a', 2000)).toBe('again');
+      expect(await log.activate('default.c', 3000)).toBe('again');
+      expect(await log.activate('default.unknown', 1)).toBe('unknown');
       for (const reader of [log, await restart()]) {
         const times = [];
         for (const id of ['a', 'b', 'c']) times.push((await reader.get(`default.${id}`))?.activatedAt);
@@ -110,7 +125,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
         const read: (number | null)[] = [];
         for await (const { activatedAt } of reader.read()) read.push(activatedAt);
         expect(read).toEqual([1000, null, 123]);
-        expect(await reader.activate('default.a', 4000)).toBe(true);
+        expect(await reader.activate('default.a', 4000)).toBe('again');
       }
     });
 
@@ -118,9 +133,8 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       const log = await start();
       await log.append(made('a'));
       const times = Array.from({ length: 10 }, (_, i) => 1000 + i);
-      expect(await Promise.all(times.map((at) => log.activate('default.a', at)))).toEqual(
-        times.map(() => true),
-      );
+      const answers = await Promise.all(times.map((at) => log.activate('default.a', at)));
+      expect(answers.sort()).toEqual([...times.slice(1).map(() => 'again'), 'first']);
       const first = (await log.get('default.a'))?.activatedAt;
       expect(times).toContain(first);
       expect((await (await restart()).get('default.a'))?.activatedAt).toBe(first);
@@ -156,7 +170,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       await log.append(made('young'));
       await place.advance(place.retainMs / 2);
       expect(await log.get('default.old')).toBeNull();
-      expect(await log.activate('default.old', 6)).toBe(false);
+      expect(await log.activate('default.old', 6)).toBe('unknown');
       expect(await idsOf(log)).toEqual(['default.young']);
       const again = await restart();
       expect(await again.get('default.old')).toBeNull();
@@ -184,6 +198,16 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       }
       expect(read).toEqual([...new Set(read)]);
       expect(read).toEqual(expect.arrayContaining(names('young')));
+    });
+
+    it('lets go of the log of a catalog that another process has deleted, and opens another one', async () => {
+      const log = await start();
+      await logs.letGo('default');
+      await logs.letGo('never-existed');
+      await expect(log.append(made('late'))).rejects.toThrow(DecisionLogUnavailableError);
+      const anew = await logs.open('default');
+      expect(await anew.append(made('a'))).toBe(true);
+      expect(await idsOf(anew)).toEqual(['default.a']);
     });
 
     it('keeps catalogs apart, opens each once, and removes one for good', async () => {

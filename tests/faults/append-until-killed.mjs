@@ -60,7 +60,7 @@ async function makeDecisions() {
       activatedAt: null,
     });
     say('decision', id);
-    if (n % 4 === 0 && (await decisions.activate(id, n))) say('activated', id, n);
+    if (n % 4 === 0 && (await decisions.activate(id, n)) === 'first') say('activated', id, n);
   }
 }
 

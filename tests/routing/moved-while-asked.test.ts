@@ -47,7 +47,7 @@ it('a query whose catalog is moved to another embedder while it is reranked is a
   const nothing = (): void => undefined;
   const parts = {
     now: () => START,
-    decisionLogs: { open: async () => ({ append: async (one: Decision) => void logged.push(one) }) },
+    decisionLogs: { open: async () => ({ append: async (one: Decision) => logged.push(one) > 0 }) },
     rerankers: { ready: () => ({ rerank }) },
     splitters: {},
     exposures: { leaveOut: nothing, decide: nothing, expose: nothing },
