@@ -6,11 +6,11 @@
  */
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { FileDecisionLogs } from '../../dist/src/decisions/file-decision-logs.js';
 import { FileLedgers } from '../../dist/src/ledger/file-ledgers.js';
 import { FileJobQueue } from '../../dist/src/queue/file-job-queue.js';
-import { FileDecisionLogs } from '../../dist/src/routing/file-decision-logs.js';
-import { FileLeases } from '../../dist/src/state/file-leases.js';
-import { FileSnapshotStores } from '../../dist/src/state/file-snapshot-store.js';
+import { FileLeases } from '../../dist/src/snapshots/file-leases.js';
+import { FileSnapshotStores } from '../../dist/src/snapshots/file-snapshot-store.js';
 
 const [dataDir, round] = process.argv.slice(2);
 const now = () => Date.now();

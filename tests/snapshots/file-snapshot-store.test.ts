@@ -24,7 +24,7 @@ async function grantLease(dataDir: string, catalog: string): Promise<number> {
 
 /** A process that takes a lease and is killed. */
 async function holdAndDie(dataDir: string, name: string): Promise<{ readonly fence: number }> {
-  const module = new URL('../../dist/src/state/file-leases.js', import.meta.url).href;
+  const module = new URL('../../dist/src/snapshots/file-leases.js', import.meta.url).href;
   const script = `const { FileLeases } = await import(${JSON.stringify(module)});
     const lease = await new FileLeases(${JSON.stringify(dataDir)}).acquire(${JSON.stringify(name)});
     console.log(lease.fence); setInterval(() => {}, 1e6);`;
