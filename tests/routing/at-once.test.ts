@@ -10,6 +10,7 @@ import type { RoutingParts } from '../../src/routing/routing-parts.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { temporaryFolder } from '../e2e/running-service.ts';
 import { axis, START, Story } from '../state/entries.ts';
+import { create, move } from '../state/experiment-entries.ts';
 
 const ASSIGNMENT = { experiment: 'trial', variant: 'new', allocation: 1, unit: '0123456789abcdef' };
 const disposals: (() => unknown)[] = [];
@@ -23,6 +24,9 @@ function routingOfOne() {
   disposals.push(() => folder.remove());
   const story = Story.withTools(3);
   story.tell({ kind: 'settings', key: 's', at: START, patch: { decomposition: 'none' } });
+  // No request in here names a session.
+  story.tell(create());
+  move(story, { action: 'start' });
   const index = new ToolIndex(story.kernels);
   disposals.push(() => index.free());
   story.state.tools.follow(index);
@@ -36,7 +40,7 @@ function routingOfOne() {
   } as unknown as Catalogs;
   const decisionLogs = new FileDecisionLogs(folder.path, { retainMs: 3_600_000, now: () => START });
   disposals.push(() => decisionLogs.close());
-  const counted = { exposed: 0, ranked: 0 };
+  const counted = { exposed: 0, ranked: 0, leftOut: 0 };
   const parts = {
     now: () => START,
     decisionLogs,
@@ -44,7 +48,7 @@ function routingOfOne() {
     splitters: {},
     exposures: {
       tokens: { of: () => 1 },
-      leaveOut: () => undefined,
+      leaveOut: () => counted.leftOut++,
       decide: () => undefined,
       expose: () => counted.exposed++,
     },
@@ -78,5 +82,5 @@ it('requests with one Idempotency-Key in one moment make one decision, which cou
   const asked = Array.from({ length: 5 }, () => routing.route(REQUEST, { idempotencyKey: 'one' }));
   const [first, ...others] = await Promise.all(asked);
   for (const other of others) expect(other).toEqual(first);
-  expect(counted.ranked).toBe(1);
+  expect(counted).toEqual({ exposed: 0, ranked: 1, leftOut: 1 });
 });
