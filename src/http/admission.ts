@@ -30,6 +30,11 @@ const FIRST_RUNNING = 8;
 const MAX_RUNNING = 1000;
 /** Weight of the newest one in the mean time between two that are let in from a queue. */
 const NEWEST = 0.03;
+/**
+ * So many of a class may always wait: clients that send the next request when they have the answer to the last one keep a
+ * queue standing that does not grow, and refusing them would take the processor from those who are served.
+ */
+const MIN_WAITING = 28;
 /** A queue that was empty so recently is a burst, ms. */
 const BURST_MS = 100;
 /** How much longer requests may wait in a burst. */
@@ -119,7 +124,8 @@ class Lane {
     const inBurst = this.#options.maxWaitMs * BURST_FACTOR;
     const most = now - this.#lastEmpty < BURST_MS ? inBurst : this.#options.maxWaitMs;
     const isStuck = oldest !== undefined && now - oldest.since > inBurst;
-    if (isStuck || (this.#waiting.size + 1) * this.#interval > most) return null;
+    const isShort = this.#waiting.size < MIN_WAITING;
+    if (!isShort && (isStuck || (this.#waiting.size + 1) * this.#interval > most)) return null;
     this.#waiting.add(place);
     return place;
   }

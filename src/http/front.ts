@@ -8,6 +8,14 @@ import type { RequestGuard } from './request-guard.ts';
 /** Answers a request; settles when nothing is left to do for it. */
 export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
+/**
+ * Refusals are paced, so that clients which ask again at once cannot make the process refuse all day: so many are given
+ * every few milliseconds, and the others wait. Where still more come, they are given at once.
+ */
+const REFUSE_EVERY_MS = 4;
+const MAX_REFUSED_AT_ONCE = 20;
+const MAX_UNREFUSED = 100;
+
 /** Probes of the machinery around us, which have to be answered when nothing else is. */
 const PROBES = new Set(['/livez', '/readyz', '/metrics']);
 
@@ -35,6 +43,7 @@ const SHUTTING_DOWN = new Problem(
  */
 export function front(guard: RequestGuard, admission: Admission, handle: Handle): Handle {
   const measureTurn = loopTurns((ms) => admission.turnTook(ms));
+  const refuseLater = paced();
   return async (request, response) => {
     const path = pathOf(request.url ?? '');
     const kind = kindOf(request.method, path ?? '');
@@ -48,7 +57,7 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
     }
     measureTurn();
     const ticket = admission.enter(kind);
-    if (ticket === null) return refuse(request, response, TOO_MANY);
+    if (ticket === null) return refuseLater(() => refuse(request, response, TOO_MANY));
     response.once('close', () => ticket.giveUp());
     if (!(await ticket.turn)) return;
     if (!request.complete) {
@@ -57,6 +66,20 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
     }
     if (request.headers.expect !== undefined) response.writeContinue();
     await handle(request, response).finally(() => ticket.leave());
+  };
+}
+
+function paced(): (refusal: () => void) => void {
+  const waiting: (() => void)[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  const giveSome = (): void => {
+    for (const give of waiting.splice(0, MAX_REFUSED_AT_ONCE)) give();
+    timer = waiting.length === 0 ? null : setTimeout(giveSome, REFUSE_EVERY_MS);
+  };
+  return (refusal) => {
+    if (waiting.length >= MAX_UNREFUSED) return refusal();
+    waiting.push(refusal);
+    timer ??= setTimeout(giveSome, REFUSE_EVERY_MS);
   };
 }
 

@@ -131,7 +131,7 @@ describe('admission over HTTP', () => {
 
   it('answers 429 before the body is there, and others as always', async () => {
     // More than may be in progress: each is answered in the end or refused now.
-    const asked = Array.from({ length: 50 }, () => fetch(`${busy.url}/v1/catalogs`));
+    const asked = Array.from({ length: 100 }, () => fetch(`${busy.url}/v1/catalogs`));
     const first = await Promise.any(
       asked.map(async (answer) => ((await answer).status === 429 ? answer : Promise.reject())),
     );

@@ -16,7 +16,7 @@ export function rawRequest(url: string, ...lines: string[]): Promise<RawAnswer> 
 export async function rawBytes(url: string, bytes: string): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
-  socket.end(bytes);
+  socket.write(bytes);
   let text = '';
   for await (const chunk of socket) text += chunk;
   const [head, body = ''] = text.split('\r\n\r\n');

@@ -4,6 +4,8 @@ import { Admission, type RequestClass } from '../../src/http/admission.ts';
 export interface Stream {
   readonly kind: RequestClass;
   readonly perSecond: number;
+  /** So many clients instead, each of which asks again as soon as it has its answer. */
+  readonly clients?: number;
   /** Time in the loop, in two pieces with a wait between them, ms. */
   readonly work: readonly [number, number];
   readonly elsewhereMs: number;
@@ -20,6 +22,10 @@ interface Event {
 }
 
 const REFUSAL_MS = 0.07;
+/** Refusals are paced, as in front.ts. */
+const REFUSE_EVERY_MS = 4;
+const MAX_REFUSED_AT_ONCE = 20;
+const MAX_UNREFUSED = 100;
 
 /**
  * A Node process in simulated time: every turn of its loop runs what had become ready before it, one after the other,
@@ -46,15 +52,37 @@ export async function simulate(
   const seen = streams.map((): Seen => ({ accepted: [], refused: [] }));
   let isMeasured = false;
 
-  const arrive = (stream: Stream, at: number, into: Seen): void => {
-    arrivals.push({
+  let tick = 0;
+  let inTick = 0;
+  const nextRefusal = (): number => {
+    const soonest = Math.floor(clock / REFUSE_EVERY_MS) + 1;
+    if (tick > soonest + MAX_UNREFUSED / MAX_REFUSED_AT_ONCE) return clock;
+    if (soonest > tick || inTick === MAX_REFUSED_AT_ONCE) {
+      tick = Math.max(soonest, tick + (soonest > tick ? 0 : 1));
+      inTick = 0;
+    }
+    inTick++;
+    return tick * REFUSE_EVERY_MS;
+  };
+
+  const arrive = (stream: Stream, at: number, into: Seen, list: Event[] = arrivals): void => {
+    const again = (): void => {
+      if (stream.clients !== undefined && clock < end) arrive(stream, clock, into, underway);
+    };
+    list.push({
       at,
       run: () => {
         isMeasured = true;
         const ticket = admission.enter(stream.kind);
         if (ticket === null) {
-          clock += REFUSAL_MS;
-          into.refused.push(clock - at);
+          underway.push({
+            at: nextRefusal(),
+            run: () => {
+              clock += REFUSAL_MS;
+              into.refused.push(clock - at);
+              again();
+            },
+          });
           return;
         }
         void ticket.turn.then(() => {
@@ -65,6 +93,7 @@ export async function simulate(
               clock += stream.work[1];
               into.accepted.push(clock - at);
               ticket.leave();
+              again();
             },
           });
         });
@@ -72,7 +101,8 @@ export async function simulate(
     });
   };
   for (const [index, stream] of streams.entries()) {
-    for (let at = 0; ; ) {
+    for (let client = 0; client < (stream.clients ?? 0); client++) arrive(stream, 0, seen[index]);
+    for (let at = 0; stream.clients === undefined; ) {
       at += (-Math.log(1 - options.random()) * 1000) / stream.perSecond;
       if (at > end) break;
       arrive(stream, at, seen[index]);
