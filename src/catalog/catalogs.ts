@@ -3,9 +3,11 @@ import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
 import { LedgerErasingError, LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
+import type { StateDigest } from '../state/state-digest.ts';
 import type { Catalog } from './catalog.ts';
 import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
 import { DEFAULT_EMBEDDER } from './embedders.ts';
+import { type Forgotten, forgetUnit } from './forget.ts';
 import { refusingUnusable } from './refuse-unusable.ts';
 
 /**
@@ -162,6 +164,16 @@ export class Catalogs {
 
   view(name: string): CatalogView {
     return viewOf(this.get(name));
+  }
+
+  /** Of everything that is known of a catalog here. */
+  digest(name: string): Promise<StateDigest> {
+    return this.holding(name, ({ replica }) => replica.digest());
+  }
+
+  /** Erases what was remembered from a unit, user or session. */
+  forgetUnit(name: string, unit: string): Promise<Forgotten> {
+    return this.holding(name, (catalog) => forgetUnit(catalog, unit));
   }
 
   /** Creates the catalog if there is none (unless that is not wanted), and changes those of its settings that are given. */

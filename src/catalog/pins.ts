@@ -9,32 +9,44 @@ export interface PinView extends Pin {
   readonly active: boolean;
 }
 
-/** The pins of a catalog, in the order in which they are served. */
-export function listPins({ state, now }: Catalog): PinView[] {
-  return state.settings.pins.map((pin) => ({
-    ...pin,
-    active: hasNotEnded(pin, now()) && state.tools.get(pin.tool) !== undefined,
-  }));
+/** The pins of catalogs. */
+export class Pins {
+  readonly #catalogs: Catalogs;
+
+  constructor(catalogs: Catalogs) {
+    this.#catalogs = catalogs;
+  }
+
+  /** In the order in which they are served. @throws Problem catalog-not-found */
+  list(catalog: string): PinView[] {
+    const { state, now } = this.#catalogs.get(catalog);
+    return state.settings.pins.map((pin) => ({
+      ...pin,
+      active: hasNotEnded(pin, now()) && state.tools.get(pin.tool) !== undefined,
+    }));
+  }
+
+  /** Replaces them. @throws Problem catalog-not-found; validation-failed for a tool that the catalog does not have */
+  async set(catalog: string, pins: readonly Pin[]): Promise<PinView[]> {
+    refuseUnknown(pins, this.#catalogs.get(catalog));
+    await this.#catalogs.configure(catalog, { pins }, false);
+    return this.list(catalog);
+  }
 }
 
-/** Replaces the pins of a catalog. @throws Problem catalog-not-found; validation-failed for a tool it does not have */
-export async function setPins(catalogs: Catalogs, name: string, pins: readonly Pin[]): Promise<PinView[]> {
-  const { tools } = catalogs.get(name).state;
+function refuseUnknown(pins: readonly Pin[], { state: { tools } }: Catalog): void {
   const violations = pins.flatMap(({ tool }, at) =>
     tools.get(tool) === undefined
       ? [{ path: `pins[${at}].tool`, message: `"${tool}" is no tool of this catalog` }]
       : [],
   );
-  if (violations.length > 0) {
-    throw new Problem(
-      'validation-failed',
-      `${violations[0].path}: ${violations[0].message}.`,
-      'Put the tool first, or pin one that the catalog has. Nothing was changed.',
-      { violations },
-    );
-  }
-  await catalogs.configure(name, { pins }, false);
-  return listPins(catalogs.get(name));
+  if (violations.length === 0) return;
+  throw new Problem(
+    'validation-failed',
+    `${violations[0].path}: ${violations[0].message}.`,
+    'Put the tool first, or pin one that the catalog has. Nothing was changed.',
+    { violations },
+  );
 }
 
 /** Names of the tools that the catalog pins at this time. */

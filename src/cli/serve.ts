@@ -8,9 +8,8 @@ import { Admission } from '../http/admission.ts';
 import { createApp } from '../http/app.ts';
 import { type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
-import type { Services } from '../http/services.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { startService } from '../service/service.ts';
+import { type Service, startService } from '../service/service.ts';
 import { untilInterrupted } from './interrupted.ts';
 import {
   catalogsOption,
@@ -36,9 +35,9 @@ export function serveCommand(): Command {
 async function serve(options: SettingFlags & { readonly sample?: boolean }): Promise<void> {
   const { settings } = settingsWith(options);
   const prepare = options.sample ? loadSampleIfEmpty : undefined;
-  const { services, listener, taken, stop } = await startServer(settings, prepare);
+  const { service, listener, taken, stop } = await startServer(settings, prepare);
   const interrupted = untilInterrupted();
-  process.stdout.write(await welcome(settings, services, listener));
+  process.stdout.write(await welcome(settings, service, listener));
   await Promise.race([interrupted, untilAborted(taken)]);
   if (taken.aborted) {
     // Requests in progress are told that nothing was accepted; there is nothing else to finish or to write.
@@ -60,7 +59,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 }
 
 export interface Server {
-  readonly services: Services;
+  readonly service: Service;
   readonly listener: Listener;
   /** Aborted, with the reason, when the process must end at once. */
   readonly taken: AbortSignal;
@@ -74,7 +73,7 @@ export interface Server {
  */
 export async function startServer(
   settings: Settings,
-  prepare: (services: Services) => Promise<void> = async () => {},
+  prepare: (service: Service) => Promise<void> = async () => {},
 ): Promise<Server> {
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
   const service = await startService(settings, log);
@@ -89,7 +88,7 @@ export async function startServer(
       await listener.close(settings.shutdownSeconds * 1000);
       await service.close();
     };
-    return { services: service, listener, taken: service.taken, stop };
+    return { service, listener, taken: service.taken, stop };
   } catch (error) {
     await service.close();
     throw error;
@@ -102,13 +101,12 @@ export async function sampleTools(): Promise<ToolDefinition[]> {
   return (JSON.parse(await readFile(file, 'utf8')) as { tools: ToolDefinition[] }).tools;
 }
 
-async function loadSampleIfEmpty({ catalogs, tools }: Services): Promise<void> {
-  const { tools: count } = await catalogs.get('default');
-  if (count === 0) await tools.sync('default', await sampleTools(), {});
+async function loadSampleIfEmpty({ catalogs, tools }: Service): Promise<void> {
+  if (catalogs.view('default').tools === 0) await tools.sync('default', await sampleTools());
 }
 
-async function welcome(settings: Settings, { catalogs }: Services, { url }: Listener): Promise<string> {
-  const list = await catalogs.list();
+async function welcome(settings: Settings, { catalogs }: Service, { url }: Listener): Promise<string> {
+  const list = catalogs.list();
   const first = list.find(({ name }) => name === 'default') ?? list[0];
   const count = first?.tools ?? 0;
   const others = list.length > 1 ? ` (and ${list.length - 1} more)` : '';

@@ -4,7 +4,9 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
+import type { ExperimentDraft } from '../experiments/experiment-draft.ts';
 import { Problem } from '../problem.ts';
+import { applyEvaluation } from './apply-evaluation.ts';
 import type { Candidate, Evaluation } from './evaluation.ts';
 import { candidatesOf, type EvaluationDraft } from './evaluation-draft.ts';
 import { countsOf, outcomeOf } from './evaluation-outcome.ts';
@@ -13,7 +15,7 @@ import { Replay } from './replay.ts';
 import { replayLedger, spanOf } from './replay-ledger.ts';
 
 export interface EvaluationParts {
-  readonly catalogs: Pick<Catalogs, 'get'>;
+  readonly catalogs: Pick<Catalogs, 'get' | 'holding'>;
   readonly decisionLogs: DecisionLogs;
   readonly store: EvaluationStore;
   readonly kernels: Kernels;
@@ -55,73 +57,85 @@ export class Evaluations {
     this.#parts = parts;
   }
 
-  async create(catalog: string, draft: EvaluationDraft): Promise<Evaluation> {
-    const open = this.#parts.catalogs.get(catalog);
-    const candidates = candidatesOf(draft, open);
-    const view: Evaluation = {
-      id: randomUUID(),
-      catalog,
-      status: 'queued',
-      createdAt: new Date(this.#parts.now()).toISOString(),
-      endedAt: null,
-      progress: 0,
-      candidates,
-      learnShare: draft.learnShare ?? 1,
-      decisions: 0,
-      skipped: { unexplored: 0, fallback: 0, otherEmbedder: 0, toolGone: 0, decisionGone: 0, forLearning: 0 },
-      results: [],
-      winner: null,
-      reason: null,
-    };
-    const job = { view, of: open, alpha: draft.alpha ?? 0.05, stop: new AbortController() };
-    this.#jobs.set(view.id, job);
-    try {
-      await this.#save(job);
-    } catch (error) {
-      this.#jobs.delete(view.id);
-      throw error;
-    }
-    this.#running = this.#running.then(() => this.#run(job));
-    return view;
+  create(catalog: string, draft: EvaluationDraft): Promise<Evaluation> {
+    return this.#parts.catalogs.holding(catalog, async (open) => {
+      const candidates = candidatesOf(draft, open);
+      const view: Evaluation = {
+        id: randomUUID(),
+        catalog,
+        status: 'queued',
+        createdAt: new Date(this.#parts.now()).toISOString(),
+        endedAt: null,
+        progress: 0,
+        candidates,
+        learnShare: draft.learnShare ?? 1,
+        decisions: 0,
+        skipped: {
+          unexplored: 0,
+          fallback: 0,
+          otherEmbedder: 0,
+          toolGone: 0,
+          decisionGone: 0,
+          forLearning: 0,
+        },
+        results: [],
+        winner: null,
+        reason: null,
+      };
+      const job = { view, of: open, alpha: draft.alpha ?? 0.05, stop: new AbortController() };
+      this.#jobs.set(view.id, job);
+      try {
+        await this.#save(job);
+      } catch (error) {
+        this.#jobs.delete(view.id);
+        throw error;
+      }
+      this.#running = this.#running.then(() => this.#run(job));
+      return view;
+    });
   }
 
   /** Newest first. */
-  async list(catalog: string): Promise<Evaluation[]> {
-    this.#parts.catalogs.get(catalog);
-    const stored = await this.#parts.store.list(catalog);
-    return Promise.all(newestFirst(stored).map((one) => this.#now(one)));
+  list(catalog: string): Promise<Evaluation[]> {
+    return this.#parts.catalogs.holding(catalog, async () => {
+      const stored = await this.#parts.store.list(catalog);
+      return Promise.all(newestFirst(stored).map((one) => this.#now(one)));
+    });
   }
 
   /** @throws Problem evaluation-not-found */
-  async get(catalog: string, id: string): Promise<Evaluation> {
-    this.#parts.catalogs.get(catalog);
-    const stored = await this.#parts.store.get(catalog, id);
-    if (stored !== null) return this.#now(stored);
-    throw new Problem(
-      'evaluation-not-found',
-      `Catalog "${catalog}" has no evaluation "${id}".`,
-      'The newest hundred evaluations of a catalog are kept.',
-    );
+  get(catalog: string, id: string): Promise<Evaluation> {
+    return this.#parts.catalogs.holding(catalog, async () => {
+      const stored = await this.#parts.store.get(catalog, id);
+      if (stored !== null) return this.#now(stored);
+      throw new Problem(
+        'evaluation-not-found',
+        `Catalog "${catalog}" has no evaluation "${id}".`,
+        'The newest hundred evaluations of a catalog are kept.',
+      );
+    });
   }
 
   /** Stops it where it is, in whichever process. @throws Problem evaluation-conflict when it has ended. */
-  async cancel(catalog: string, id: string): Promise<Evaluation> {
-    const view = await this.get(catalog, id);
-    const job = this.#jobs.get(id);
-    job?.stop.abort();
-    const cancelled = this.#ended(job?.view ?? view, { status: 'cancelled' });
-    const wasOpen =
-      view.endedAt === null && (await this.#parts.store.save({ evaluation: cancelled, aliveUntil: 0 }));
-    if (wasOpen) {
-      this.#jobs.delete(id);
-      return cancelled;
-    }
-    const { status } = await this.get(catalog, id);
-    throw new Problem(
-      'evaluation-conflict',
-      `Evaluation "${id}" has ended (${status}).`,
-      'Only evaluations that are queued or running can be cancelled.',
-    );
+  cancel(catalog: string, id: string): Promise<Evaluation> {
+    return this.#parts.catalogs.holding(catalog, async () => {
+      const view = await this.get(catalog, id);
+      const job = this.#jobs.get(id);
+      job?.stop.abort();
+      const cancelled = this.#ended(job?.view ?? view, { status: 'cancelled' });
+      const wasOpen =
+        view.endedAt === null && (await this.#parts.store.save({ evaluation: cancelled, aliveUntil: 0 }));
+      if (wasOpen) {
+        this.#jobs.delete(id);
+        return cancelled;
+      }
+      const { status } = await this.get(catalog, id);
+      throw new Problem(
+        'evaluation-conflict',
+        `Evaluation "${id}" has ended (${status}).`,
+        'Only evaluations that are queued or running can be cancelled.',
+      );
+    });
   }
 
   /** The policy to start an experiment with. @throws Problem evaluation-conflict when there is none. */
@@ -134,6 +148,11 @@ export class Evaluations {
       `Evaluation "${id}" has no winner: it is ${view.status}${view.reason === null ? '' : ` (${view.reason})`}.`,
       'Wait until it is done, or name a policy yourself.',
     );
+  }
+
+  /** The draft with the winner of an evaluation where it names no policy. @throws as above; Problem validation-failed */
+  async apply(catalog: string, id: string, draft: ExperimentDraft): Promise<ExperimentDraft> {
+    return applyEvaluation(draft, await this.winnerOf(catalog, id));
   }
 
   /** What is under way ends as interrupted. */

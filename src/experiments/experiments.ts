@@ -16,10 +16,10 @@ export type MovedExperiment = ExperimentView & { readonly movedPercent: number }
 
 /** Experiments: created, moved, read. Every change is an entry, and the fold says whether it is allowed. */
 export class Experiments {
-  readonly #catalogs: Pick<Catalogs, 'get'>;
+  readonly #catalogs: Pick<Catalogs, 'get' | 'holding'>;
   readonly #exposures: ExposureRecorder;
 
-  constructor(catalogs: Pick<Catalogs, 'get'>, exposures: ExposureRecorder) {
+  constructor(catalogs: Pick<Catalogs, 'get' | 'holding'>, exposures: ExposureRecorder) {
     this.#catalogs = catalogs;
     this.#exposures = exposures;
   }
@@ -50,17 +50,18 @@ export class Experiments {
     actor?: string,
     ifAllocation?: number,
   ): Promise<MovedExperiment> {
-    const { replica, now } = this.#catalogs.get(catalog);
-    // What was shown until now belongs to the time before.
-    await this.#exposures.flush(this.#catalogs.get(catalog));
-    const outcome = await replica.submit({
-      kind: 'experiment',
-      key: `experiment/${randomUUID()}`,
-      at: now(),
-      name,
-      change,
-      ...(ifAllocation !== undefined && { ifAllocation }),
-      ...(actor !== undefined && { actor }),
+    const outcome = await this.#catalogs.holding(catalog, async (open) => {
+      // What was shown until now belongs to the time before.
+      await this.#exposures.flush(open);
+      return open.replica.submit({
+        kind: 'experiment',
+        key: `experiment/${randomUUID()}`,
+        at: open.now(),
+        name,
+        change,
+        ...(ifAllocation !== undefined && { ifAllocation }),
+        ...(actor !== undefined && { actor }),
+      });
     });
     if (outcome.kind === 'experiment-refused') throw refusalProblem(outcome.reason, outcome.sentence);
     const moved = outcome.kind === 'experiment' ? outcome.moved : 0;
@@ -78,12 +79,13 @@ export class Experiments {
   }
 
   /** Everything that was shown until now is counted in it. */
-  async report(catalog: string, name: string): Promise<ExperimentReportView> {
-    const open = this.#catalogs.get(catalog);
-    this.#find(open, name);
-    await this.#exposures.flush(open);
-    await open.replica.caughtUp();
-    return reportView(this.#find(open, name), catalog);
+  report(catalog: string, name: string): Promise<ExperimentReportView> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      this.#find(open, name);
+      await this.#exposures.flush(open);
+      await open.replica.caughtUp();
+      return reportView(this.#find(open, name), catalog);
+    });
   }
 
   #find({ state, name: catalog }: Catalog, name: string): ExperimentRecord {

@@ -49,11 +49,11 @@ export interface SnapshotView {
 
 /** Versions of a catalog's policy: every change is one, and going back to one that is kept loses nothing. */
 export class PolicyVersions {
-  readonly #catalogs: Pick<Catalogs, 'get'>;
+  readonly #catalogs: Pick<Catalogs, 'get' | 'holding'>;
   readonly #snapshots: SnapshotStores;
   readonly #kernels: Kernels;
 
-  constructor(catalogs: Pick<Catalogs, 'get'>, snapshots: SnapshotStores, kernels: Kernels) {
+  constructor(catalogs: Pick<Catalogs, 'get' | 'holding'>, snapshots: SnapshotStores, kernels: Kernels) {
     this.#catalogs = catalogs;
     this.#snapshots = snapshots;
     this.#kernels = kernels;
@@ -84,8 +84,13 @@ export class PolicyVersions {
     };
   }
 
+  /** Rolls forward or back; nothing that was learned meanwhile is lost. */
   async activate(catalog: string, version: string, actor?: string): Promise<VersionView> {
-    const open = this.#catalogs.get(catalog);
+    await this.#catalogs.holding(catalog, (open) => this.#activate(open, version, actor));
+    return this.get(catalog, version);
+  }
+
+  async #activate(open: Catalog, version: string, actor: string | undefined): Promise<void> {
     const { embedder } = this.#find(open, version);
     const outcome =
       embedder.fingerprint === open.state.fingerprint
@@ -100,14 +105,18 @@ export class PolicyVersions {
     if (outcome.kind === 'version-unknown' || outcome.kind === 'embedder-refused') {
       throw unknownVersion(open, version);
     }
-    return this.get(catalog, version);
   }
 
-  async snapshots(catalog: string): Promise<SnapshotView[]> {
-    const open = this.#catalogs.get(catalog);
-    const store = await this.#snapshots.open(catalog);
+  /** Newest first. Reads each of them: `giveUp` stops that. */
+  snapshots(catalog: string, giveUp?: AbortSignal): Promise<SnapshotView[]> {
+    return this.#catalogs.holding(catalog, (open) => this.#list(open, giveUp));
+  }
+
+  async #list(open: Catalog, giveUp?: AbortSignal): Promise<SnapshotView[]> {
+    const store = await this.#snapshots.open(open.name);
     const views: SnapshotView[] = [];
     for (const position of await store.list()) {
+      giveUp?.throwIfAborted();
       const stored = await store.get(position);
       if (stored === null) continue;
       const { clock, active } = snapshotSummary(stored.bytes);
@@ -122,17 +131,23 @@ export class PolicyVersions {
    * if not, its learner is taken from the snapshot, and everything that was observed since is folded into it.
    */
   async restore(catalog: string, position: number, actor?: string): Promise<VersionView> {
-    const open = this.#catalogs.get(catalog);
-    const snapshot = (await this.snapshots(catalog)).find((other) => other.position === position);
+    const version = await this.#catalogs.holding(catalog, (open) => this.#restorable(open, position));
+    return this.activate(catalog, version, actor);
+  }
+
+  /** The version of a snapshot, brought back if it is not kept. */
+  async #restorable(open: Catalog, position: number): Promise<string> {
+    const { name } = open;
+    const snapshot = (await this.#list(open)).find((other) => other.position === position);
     if (snapshot === undefined) {
       throw new Problem(
         'snapshot-not-found',
-        `Catalog "${catalog}" has no snapshot ${position}.`,
-        `GET /v1/catalogs/${catalog}/snapshots lists those that are kept.`,
+        `Catalog "${name}" has no snapshot ${position}.`,
+        `GET /v1/catalogs/${name}/snapshots lists those that are kept.`,
       );
     }
-    if (!snapshot.kept) await bringBack(open, await this.#snapshots.open(catalog), snapshot, this.#kernels);
-    return this.activate(catalog, snapshot.version, actor);
+    if (!snapshot.kept) await bringBack(open, await this.#snapshots.open(name), snapshot, this.#kernels);
+    return snapshot.version;
   }
 
   #find(catalog: Catalog, version: string): LearnerVersion {

@@ -1,4 +1,13 @@
 import { Hono } from 'hono';
+import type { CatalogPositions } from '../catalog/catalog-positions.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { Pins } from '../catalog/pins.ts';
+import type { Tools } from '../catalog/tools.ts';
+import type { Evaluations } from '../evaluation/evaluations.ts';
+import type { Experiments } from '../experiments/experiments.ts';
+import type { PolicyVersions } from '../experiments/policy-versions.ts';
+import type { Rewards } from '../rewards/rewards.ts';
+import type { Routing } from '../routing/routing.ts';
 import type { Admission } from './admission.ts';
 import { BodyIntake } from './body-intake.ts';
 import { mountDocumentation } from './documentation-pages.ts';
@@ -6,7 +15,7 @@ import type { Endpoint } from './endpoint-definition.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
-import { healthEndpoints } from './endpoints/health.ts';
+import { type Health, healthEndpoints } from './endpoints/health.ts';
 import { policyEndpoints } from './endpoints/policies.ts';
 import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
@@ -15,43 +24,56 @@ import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.
 import { openApiDocument } from './openapi-document.ts';
 import { keepPositions } from './positions.ts';
 import { markAnswers } from './request-id.ts';
-import type { Services } from './services.ts';
+
+/** Everything that endpoints ask. */
+export interface Nouns {
+  readonly routing: Routing;
+  readonly rewards: Rewards;
+  readonly catalogs: Catalogs;
+  readonly pins: Pins;
+  readonly tools: Tools;
+  readonly experiments: Experiments;
+  readonly versions: PolicyVersions;
+  readonly evaluations: Evaluations;
+  readonly positions: CatalogPositions;
+  readonly health: Health;
+}
 
 /** The table of contents of the API. */
-export function apiEndpoints(services: Services): Endpoint[] {
-  const { routing, rewards, catalogs, tools, experiments, versions, evaluations } = services;
+export function apiEndpoints(nouns: Nouns): Endpoint[] {
+  const { routing, rewards, catalogs, pins, tools, experiments, versions, evaluations, health } = nouns;
   return [
     ...routingEndpoints(routing),
     ...rewardEndpoints(rewards),
-    ...catalogEndpoints(catalogs),
+    ...catalogEndpoints(catalogs, pins),
     ...toolEndpoints(tools),
-    ...experimentEndpoints(experiments),
+    ...experimentEndpoints(experiments, evaluations),
     ...policyEndpoints(versions),
     ...evaluationEndpoints(evaluations),
-    ...healthEndpoints(services),
+    ...healthEndpoints(health),
   ];
 }
 
 /** The whole HTTP surface; `app.request()` answers without a server. */
-export function createApp(services: Services, admission: Admission, log: FailureLog): Hono {
+export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): Hono {
   const app = new Hono();
   answerFailures(app, log);
   markAnswers(app, admission);
-  keepPositions(app, services.positions);
+  keepPositions(app, nouns.positions);
 
-  const endpoints = apiEndpoints(services);
+  const endpoints = apiEndpoints(nouns);
   const bodies = new BodyIntake();
   for (const { method, path, respond } of endpoints) {
     app.on(method, path, (context) => respond(context, bodies));
   }
-  mountMetrics(app, services);
+  mountMetrics(app, nouns.health);
   mountDocumentation(app, () => openApiDocument(endpoints));
 
   refuseOtherMethods(app);
   return app;
 }
 
-function mountMetrics(app: Hono, services: Pick<Services, 'metrics'>): void {
+function mountMetrics(app: Hono, health: Health): void {
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
-  app.get('/metrics', async (context) => context.body(await services.metrics(), 200, headers));
+  app.get('/metrics', async (context) => context.body(await health.metrics(), 200, headers));
 }

@@ -30,7 +30,14 @@ export interface EndpointDefinition<Parts extends RequestParts> {
   readonly answers: Readonly<Partial<Record<Answer['status'], AnswerNotes>>>;
   /** Problems of its own, beside those that every endpoint can have. */
   readonly problems?: readonly ProblemCode[];
-  readonly handle: (input: RequestInput<Parts>, requestId: string) => Promise<Answer>;
+  readonly handle: (input: RequestInput<Parts>, context: RequestContext) => Promise<Answer>;
+}
+
+/** What an endpoint knows of a request beside what it asks for. Who asks, and what they may, belongs here as well. */
+export interface RequestContext {
+  readonly requestId: string;
+  /** Aborts with a `Problem` when the client hangs up: for work that takes long, and does no harm half done. */
+  readonly signal: AbortSignal;
 }
 
 /** The parts of a request that an endpoint looks at, each with its schema. Header names are in lower case. */

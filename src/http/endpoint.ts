@@ -1,11 +1,17 @@
 import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { Violation } from '../problem.ts';
+import { Problem, type Violation } from '../problem.ts';
 import { inSlices } from '../slices.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { emptyBody, invalid } from './body-problems.ts';
 import { type BodyCheck, bodyCheck, check } from './check-body.ts';
-import type { Endpoint, EndpointDefinition, RequestInput, RequestParts } from './endpoint-definition.ts';
+import type {
+  Endpoint,
+  EndpointDefinition,
+  RequestContext,
+  RequestInput,
+  RequestParts,
+} from './endpoint-definition.ts';
 import { documentationOf } from './endpoint-documentation.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import { ORDINARY_BODY } from './json-scanner.ts';
@@ -52,11 +58,33 @@ async function answer<Parts extends RequestParts>(
   body?: GivenBody,
 ): Promise<Response> {
   const input = await readInput(definition, context, body);
-  const { body: answered, headers: own, status } = await definition.handle(input, context.var.requestId);
+  const { body: answered, headers: own, status } = await definition.handle(input, requestContext(context));
   context.var.announce?.(answered);
   if (answered === undefined) return context.body(null, 204, { ...own });
   const headers = { 'content-type': 'application/json', ...own };
   return context.body(JSON.stringify(answered), status as 200, headers);
+}
+
+/** The signal is made when somebody asks for it: most endpoints are done before anybody could hang up. */
+function requestContext({ var: { requestId }, req }: Context): RequestContext {
+  return {
+    requestId,
+    get signal() {
+      return hangUp(req.raw.signal);
+    },
+  };
+}
+
+/** Nobody reads this problem, and nobody has to be told of it. */
+function hangUp(gone: AbortSignal): AbortSignal {
+  const hungUp = new AbortController();
+  const abort = (): void =>
+    hungUp.abort(
+      new Problem('unavailable', 'The client hung up before it was answered.', 'Send the request again.'),
+    );
+  if (gone.aborted) abort();
+  gone.addEventListener('abort', abort);
+  return hungUp.signal;
 }
 
 interface GivenBody {

@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
+import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
 import { Problem } from '../problem.ts';
-import type { PositionsService } from './services.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -18,7 +18,7 @@ const MOST_PAIRS = 16;
  * Reads-your-writes over several processes: every answer says how far its catalog is known here
  * (`X-Bandolier-Position: default=1042`), and a request that brings that line waits until as much is known.
  */
-export function keepPositions(app: Hono, positions: PositionsService): void {
+export function keepPositions(app: Hono, positions: CatalogPositions): void {
   app.use(async (context, next) => {
     const wanted = context.req.header(HEADER);
     if (wanted !== undefined) {

@@ -20,11 +20,6 @@ export async function deadRewards(queue: JobQueue, limit: number): Promise<DeadR
   return (await queue.deadJobs(limit)).map(viewOf);
 }
 
-/** Puts them back into the queue with all their attempts before them; all of them if no ids are given. */
-export function redriveRewards(queue: JobQueue, ids?: readonly string[]): Promise<number> {
-  return queue.redrive(ids);
-}
-
 const ofCatalog = z.object({ catalog: z.string() });
 const ofDecision = z.object({ decisionId: z.string() });
 

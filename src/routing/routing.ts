@@ -23,16 +23,21 @@ export interface ActivatedDecision {
 /** A router whose Redis was away for longer has its last decisions to itself no more than a moment afterwards. */
 const ON_ITS_WAY_MS = 600_000;
 
+/** Told of every answer and of how long it took. */
+export type OnRoute = (answer: RouteAnswer, seconds: number) => void;
+
 /** Decisions: made, explained, activated. */
 export class Routing {
   readonly #catalogs: Catalogs;
   readonly #parts: RoutingParts;
   readonly #settlements: Settlements;
+  readonly #onRoute: OnRoute;
 
-  constructor(catalogs: Catalogs, parts: RoutingParts, queue: JobQueue) {
+  constructor(catalogs: Catalogs, parts: RoutingParts, queue: JobQueue, onRoute: OnRoute) {
     this.#catalogs = catalogs;
     this.#parts = parts;
     this.#settlements = new Settlements(queue);
+    this.#onRoute = onRoute;
   }
 
   /** Lets nothing wait any longer that could still be written down. */
@@ -44,10 +49,13 @@ export class Routing {
     request: RouteRequest,
     options: { readonly idempotencyKey?: string } = {},
   ): Promise<RouteAnswer> {
-    const { answer, decision } = await this.#catalogs.holding(request.catalog, (catalog) =>
-      routeQuery(request, catalog, this.#parts, options.idempotencyKey),
-    );
-    if (request.activate === 'now') await this.#settleIfDefault(decision);
+    const start = performance.now();
+    const answer = await this.#catalogs.holding(request.catalog, async (catalog) => {
+      const routed = await routeQuery(request, catalog, this.#parts, options.idempotencyKey);
+      if (request.activate === 'now') await this.#settleIfDefault(routed.decision);
+      return routed.answer;
+    });
+    this.#onRoute(answer, (performance.now() - start) / 1000);
     return answer;
   }
 

@@ -8,19 +8,22 @@ import { Catalogs } from '../catalog/catalogs.ts';
 import { DEFAULT_EMBEDDER, Embedders } from '../catalog/embedders.ts';
 import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
+import { Pins } from '../catalog/pins.ts';
 import { Rerankers } from '../catalog/rerankers.ts';
+import { Tools } from '../catalog/tools.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
 import { ExperimentDriver } from '../experiments/experiment-driver.ts';
 import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { PolicyVersions } from '../experiments/policy-versions.ts';
-import type { Services } from '../http/services.ts';
+import type { Nouns } from '../http/app.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
 import { createSplitters } from '../queries/splitters.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { RefusedReports } from '../rewards/refused-reports.ts';
 import { RewardIntake } from '../rewards/reward-intake.ts';
+import { Rewards } from '../rewards/rewards.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { SnapshotKeeper } from '../snapshots/snapshot-keeper.ts';
@@ -30,11 +33,11 @@ import { openStores } from '../stores/open-stores.ts';
 import { Metrics } from '../telemetry/metrics.ts';
 import { chatSettings } from './chat-settings.ts';
 import { embedderSources, openReranker } from './embedder-sources.ts';
-import { servicesOf } from './service-surface.ts';
+import { ServiceHealth } from './health.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-export interface Service extends Services {
+export interface Service extends Nouns {
   /** Folds and writes what is under way, then lets everything go. Nothing may be asked afterwards. */
   close(): Promise<void>;
   /** Aborted, with the reason, when another process has taken what this one writes to: end it at once. */
@@ -156,6 +159,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       catalogs,
       { splitters, rerankers, decisionLogs, exposures, shadows, now },
       stores.queue,
+      ({ catalog, fallback }, seconds) => metrics.countRoute(catalog, fallback, seconds),
     );
     const experiments = new Experiments(catalogs, exposures);
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
@@ -175,19 +179,20 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     closers.push(() => stores.queue.close(settings.shutdownSeconds * 1000));
     // Before the queue, which takes what still waits there.
     closers.push(() => routing.close());
-    const parts = {
-      catalogs,
-      positions,
+    return {
       routing,
-      intake,
+      rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused }),
+      catalogs,
+      pins: new Pins(catalogs),
+      tools: new Tools(catalogs),
       experiments,
       versions,
       evaluations,
-      stores,
-      metrics,
-      refused,
+      positions,
+      health: new ServiceHealth({ catalogs, stores, metrics }),
+      close,
+      taken: stores.taken,
     };
-    return { ...servicesOf(parts), close, taken: stores.taken };
   } catch (error) {
     await close();
     throw error;

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Listener, listen } from '../../src/http/listen.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
-import { appWith } from '../http/fake-services.ts';
+import { appWith } from '../http/fake-nouns.ts';
 import { browse, chromium } from './browser.ts';
 
 /** What got through to a noun. */
@@ -15,7 +15,7 @@ const note = (name: string) => async (): Promise<never> => {
 };
 
 const { app, admission } = appWith({
-  catalogs: { list: async () => [{ name: 'secret-catalog' } as never], configure: note('configure') },
+  catalogs: { list: () => [{ name: 'secret-catalog' } as never], configure: note('configure') },
   experiments: { change: note('kill') },
   routing: { route: note('route') },
   rewards: { redrive: note('redrive') },

@@ -52,7 +52,10 @@ class Place {
       replica,
     };
     return new Evaluations({
-      catalogs: { get: () => catalog } as unknown as EvaluationParts['catalogs'],
+      catalogs: {
+        get: () => catalog,
+        holding: async (_name: string, work: (open: object) => unknown) => work(catalog),
+      } as unknown as EvaluationParts['catalogs'],
       decisionLogs: {
         open: async () => {
           this.onOpenLog();

@@ -9,6 +9,11 @@ import { START, Story } from '../state/entries.ts';
 import { answer, create, move } from '../state/experiment-entries.ts';
 import { ReplacedState } from '../state/replaced-state.ts';
 
+function catalogsOf(catalog: object): Catalogs {
+  const holding = async (_name: string, work: (open: object) => unknown) => work(catalog);
+  return { get: () => catalog, holding } as unknown as Catalogs;
+}
+
 /** A catalog whose state is replaced by that of `later` as soon as something is awaited. */
 function reloading(first: Story, later: Story) {
   const replaced = new ReplacedState(first.state, later.state);
@@ -20,7 +25,7 @@ function reloading(first: Story, later: Story) {
     },
     replica: { caughtUp: replace },
   };
-  return { catalogs: { get: () => catalog } as unknown as Catalogs, replace };
+  return { catalogs: catalogsOf(catalog), replace };
 }
 
 describe('what was awaited is answered from the state of afterwards', () => {

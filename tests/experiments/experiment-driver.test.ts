@@ -47,9 +47,11 @@ class Driven {
   }
 
   drive(...all: Catalog[]): void {
+    const get = (name: string) => all.find((catalog) => catalog.name === name)!;
     const catalogs = {
       all: () => all,
-      get: (name: string) => all.find((catalog) => catalog.name === name),
+      get,
+      holding: async (name: string, work: (catalog: Catalog) => unknown) => work(get(name)),
     };
     const recorder = { flush: async () => {} } as unknown as ExposureRecorder;
     const leases: Pick<Leases, 'acquire'> = {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../src/problem.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
-import { appWith, notFound } from './fake-services.ts';
+import { appWith, notFound } from './fake-nouns.ts';
 
 const ANSWER = { decisionId: 'default.1', tools: [] } as never;
 
@@ -127,8 +127,10 @@ describe('a failure', () => {
   });
 
   it('of the caller’s is not logged', async () => {
-    const get = () => Promise.reject(notFound);
-    const { json, logged } = appWith({ catalogs: { get } });
+    const view = () => {
+      throw notFound;
+    };
+    const { json, logged } = appWith({ catalogs: { view } });
     const response = await json('GET', '/v1/catalogs/x');
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ code: 'catalog-not-found', suggestedFix: 'Create it.' });
@@ -214,11 +216,11 @@ describe('tools', () => {
 
   it('finds names with slashes and blanks in the path', async () => {
     const names: string[] = [];
-    const stats = async (_catalog: string, name: string) => {
+    const statistics = (_catalog: string, name: string) => {
       names.push(name);
       return {} as never;
     };
-    const { json } = appWith({ tools: { stats } });
+    const { json } = appWith({ tools: { statistics } });
     for (const name of ['mail/send it', '100%', 'größe', 'a%2Fb', '..']) {
       await json('GET', `/v1/catalogs/default/tools/${encodeURIComponent(name)}/stats`);
     }

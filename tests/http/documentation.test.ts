@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { apiEndpoints } from '../../src/http/app.ts';
 import { openApiDocument } from '../../src/http/openapi-document.ts';
-import { appWith } from './fake-services.ts';
+import { appWith } from './fake-nouns.ts';
 
 describe('/docs', () => {
   it('loads everything from here, under a policy that forbids anything else', async () => {

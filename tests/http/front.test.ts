@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Admission } from '../../src/http/admission.ts';
 import { type Listener, listen } from '../../src/http/listen.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
-import { appWith } from './fake-services.ts';
+import { appWith } from './fake-nouns.ts';
 import { type RawAnswer, rawBytes, rawRequest } from './raw-request.ts';
 
 let listener: Listener;
@@ -12,7 +12,7 @@ const reached: string[] = [];
 
 beforeAll(async () => {
   const { app, admission } = appWith({
-    catalogs: { list: async () => [] },
+    catalogs: { list: () => [] },
     experiments: {
       change: async (_catalog, name) => {
         reached.push(name);
@@ -121,7 +121,7 @@ describe('admission over HTTP', () => {
   const admission = new Admission({ maxWaitMs: 0 });
   // As many places as in the beginning, however fast this machine is.
   admission.turnTook = () => {};
-  const { app: slow } = appWith({ catalogs: { list: () => released } }, admission);
+  const { app: slow } = appWith({ evaluations: { list: () => released } }, admission);
   let busy: Listener;
   beforeAll(async () => {
     busy = await listen(slow, { admission, guard: new RequestGuard(), host: '127.0.0.1', port: 0 });
@@ -131,7 +131,7 @@ describe('admission over HTTP', () => {
 
   it('answers 429 before the body is there, and others as always', async () => {
     // More than may be in progress: each is answered in the end or refused now.
-    const asked = Array.from({ length: 100 }, () => fetch(`${busy.url}/v1/catalogs`));
+    const asked = Array.from({ length: 100 }, () => fetch(`${busy.url}/v1/catalogs/default/evaluations`));
     const first = await Promise.any(
       asked.map(async (answer) => ((await answer).status === 429 ? answer : Promise.reject())),
     );
@@ -145,7 +145,7 @@ describe('admission over HTTP', () => {
     release();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
-    expect((await raw('GET /v1/catalogs HTTP/1.1')).status).toBe(200);
+    expect((await raw('GET /v1/catalogs/default/evaluations HTTP/1.1')).status).toBe(200);
   });
 
   it('does not count requests whose bodies are on their way', async () => {

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { Admission } from '../../src/http/admission.ts';
 import { ListenError, type Listener, listen } from '../../src/http/listen.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
-import { appWith } from './fake-services.ts';
+import { appWith } from './fake-nouns.ts';
 
 const open: Listener[] = [];
 afterEach(async () => {
@@ -58,6 +58,25 @@ describe('listen', () => {
     expect(logged).toEqual([]);
   });
 
+  it('tells work that takes long when the client hangs up, and logs nothing of it', async () => {
+    let hungUp = (_reason: unknown) => {};
+    const isHungUp = new Promise((resolve) => (hungUp = resolve));
+    const client = new AbortController();
+    const snapshots = async (_catalog: string, signal?: AbortSignal) => {
+      client.abort();
+      await once(signal!, 'abort');
+      hungUp(signal!.reason);
+      throw signal!.reason;
+    };
+    const { app, admission, logged } = appWith({ versions: { snapshots } });
+    const { url } = await listening(app, admission);
+    const asked = fetch(`${url}/v1/catalogs/default/snapshots`, { signal: client.signal });
+    await expect(asked).rejects.toThrow(/abort/);
+    expect(await isHungUp).toMatchObject({ code: 'unavailable' });
+    expect((await fetch(`${url}/livez`)).status).toBe(200);
+    expect(logged).toEqual([]);
+  });
+
   it('finishes what is in progress before it closes, and then refuses', async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
@@ -68,13 +87,13 @@ describe('listen', () => {
       await finished;
       return [];
     };
-    const { app, admission } = appWith({ catalogs: { list } });
+    const { app, admission } = appWith({ evaluations: { list } });
     const { url, close } = await listening(app, admission);
-    const slow = fetch(`${url}/v1/catalogs`);
+    const slow = fetch(`${url}/v1/catalogs/default/evaluations`);
     await entered;
     const closed = close(60_000);
     finish();
-    expect(await (await slow).json()).toEqual({ catalogs: [] });
+    expect(await (await slow).json()).toEqual({ evaluations: [] });
     await closed;
     await expect(fetch(`${url}/v1/catalogs`)).rejects.toThrow();
   });

@@ -54,7 +54,12 @@ function routingOfOne() {
     },
     shadows: { rank: () => counted.ranked++ },
   } as unknown as RoutingParts;
-  const routing = new Routing(catalogs, parts, { add: async () => undefined } as unknown as JobQueue);
+  const routing = new Routing(
+    catalogs,
+    parts,
+    { add: async () => undefined } as unknown as JobQueue,
+    () => {},
+  );
   return { routing, decisionLogs, counted, catalog: catalog as unknown as Catalog };
 }
 

@@ -1,7 +1,8 @@
 import { z } from '@hono/zod-openapi';
+import type { Catalogs } from '../../catalog/catalogs.ts';
+import type { Pins } from '../../catalog/pins.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { CatalogsService } from '../services.ts';
 import { catalogParams, catalogPatchSchema, catalogSchema, unitParams } from '../wire/catalog.ts';
 import { forgottenSchema } from '../wire/forgotten.ts';
 import { etag } from '../wire/headers.ts';
@@ -15,7 +16,7 @@ const digestSchema = z
   })
   .openapi('StateDigest');
 
-export const catalogEndpoints = (catalogs: CatalogsService): Endpoint[] => [
+export const catalogEndpoints = (catalogs: Catalogs, pins: Pins): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/v1/catalogs',
@@ -24,7 +25,7 @@ export const catalogEndpoints = (catalogs: CatalogsService): Endpoint[] => [
     summary: 'All catalogs.',
     request: {},
     answers: { 200: { description: 'By name.', schema: z.object({ catalogs: z.array(catalogSchema) }) } },
-    handle: async () => ({ status: 200, body: { catalogs: await catalogs.list() } }),
+    handle: async () => ({ status: 200, body: { catalogs: catalogs.list() } }),
   }),
   endpoint({
     method: 'get',
@@ -36,7 +37,7 @@ export const catalogEndpoints = (catalogs: CatalogsService): Endpoint[] => [
     answers: { 200: { description: 'The catalog.', schema: catalogSchema } },
     problems: ['catalog-not-found'],
     handle: async ({ params }) => {
-      const catalog = await catalogs.get(params.catalog);
+      const catalog = catalogs.view(params.catalog);
       return { status: 200, body: catalog, headers: etag(catalog.revision) };
     },
   }),
@@ -64,7 +65,7 @@ export const catalogEndpoints = (catalogs: CatalogsService): Endpoint[] => [
     request: { params: catalogParams },
     answers: { 200: { description: 'In the order of the slate.', schema: pinsViewSchema } },
     problems: ['catalog-not-found'],
-    handle: async ({ params }) => ({ status: 200, body: { pins: await catalogs.pins(params.catalog) } }),
+    handle: async ({ params }) => ({ status: 200, body: { pins: pins.list(params.catalog) } }),
   }),
   endpoint({
     method: 'put',
@@ -79,7 +80,7 @@ export const catalogEndpoints = (catalogs: CatalogsService): Endpoint[] => [
     problems: ['catalog-not-found'],
     handle: async ({ params, body }) => ({
       status: 200,
-      body: { pins: await catalogs.setPins(params.catalog, body.pins) },
+      body: { pins: await pins.set(params.catalog, body.pins) },
     }),
   }),
   endpoint({

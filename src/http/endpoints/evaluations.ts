@@ -1,11 +1,11 @@
 import { z } from '@hono/zod-openapi';
+import type { Evaluations } from '../../evaluation/evaluations.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { EvaluationsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { evaluationDraftSchema, evaluationParams, evaluationSchema } from '../wire/evaluation.ts';
 
-export const evaluationEndpoints = (evaluations: EvaluationsService): Endpoint[] => [
+export const evaluationEndpoints = (evaluations: Evaluations): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/v1/catalogs/{catalog}/evaluations',

@@ -1,8 +1,9 @@
 import { z } from '@hono/zod-openapi';
+import type { Evaluations } from '../../evaluation/evaluations.ts';
+import type { Experiments } from '../../experiments/experiments.ts';
 import { Problem } from '../../problem.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { ExperimentsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import {
   changeBody,
@@ -23,7 +24,7 @@ function otherCatalog(named: string, addressed: string): Problem {
   });
 }
 
-export const experimentEndpoints = (experiments: ExperimentsService): Endpoint[] => [
+export const experimentEndpoints = (experiments: Experiments, evaluations: Evaluations): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/v1/catalogs/{catalog}/experiments',
@@ -37,7 +38,7 @@ export const experimentEndpoints = (experiments: ExperimentsService): Endpoint[]
     problems: ['catalog-not-found'],
     handle: async ({ params }) => ({
       status: 200,
-      body: { experiments: await experiments.list(params.catalog) },
+      body: { experiments: experiments.list(params.catalog) },
     }),
   }),
   endpoint({
@@ -50,9 +51,10 @@ export const experimentEndpoints = (experiments: ExperimentsService): Endpoint[]
     answers: { 201: { description: 'The draft, with every default filled in.', schema: experimentSchema } },
     problems: ['catalog-not-found', 'experiment-exists', 'unknown-policy', 'evaluation-not-found'],
     handle: async ({ params, body }) => {
-      const { catalog = params.catalog, actor, ...draft } = body;
+      const { catalog = params.catalog, actor, applyFromEvaluation: id, ...draft } = body;
       if (catalog !== params.catalog) throw otherCatalog(catalog, params.catalog);
-      return { status: 201, body: await experiments.create(catalog, draft, actor) };
+      const complete = id === undefined ? draft : await evaluations.apply(catalog, id, draft);
+      return { status: 201, body: await experiments.create(catalog, complete, actor) };
     },
   }),
   endpoint({
@@ -64,7 +66,7 @@ export const experimentEndpoints = (experiments: ExperimentsService): Endpoint[]
     request: { params: experimentParams },
     answers: { 200: { description: 'As it is now.', schema: experimentSchema } },
     problems: ['catalog-not-found', 'experiment-not-found'],
-    handle: async ({ params }) => ({ status: 200, body: await experiments.get(params.catalog, params.name) }),
+    handle: async ({ params }) => ({ status: 200, body: experiments.get(params.catalog, params.name) }),
   }),
   endpoint({
     method: 'get',

@@ -1,14 +1,22 @@
 import { z } from '@hono/zod-openapi';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { Services } from '../services.ts';
 
 const readinessSchema = z.object({
   ready: z.boolean(),
   checks: z.record(z.string(), z.object({ ok: z.boolean(), detail: z.string() })),
 });
 
-export const healthEndpoints = (health: Pick<Services, 'ready'>): Endpoint[] => [
+export type Readiness = z.output<typeof readinessSchema>;
+
+/** How the process is, for the machinery around it. */
+export interface Health {
+  ready(): Promise<Readiness>;
+  /** Prometheus text. */
+  metrics(): Promise<string>;
+}
+
+export const healthEndpoints = (health: Health): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/livez',

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import type { PolicyVersions } from '../../experiments/policy-versions.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { VersionsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { changeBody } from '../wire/experiment.ts';
 import {
@@ -13,7 +13,7 @@ import {
   versionParams,
 } from '../wire/policy-version.ts';
 
-export const policyEndpoints = (versions: VersionsService): Endpoint[] => [
+export const policyEndpoints = (versions: PolicyVersions): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/v1/catalogs/{catalog}/policies',
@@ -29,7 +29,7 @@ export const policyEndpoints = (versions: VersionsService): Endpoint[] => [
       },
     },
     problems: ['catalog-not-found'],
-    handle: async ({ params }) => ({ status: 200, body: { policies: await versions.list(params.catalog) } }),
+    handle: async ({ params }) => ({ status: 200, body: { policies: versions.list(params.catalog) } }),
   }),
   endpoint({
     method: 'get',
@@ -44,7 +44,7 @@ export const policyEndpoints = (versions: VersionsService): Endpoint[] => [
     problems: ['catalog-not-found', 'version-not-found'],
     handle: async ({ params, query }) => ({
       status: 200,
-      body: await versions.differences(params.catalog, query.from, query.to),
+      body: versions.differences(params.catalog, query.from, query.to),
     }),
   }),
   endpoint({
@@ -56,7 +56,7 @@ export const policyEndpoints = (versions: VersionsService): Endpoint[] => [
     request: { params: versionParams },
     answers: { 200: { description: 'Its settings and what it learned.', schema: policyVersionSchema } },
     problems: ['catalog-not-found', 'version-not-found'],
-    handle: async ({ params }) => ({ status: 200, body: await versions.get(params.catalog, params.version) }),
+    handle: async ({ params }) => ({ status: 200, body: versions.get(params.catalog, params.version) }),
   }),
   endpoint({
     method: 'post',
@@ -85,9 +85,9 @@ export const policyEndpoints = (versions: VersionsService): Endpoint[] => [
       200: { description: 'Newest first.', schema: z.object({ snapshots: z.array(snapshotSchema) }) },
     },
     problems: ['catalog-not-found'],
-    handle: async ({ params }) => ({
+    handle: async ({ params }, { signal }) => ({
       status: 200,
-      body: { snapshots: await versions.snapshots(params.catalog) },
+      body: { snapshots: await versions.snapshots(params.catalog, signal) },
     }),
   }),
   endpoint({

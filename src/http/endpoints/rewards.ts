@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
+import type { Rewards } from '../../rewards/rewards.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { problemJson } from '../problem-json.ts';
-import type { RewardsService } from '../services.ts';
 import { decisionParams } from '../wire/decision.ts';
 import { idempotencyHeaders } from '../wire/headers.ts';
 import { catalogName, rewardId } from '../wire/names.ts';
@@ -49,7 +49,7 @@ const redriveSchema = z.strictObject({
     .meta({ description: 'As `GET /v1/rewards/dead` lists them; all of them if left out.' }),
 });
 
-export const rewardEndpoints = (rewards: RewardsService): Endpoint[] => [
+export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/v1/decisions/{decisionId}/rewards',
@@ -78,7 +78,7 @@ export const rewardEndpoints = (rewards: RewardsService): Endpoint[] => [
       'Rewards of one decision in one request are taken together. One that fails does not stop others.',
     request: { body: requestSchema },
     answers: { 202: { description: 'One result per reward.', schema: answerSchema } },
-    handle: async ({ body }, requestId) => {
+    handle: async ({ body }, { requestId }) => {
       const results = await rewards.report(body.rewards);
       const shown = results.map((result) =>
         'problem' in result ? problemJson(result.problem, requestId) : result,

@@ -1,11 +1,11 @@
+import type { Routing } from '../../routing/routing.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { RoutingService } from '../services.ts';
 import { activationSchema, decisionExplanationSchema, decisionParams } from '../wire/decision.ts';
 import { idempotencyHeaders } from '../wire/headers.ts';
 import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
 
-export const routingEndpoints = (routing: RoutingService): Endpoint[] => [
+export const routingEndpoints = (routing: Routing): Endpoint[] => [
   endpoint({
     method: 'post',
     path: '/v1/route',

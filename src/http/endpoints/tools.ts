@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import type { Tools } from '../../catalog/tools.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import type { ToolsService } from '../services.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { forgottenSchema } from '../wire/forgotten.ts';
 import { changeHeaders, conditionsOf, etag } from '../wire/headers.ts';
@@ -31,7 +31,7 @@ const requestSchema = z
     }
   });
 
-export const toolEndpoints = (tools: ToolsService): Endpoint[] => [
+export const toolEndpoints = (tools: Tools): Endpoint[] => [
   endpoint({
     method: 'put',
     path: '/v1/catalogs/{catalog}/tools',
@@ -90,7 +90,7 @@ export const toolEndpoints = (tools: ToolsService): Endpoint[] => [
     problems: ['catalog-not-found', 'tool-not-found'],
     handle: async ({ params }) => ({
       status: 200,
-      body: toolView(await tools.get(params.catalog, params.name)),
+      body: toolView(tools.get(params.catalog, params.name)),
     }),
   }),
   endpoint({
@@ -117,7 +117,7 @@ export const toolEndpoints = (tools: ToolsService): Endpoint[] => [
     request: { params: toolParams },
     answers: { 200: { description: 'Counts since it was first put.', schema: toolStatsSchema } },
     problems: ['catalog-not-found', 'tool-not-found'],
-    handle: async ({ params }) => ({ status: 200, body: await tools.stats(params.catalog, params.name) }),
+    handle: async ({ params }) => ({ status: 200, body: tools.statistics(params.catalog, params.name) }),
   }),
   endpoint({
     method: 'delete',

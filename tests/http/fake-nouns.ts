@@ -1,20 +1,15 @@
 import { Admission } from '../../src/http/admission.ts';
-import { createApp } from '../../src/http/app.ts';
-import type { Services } from '../../src/http/services.ts';
+import { createApp, type Nouns } from '../../src/http/app.ts';
 import { Problem } from '../../src/problem.ts';
 
-type Groups = {
-  [Name in keyof Services]?: Services[Name] extends (...args: never[]) => unknown
-    ? Services[Name]
-    : Partial<Services[Name]>;
-};
+type FakeNouns = { readonly [Name in keyof Nouns]?: Partial<Nouns[Name]> };
 
 /** An app over just the functions a test needs, and what it logged. */
-export function appWith(services: Groups = {}, admission = new Admission()) {
+export function appWith(nouns: FakeNouns = {}, admission = new Admission()) {
   const logged: object[] = [];
   const log = { error: (fields: object) => void logged.push(fields) };
   const positions = { of: () => null, reached: async () => {} };
-  const app = createApp({ positions, ...services } as unknown as Services, admission, log);
+  const app = createApp({ positions, ...nouns } as unknown as Nouns, admission, log);
   const json = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
     app.request(path, {
       method,

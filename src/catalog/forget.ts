@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Catalog } from '../catalog/catalog.ts';
-import { getTool } from '../catalog/read-tools.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
+import type { Catalog } from './catalog.ts';
+import { getTool } from './read-tools.ts';
 
 /** How much was erased: tools or remembered cases, over all versions of the policy. */
 export interface Forgotten {
