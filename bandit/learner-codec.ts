@@ -1,4 +1,3 @@
-import { crc32 } from './crc32.ts';
 import type { LearnerState } from './policy.ts';
 
 /**
@@ -30,12 +29,15 @@ interface Names {
   readonly arrays: readonly (readonly [name: string, kind: Kind, length: number])[];
 }
 
+/** CRC-32 as in zlib. The caller brings it: Node has one. */
+export type Crc32 = (bytes: Uint8Array) => number;
+
 /** The bytes are damaged, cut short, of another version, or of something else. */
 export class LearnerUnreadableError extends Error {
   override readonly name = 'LearnerUnreadableError';
 }
 
-export function encodeLearner(state: LearnerState): Uint8Array {
+export function encodeLearner(state: LearnerState, crc32: Crc32): Uint8Array {
   const arrays = Object.entries(state.arrays);
   const numbers = Object.entries(state.numbers);
   const names: Names = {
@@ -66,9 +68,9 @@ export function encodeLearner(state: LearnerState): Uint8Array {
 }
 
 /** The arrays are copies. @throws LearnerUnreadableError */
-export function decodeLearner(bytes: Uint8Array): LearnerState {
+export function decodeLearner(bytes: Uint8Array, crc32: Crc32): LearnerState {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const numbersAt = check(bytes, view);
+  const numbersAt = check(bytes, view, crc32);
   const names: Names = JSON.parse(new TextDecoder().decode(bytes.subarray(HEAD_BYTES, numbersAt)));
   const numbers: Record<string, number> = {};
   for (const [index, name] of names.numbers.entries()) {
@@ -86,7 +88,7 @@ export function decodeLearner(bytes: Uint8Array): LearnerState {
 }
 
 /** Answers where the numbers begin. */
-function check(bytes: Uint8Array, view: DataView): number {
+function check(bytes: Uint8Array, view: DataView, crc32: Crc32): number {
   if (bytes.length < HEAD_BYTES || MAGIC.some((byte, index) => bytes[index] !== byte)) {
     throw new LearnerUnreadableError('These bytes are no learner, or only the beginning of one.');
   }

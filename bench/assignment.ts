@@ -1,16 +1,16 @@
 /**
  * Is assignment fair, independent between experiments, and quick? Uniformity by χ² over all 10,000 buckets,
- * independence by χ² of the 2 × 2 and 10 × 10 tables of pairs of experiments, speed beside node:crypto.
+ * independence by χ² of the 2 × 2 and 10 × 10 tables of pairs of experiments, and speed.
  *
  *   npx tsx bench/assignment.ts [--units 1000000] [--pairs 200]
  */
-import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { allocate, movedBasisPoints, reallocate } from '../bandit/assignment/allocation.ts';
 import { VariantAssignment } from '../bandit/assignment/assignment.ts';
 import { BUCKETS, Bucketer } from '../bandit/assignment/bucket.ts';
 import { chiSquaredTail } from '../bandit/statistics/chi-squared.ts';
+import { sha256 } from '../src/state/experiments/sha-256.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values } = parseArgs({
@@ -32,7 +32,7 @@ const SHAPES: Readonly<Record<string, (i: number) => string>> = {
 
 /** Probability of a spread over the buckets at least this uneven, if the hash were perfect. */
 function uniformity(shape: (i: number) => string): number {
-  const bucketer = new Bucketer('experiment', 'uniformity');
+  const bucketer = new Bucketer('experiment', 'uniformity', sha256);
   const counts = new Float64Array(BUCKETS);
   for (let i = 0; i < units; i++) counts[bucketer.bucket(shape(i))] += 1;
   const expected = units / BUCKETS;
@@ -46,7 +46,7 @@ function uniformity(shape: (i: number) => string): number {
 function independence(cells: number): number[] {
   const sample = Math.min(units, 20_000);
   const column = (salt: string) => {
-    const bucketer = new Bucketer('experiment', salt);
+    const bucketer = new Bucketer('experiment', salt, sha256);
     return Int32Array.from({ length: sample }, (_, i) =>
       Math.floor((bucketer.bucket(SHAPES.counter(i)) * cells) / BUCKETS),
     );
@@ -86,28 +86,20 @@ function evenness(pValues: readonly number[]): number {
   return Math.min(1, Math.max(0, sum));
 }
 
-/** Median CPU microseconds per unit over rounds that alternate between the contenders. */
+/** Median CPU microseconds per unit over rounds that alternate between the shapes. */
 function speed() {
   const halves = allocate([
     { name: 'a', basisPoints: 5000 },
     { name: 'b', basisPoints: 5000 },
   ]);
-  const assignment = new VariantAssignment({ salt: 'speed', variants: halves });
-  const prefix = Buffer.alloc(64);
-  const viaCrypto = (unit: string) => {
-    const word = createHash('sha256').update(prefix).update(unit).digest().readUInt32BE(0);
-    return Math.floor((word * BUCKETS) / 2 ** 32) < 5000 ? 'a' : 'b';
-  };
-  const contenders: Record<string, (unit: string) => string> = {
-    ...Object.fromEntries(
-      ['uuid', 'long'].map((shape) => [`ours, ${shape}`, (u: string) => assignment.variantOf(u)]),
-    ),
-    'node:crypto, uuid': viaCrypto,
-  };
+  const assignment = new VariantAssignment({ salt: 'speed', variants: halves }, sha256);
+  const contenders: Record<string, (unit: string) => string> = Object.fromEntries(
+    ['uuid', 'long'].map((shape) => [shape, (unit: string) => assignment.variantOf(unit)]),
+  );
   const times: Record<string, number[]> = {};
   for (let round = 0; round < 15; round++) {
     for (const [name, assign] of Object.entries(contenders)) {
-      const shape = SHAPES[name.endsWith('long') ? 'long' : 'uuid'];
+      const shape = SHAPES[name];
       const ids = Array.from({ length: 20_000 }, (_, i) => shape(i + round * 20_000));
       const start = process.cpuUsage();
       for (const id of ids) assign(id);

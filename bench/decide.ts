@@ -8,6 +8,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../bandit/learner-codec.ts';
 import { loadPolicy } from '../bandit/policies/registry.ts';
 import { randomFor } from '../bandit/random.ts';
@@ -152,7 +153,7 @@ async function sizes(): Promise<Record<string, number>> {
   const { vectors } = catalog.state.tools;
   const kernels = await loadKernels(console.warn);
   const context = { kernels, vectors, parameters: settings.parameters, derived: true };
-  const bytes = encodeLearner(policy.save());
+  const bytes = encodeLearner(policy.save(), crc32);
   const snapshot = encodeSnapshot(catalog.state);
   const figures = {
     'learner, MB': megabytes(matrices + perTool + memory),
@@ -162,8 +163,10 @@ async function sizes(): Promise<Record<string, number>> {
     'tool vectors, MB': megabytes(vectors.sizeInBytes),
     'learner and vectors, MB': megabytes(matrices + perTool + memory + vectors.sizeInBytes),
     'learner written, MB': megabytes(bytes.length),
-    'learner written, ms': processorTime(() => encodeLearner(policy.save())),
-    'learner loaded, ms': processorTime(() => loadPolicy(policy.name, context, decodeLearner(bytes)).free()),
+    'learner written, ms': processorTime(() => encodeLearner(policy.save(), crc32)),
+    'learner loaded, ms': processorTime(() =>
+      loadPolicy(policy.name, context, decodeLearner(bytes, crc32)).free(),
+    ),
     'snapshot of the catalog, MB': megabytes(snapshot.length),
     'snapshot written, ms': processorTime(() => encodeSnapshot(catalog.state)),
     'snapshot loaded, ms': processorTime(() => decodeSnapshot(snapshot, catalog.name, context).free()),

@@ -1,5 +1,5 @@
 import { type Allocation, ownersOf } from './allocation.ts';
-import { BUCKETS, Bucketer } from './bucket.ts';
+import { BUCKETS, Bucketer, type Sha256 } from './bucket.ts';
 
 /** An experiment as assignment sees it. */
 export interface AssignedExperiment {
@@ -22,8 +22,8 @@ export class VariantAssignment {
   readonly #owners: readonly (string | undefined)[];
 
   /** @throws RangeError unless every bucket has a variant. */
-  constructor(experiment: AssignedExperiment) {
-    this.#bucketer = new Bucketer('experiment', experiment.salt);
+  constructor(experiment: AssignedExperiment, sha256: Sha256) {
+    this.#bucketer = new Bucketer('experiment', experiment.salt, sha256);
     this.#owners = ownersOf(experiment.variants);
     const unowned = this.#owners.filter((owner) => owner === undefined).length;
     if (unowned > 0) {
@@ -43,8 +43,8 @@ export class LayerAssignment {
   readonly #bucketer: Bucketer;
   readonly #owners: readonly (string | undefined)[];
 
-  constructor(layer: AssignedLayer) {
-    this.#bucketer = new Bucketer('layer', layer.salt);
+  constructor(layer: AssignedLayer, sha256: Sha256) {
+    this.#bucketer = new Bucketer('layer', layer.salt, sha256);
     this.#owners = ownersOf(layer.experiments);
   }
 

@@ -1,7 +1,8 @@
-import { Sha256 } from './sha-256.ts';
-
 /** Everybody falls into one of this many buckets, so a share is a number of buckets: a basis point each. */
 export const BUCKETS = 10_000;
+
+/** SHA-256 of these parts, one after the other; text counts as UTF-8. The caller brings it: Node has one. */
+export type Sha256 = (...parts: readonly (string | Uint8Array)[]) => Uint8Array;
 
 /** What is being divided: a layer between its experiments, or an experiment between its variants. */
 export type Division = 'layer' | 'experiment';
@@ -14,29 +15,22 @@ export type Division = 'layer' | 'experiment';
  *     h      = the first 4 bytes of SHA-256(block, UTF-8(unit)), big-endian
  *     bucket = floor(h · 10000 / 2³²)
  *
- * The block fills exactly one SHA-256 block, so its state is computed once per experiment and a unit of up to 55
- * bytes costs one compression. Buckets differ in size by one part in 400,000. Golden values:
- * tests/golden/assignment.json.
+ * Buckets differ in size by one part in 400,000. Golden values: tests/golden/assignment.json.
  */
 export class Bucketer {
-  readonly #header = new Sha256();
-  readonly #hash = new Sha256();
+  readonly #sha256: Sha256;
+  readonly #block = new Uint8Array(64);
 
   /** @param salt what tells this layer or experiment from every other one; another salt is a new shuffle. */
-  constructor(division: Division, salt: string) {
-    const header = new Sha256()
-      .writeText(VERSION)
-      .writeByte(0)
-      .writeText(division)
-      .writeByte(0)
-      .writeText(salt);
-    for (const word of header.digest()) this.#header.writeWord(word);
-    for (let i = 0; i < 8; i++) this.#header.writeWord(0);
+  constructor(division: Division, salt: string, sha256: Sha256) {
+    this.#sha256 = sha256;
+    this.#block.set(sha256(`${VERSION}\0${division}\0`, salt));
   }
 
   /** 0 … 9999. The same unit always falls into the same bucket. */
   bucket(unit: string): number {
-    const first = this.#hash.continueFrom(this.#header).writeText(unit).digest()[0] >>> 0;
+    const [a, b, c, d] = this.#sha256(this.#block, unit);
+    const first = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
     return Math.floor((first * BUCKETS) / 0x1_0000_0000);
   }
 }

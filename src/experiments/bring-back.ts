@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { encodeLearner } from '../../bandit/learner-codec.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -43,7 +44,7 @@ export async function bringBack(
         version,
         learner: {
           settings: learner.settings,
-          bytes: Buffer.from(encodeLearner(learner.policy.save())).toString('base64'),
+          bytes: Buffer.from(encodeLearner(learner.policy.save(), crc32)).toString('base64'),
           asOf: state.position,
         },
       });

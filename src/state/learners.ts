@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { decodeLearner } from '../../bandit/learner-codec.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
@@ -116,7 +117,7 @@ export class Learners {
 
   /** Takes a version in as it was encoded elsewhere. */
   adopt(version: string, settings: PolicySettings, bytes: Uint8Array, vectors: ToolVectors): void {
-    const policy = this.#loader.load(settings, decodeLearner(bytes), vectors);
+    const policy = this.#loader.load(settings, decodeLearner(bytes, crc32), vectors);
     this.#add({ version, settings, learning: 'all', embedder: this.#embedder, policy });
   }
 

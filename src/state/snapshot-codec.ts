@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import { atOnce } from '../slices.ts';
@@ -122,7 +123,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart> {
   }
   yield* experimentParts(state.experiments.save());
   for (const { state: learner, ...version } of versions) {
-    yield part('learner', version, [encodeLearner(learner)]);
+    yield part('learner', version, [encodeLearner(learner, crc32)]);
   }
 }
 
@@ -161,7 +162,7 @@ function restoreTools(state: CatalogState, records: readonly ToolRecord[], vecto
 }
 
 function learnerIn({ json, arrays }: SnapshotPart): SavedVersion {
-  return { ...(json as Omit<SavedVersion, 'state'>), state: decodeLearner(arrays[0] as Uint8Array) };
+  return { ...(json as Omit<SavedVersion, 'state'>), state: decodeLearner(arrays[0] as Uint8Array, crc32) };
 }
 
 /** Rows in the order of the records, without the padding of the kernels' table. */

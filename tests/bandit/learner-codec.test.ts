@@ -1,7 +1,6 @@
-import { crc32 as zlibCrc32 } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { crc32 } from '../../bandit/crc32.ts';
 import { decodeLearner, encodeLearner, LearnerUnreadableError } from '../../bandit/learner-codec.ts';
 import type { LearnerState } from '../../bandit/policy.ts';
 
@@ -21,7 +20,7 @@ describe('the learner codec', () => {
   it('gives back the same bits, −0, NaN and infinities included', () => {
     fc.assert(
       fc.property(state, (before) => {
-        const after = decodeLearner(encodeLearner(before));
+        const after = decodeLearner(encodeLearner(before, crc32), crc32);
         expect(after.policy).toBe(before.policy);
         for (const [key, value] of Object.entries(before.numbers)) expect(after.numbers[key]).toBe(value);
         expect(Object.keys(after.arrays)).toEqual(Object.keys(before.arrays));
@@ -33,20 +32,12 @@ describe('the learner codec', () => {
   it('notices every flipped bit and every missing byte', () => {
     fc.assert(
       fc.property(state, fc.nat(), fc.integer({ min: 0, max: 7 }), (before, where, bit) => {
-        const bytes = encodeLearner(before);
+        const bytes = encodeLearner(before, crc32);
         const damaged = bytes.slice();
         const at = where % bytes.length;
         damaged[at] ^= 1 << bit;
-        expect(() => decodeLearner(damaged)).toThrow(LearnerUnreadableError);
-        expect(() => decodeLearner(bytes.subarray(0, at))).toThrow(LearnerUnreadableError);
-      }),
-    );
-  });
-
-  it('computes the same checksum as zlib', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-        expect(crc32(bytes)).toBe(zlibCrc32(bytes));
+        expect(() => decodeLearner(damaged, crc32)).toThrow(LearnerUnreadableError);
+        expect(() => decodeLearner(bytes.subarray(0, at), crc32)).toThrow(LearnerUnreadableError);
       }),
     );
   });

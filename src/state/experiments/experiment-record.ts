@@ -8,6 +8,7 @@ import {
 } from '../../ledger/experiment-definition.ts';
 import { ExperimentSeries, type SeriesState } from './experiment-series.ts';
 import { type OpenUnit, OpenUnits } from './open-units.ts';
+import { sha256 } from './sha-256.ts';
 
 export type ExperimentStatus = 'draft' | 'running' | 'stopped' | 'promoted';
 
@@ -169,7 +170,7 @@ export class ExperimentRecord {
 
   #allocate(allocation: Allocation): void {
     this.allocation = allocation;
-    this.assignment = new VariantAssignment({ salt: this.definition.salt, variants: allocation });
+    this.assignment = new VariantAssignment({ salt: this.definition.salt, variants: allocation }, sha256);
   }
 
   #shareList(): { name: string; basisPoints: number }[] {

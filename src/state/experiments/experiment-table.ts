@@ -3,6 +3,7 @@ import { LayerAssignment } from '../../../bandit/assignment/assignment.ts';
 import { BUCKETS } from '../../../bandit/assignment/bucket.ts';
 import type { ShadowComparison } from '../../ledger/entry.ts';
 import { ExperimentRecord, type ExperimentRecordState } from './experiment-record.ts';
+import { sha256 } from './sha-256.ts';
 
 /** Exposure batches whose keys are remembered: a batch is appended again within seconds or never. */
 const KEPT_BATCHES = 256;
@@ -129,6 +130,6 @@ function runningLayer(
   experiments: readonly ExperimentRecord[],
 ): RunningLayer {
   const isWhole = experiments.length === 1 && experiments[0].definition.traffic === BUCKETS;
-  const division = isWhole ? null : new LayerAssignment({ salt: layer, experiments: allocation });
+  const division = isWhole ? null : new LayerAssignment({ salt: layer, experiments: allocation }, sha256);
   return { layer, division, experiments };
 }
