@@ -8,7 +8,7 @@ import {
   LedgerUnavailableError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices, type Steps } from '../slices.ts';
 import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
@@ -76,6 +76,8 @@ export class Replica {
   /** Who waits for the entry that is being folded; null while none is. */
   #beforeNext: ((error: Error | null) => void)[] | null = null;
   #digest: Promise<StateDigest> | null = null;
+  /** What was read last is being folded. */
+  #batch: Promise<unknown> = Promise.resolve();
   #state: CatalogState;
   /** Of this state alone: what others read is not what was folded here. */
   #reader: LedgerReader;
@@ -196,13 +198,19 @@ export class Replica {
     });
   }
 
-  /** Of all that is folded here, made in turns while folding waits; who asks meanwhile gets the same. @throws as above */
+  /**
+   * Of all that is folded here, made in turns while folding waits; who asks meanwhile gets the same. What was read is folded
+   * before it is begun, so that those who ask again and again do not bring folding to a halt. @throws as above
+   */
   digest(): Promise<StateDigest> {
     const digest =
       this.#digest ??
-      this.whole((state) => inSlices(digestInSteps(state))).finally(() => {
-        this.#digest = null;
-      });
+      this.#batch
+        .catch(() => {})
+        .then(() => this.whole((state) => inSlices(this.#goingOn(digestInSteps(state)))))
+        .finally(() => {
+          this.#digest = null;
+        });
     this.#digest = digest;
     return digest;
   }
@@ -269,6 +277,16 @@ export class Replica {
     this.#letGo();
   }
 
+  /** Commands that wait meanwhile are patient. */
+  *#goingOn<Result>(steps: Steps<Result>): Steps<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      this.#waiting.goesOn();
+      yield;
+    }
+  }
+
   async #digested(): Promise<void> {
     await this.#digest?.catch(() => {});
   }
@@ -280,6 +298,14 @@ export class Replica {
       );
     }
     const entries = await reader.read(state.position, READ_BATCH);
+    if (state !== this.#state) return this.#foldRead(state, entries);
+    // A digest that is asked for from here on comes after these entries, and one that was asked for before them.
+    const batch = this.#digested().then(() => this.#foldRead(state, entries));
+    this.#batch = batch;
+    return batch;
+  }
+
+  async #foldRead(state: CatalogState, entries: readonly PositionedEntry[]): Promise<number> {
     const { now } = this.#options;
     let sliceStart = now();
     const giveTurn = async (): Promise<void> => {
@@ -289,7 +315,6 @@ export class Replica {
     };
     for (const positioned of entries) {
       const isServing = state === this.#state;
-      while (isServing && this.#digest !== null) await this.#digested();
       const steps = foldInSteps(state, positioned);
       if (isServing) this.#beforeNext = [];
       let step = steps.next();

@@ -6,6 +6,7 @@ import { loadState } from '../../src/snapshots/load-state.ts';
 import { Replica } from '../../src/state/replica.ts';
 import { encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';
+import { WaitingOutcomes } from '../../src/state/waiting-outcomes.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { decision, emptyState, observe, report, START, Story } from './entries.ts';
 
@@ -99,6 +100,37 @@ describe('a state with much in it', () => {
     story.tell(entry);
     expect(await replica.digest()).toEqual(stateDigest(story.state));
 
+    await replica.close();
+    replica.state.free();
+    await ledger.close();
+  });
+});
+
+describe('a digest', () => {
+  it('asked for again and again does not hold up folding, and commands know that it goes on', async () => {
+    const story = Story.withTools(3);
+    const ledger = await new FileLedgers(temporaryFolder(), { now: () => START }).open('default');
+    await ledger.append(story.entries);
+    let time = 0;
+    const replica = new Replica(emptyState(), ledger, {
+      now: () => (time += 10),
+      reload: () => Promise.reject(new Error('nothing was trimmed')),
+    });
+    await replica.catchUp();
+    replica.follow((error) => expect.fail(String(error)));
+    const goesOn = vi.spyOn(WaitingOutcomes.prototype, 'goesOn');
+    await replica.digest();
+    expect(goesOn).toHaveBeenCalled();
+    const many = Array.from({ length: 100 }, (_, n) =>
+      observe(decision(`d${n}`, ['t0']), [report(`r${n}`, 't0')]),
+    );
+    const head = await ledger.append(many);
+    let digests = 0;
+    while (replica.state.position < head) {
+      await replica.digest();
+      digests++;
+    }
+    expect(digests).toBeLessThan(10);
     await replica.close();
     replica.state.free();
     await ledger.close();
