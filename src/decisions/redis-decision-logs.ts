@@ -1,10 +1,25 @@
+import { identityKey } from '../ledger/redis-ledger-identity.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
+import { Script } from '../redis/script.ts';
 import type { DecisionLog, DecisionLogs } from './decision-log.ts';
 import { RedisDecisionLog, type RedisDecisionLogOptions } from './redis-decision-log.ts';
 
 const REMOVE_BATCH = 500;
 const FORGET_EVERY_MS = 10_000;
+
+/**
+ * KEYS order of the decisions, identity of the ledger. ARGV how keys of decisions begin, most at once. Answers how many it
+ * deleted; none once there is a new catalog of this name, whose decisions these are.
+ */
+const REMOVE_SOME = new Script(`
+local known = redis.call('GET', KEYS[2])
+if known and string.sub(known, -8) ~= '/removed' then return 0 end
+local ids = redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)
+for _, id in ipairs(ids) do redis.call('UNLINK', ARGV[1] .. id) end
+if #ids > 0 then redis.call('ZREM', KEYS[1], unpack(ids)) end
+return #ids
+`);
 
 /** The decision logs of all catalogs in one Redis. */
 export class RedisDecisionLogs implements DecisionLogs {
@@ -37,14 +52,9 @@ export class RedisDecisionLogs implements DecisionLogs {
   async remove(catalog: string): Promise<void> {
     await this.letGo(catalog);
     const { commands } = this.#connections;
-    const order = catalogKey(catalog, 'decisions');
-    for (;;) {
-      const ids = await commands.zrange(order, 0, `${REMOVE_BATCH - 1}`);
-      if (ids.length === 0) break;
-      await commands.unlink(...ids.map((id) => catalogKey(catalog, `decision:${id}`)));
-      await commands.zrem(order, ...ids);
-    }
-    await commands.unlink(order);
+    const keys = [catalogKey(catalog, 'decisions'), identityKey(catalog)];
+    const args = [catalogKey(catalog, 'decision:'), REMOVE_BATCH];
+    while (Number(await REMOVE_SOME.run(commands, keys, args)) > 0);
   }
 
   async close(): Promise<void> {

@@ -27,7 +27,7 @@ const MOST_ENTRIES = 1_000_000;
 
 /** A process that has not looked for so long will not come back. */
 const KEEP_REMOVED_MS = 30 * 24 * 60 * 60 * 1000;
-/** What belongs to a ledger that was removed has been erased by then, or the process that did it has died. */
+/** Renewed while what belongs to a removed ledger is being erased: afterwards the process that did it has died. */
 const ERASING_SECONDS = 60;
 const ERASING = 'erasing';
 const LOST = 'lost';
@@ -91,10 +91,17 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) 
 return 0
 `);
 
+/** KEYS mark of an erasure. ARGV the mark if it is ours, seconds. */
+const RENEW = new Script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+return 0
+`);
+
 /** The ledgers of all catalogs in one Redis. */
 export class RedisLedgers implements Ledgers {
   readonly #connections: RedisConnections;
   readonly #mostEntries: number;
+  readonly #erasingSeconds: number;
   /** One connection for all that are open. */
   readonly #feed: LedgerFeed;
   readonly #open = new Set<string>();
@@ -102,7 +109,8 @@ export class RedisLedgers implements Ledgers {
   readonly #identities = new Map<string, string>();
 
   /** @param mostEntries that may come after the last snapshot of a catalog */
-  constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES) {
+  constructor(connections: RedisConnections, mostEntries = MOST_ENTRIES, erasingSeconds = ERASING_SECONDS) {
+    this.#erasingSeconds = erasingSeconds;
     this.#connections = connections;
     this.#mostEntries = mostEntries;
     this.#feed = new LedgerFeed(connections);
@@ -147,11 +155,15 @@ export class RedisLedgers implements Ledgers {
         ? opened
         : await commands.get(identityKey(catalog));
       if (isRemoved(expected)) return false;
-      const args = [removedIdentity(current), KEEP_REMOVED_MS, expected ?? '', mark, ERASING_SECONDS];
+      const args = [removedIdentity(current), KEEP_REMOVED_MS, expected ?? '', mark, this.#erasingSeconds];
       return (await REMOVE.run(commands, keysOf(catalog), args)) === 1;
     });
     if (!isOurs) return;
-    await erase();
+    const renewal = setInterval(
+      () => void RENEW.run(commands, [keysOf(catalog)[3]], [mark, this.#erasingSeconds]).catch(() => {}),
+      (this.#erasingSeconds * 1000) / 4,
+    );
+    await erase().finally(() => clearInterval(renewal));
     await available(async () => {
       await commands.srem(CATALOGS_KEY, catalog);
       await ERASED.run(commands, [keysOf(catalog)[3]], [mark]);

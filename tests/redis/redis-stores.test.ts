@@ -104,6 +104,32 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     connections.close();
   });
 
+  it('makes no new catalog while the old one is being erased, however long that takes', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const ledgers = new RedisLedgers(connections, undefined, 1);
+    await (await ledgers.open('slow')).close();
+    const erasing = catalogKey('slow', 'erasing');
+    await ledgers.remove('slow', async () => {
+      // As if the rest of its second had gone by: it is renewed before that is over.
+      await connections.commands.pexpire(erasing, 500);
+      await expect.poll(() => connections.commands.pttl(erasing), { interval: 20 }).toBeGreaterThan(500);
+      await expect(ledgers.open('slow')).rejects.toThrow(LedgerUnavailableError);
+    });
+    await (await ledgers.open('slow')).close();
+    connections.close();
+  });
+
+  it('an erasure that comes late leaves the decisions of a new catalog alone', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const options = { retainMs: 60_000, now: () => Date.now() };
+    const order = catalogKey('again', 'decisions');
+    await (await new RedisLedgers(connections).open('again')).close();
+    await connections.commands.zadd(order, Date.now(), 'again.1');
+    await new RedisDecisionLogs(connections, options).remove('again');
+    expect(await connections.commands.zcard(order)).toBe(1);
+    connections.close();
+  });
+
   it('tells a follower that what it read last was lost, whatever others read meanwhile', async () => {
     const connections = await RedisConnections.open(server.url);
     const ledger = await new RedisLedgers(connections).open('followed');
