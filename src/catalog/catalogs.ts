@@ -87,7 +87,12 @@ export class Catalogs {
     checkModels: CheckModels = async () => undefined,
   ): Promise<Catalogs> {
     const catalogs = new Catalogs(openCatalog, closed, shard, checkModels);
-    for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
+    try {
+      for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
+    } catch (error) {
+      await catalogs.close();
+      throw error;
+    }
     return catalogs;
   }
 

@@ -125,7 +125,10 @@ export class Embedders {
   async #open(resolved: string): Promise<OpenEmbedder> {
     const embedder = await this.#sources.open(resolved);
     if (embedder === null) return NONE;
-    const cache = await this.#sources.openCache(embedder);
+    const cache = await this.#sources.openCache(embedder).catch(async (error) => {
+      await embedder.close();
+      throw error;
+    });
     this.#closers.push(
       () => embedder.close(),
       () => cache.close(),

@@ -52,7 +52,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
   const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
-    while (closers.length > 0) await closers.pop()?.();
+    const faults: unknown[] = [];
+    while (closers.length > 0) {
+      const closer = closers.pop();
+      await closer?.().catch((error) => faults.push(error));
+    }
+    if (faults.length > 0) throw faults[0];
   };
   try {
     const kernels = await loadKernels((reason) => log.warn(reason));
@@ -194,7 +199,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       taken: stores.taken,
     };
   } catch (error) {
-    await close();
+    await close().catch((fault) => trouble('not everything could be closed', fault));
     throw error;
   }
 }
