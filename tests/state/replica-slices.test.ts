@@ -125,12 +125,12 @@ describe('a digest', () => {
       observe(decision(`d${n}`, ['t0']), [report(`r${n}`, 't0')]),
     );
     const head = await ledger.append(many);
-    let digests = 0;
+    const seen = new Set<number>();
     while (replica.state.position < head) {
-      await replica.digest();
-      digests++;
+      seen.add((await replica.digest()).position);
     }
-    expect(digests).toBeLessThan(10);
+    // What was read together is folded together.
+    expect(seen.size).toBeLessThan(5);
     await replica.close();
     replica.state.free();
     await ledger.close();
