@@ -120,8 +120,28 @@ describe('an experiment that cannot be', () => {
       'shares finer than basis points',
       {
         variants: [
-          { name: 'a', share: 0.00001 },
-          { name: 'b', share: 0.99999 },
+          { name: 'a', share: 0.001 },
+          { name: 'b', share: 99.999 },
+        ],
+      },
+      'validation-failed',
+    ],
+    [
+      'shares as fractions',
+      {
+        variants: [
+          { name: 'a', share: 0.5 },
+          { name: 'b', share: 0.5 },
+        ],
+      },
+      'validation-failed',
+    ],
+    [
+      'shares in basis points',
+      {
+        variants: [
+          { name: 'a', share: 5000 },
+          { name: 'b', share: 5000 },
         ],
       },
       'validation-failed',

@@ -157,8 +157,8 @@ describe('an experiment', () => {
   it('moves as few units as possible when its shares change', async () => {
     const trial = await Trial.open('shares', {
       variants: [
-        { name: 'chance', share: 0.9, policy: 'uniform' },
-        { name: 'meaning', share: 0.1, policy: 'cosine' },
+        { name: 'chance', share: 90, policy: 'uniform' },
+        { name: 'meaning', share: 10, policy: 'cosine' },
       ],
     });
     await trial.move('start');

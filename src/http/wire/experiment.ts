@@ -30,8 +30,8 @@ const metric = z
 
 const variant = z.strictObject({
   name: variantName,
-  share: z.number().min(0).max(10_000).optional().meta({
-    description: 'Of all variants together 100 (percent), 1 or 10,000; 0 or nothing for shadows.',
+  share: z.number().min(0).max(100).optional().meta({
+    description: 'In percent; the variants together have 100. 0 or nothing for shadows.',
   }),
   policy: z
     .union([policySettings, z.string().min(1).max(150)])
@@ -99,7 +99,7 @@ export const changeBody = z.strictObject({ actor });
 export const promoteBody = z.strictObject({ variant: variantName.optional(), actor });
 export const killBody = z.strictObject({ variant: variantName.optional(), actor });
 export const sharesBody = z.strictObject({
-  shares: z.record(variantName, z.number().min(0).max(10_000)),
+  shares: z.record(variantName, z.number().min(0).max(100)),
   actor,
 });
 
