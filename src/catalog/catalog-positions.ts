@@ -3,7 +3,7 @@ import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
-/** So long a request waits for what it wants to see. */
+/** So long a request waits for all that it wants to see. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -24,25 +24,54 @@ export class CatalogPositions {
     return this.#catalogs.find(catalog)?.state.position ?? null;
   }
 
-  /** Resolves when this catalog has been folded up to there. @throws Problem unavailable when that takes too long */
-  async reached(catalog: string, position: Position): Promise<void> {
-    if (!this.#catalogs.serves(catalog)) return;
+  /**
+   * Resolves when each of these catalogs has been folded up to its position.
+   * @throws Problem unavailable when that takes too long, for all of them together
+   */
+  async reached(wanted: readonly (readonly [catalog: string, position: Position])[]): Promise<void> {
+    const patience = new AbortController();
+    const isOver = new Promise<void>((resolve) => {
+      patience.signal.addEventListener('abort', () => resolve());
+    });
+    const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+    try {
+      await Promise.all(
+        wanted.map(async ([catalog, position]) => {
+          const isKnown = this.#known(catalog, position, patience.signal);
+          if ((await Promise.race([isKnown, isOver])) !== true) throw this.#notYet(catalog, position);
+        }),
+      );
+    } finally {
+      clearTimeout(timer);
+      patience.abort();
+    }
+  }
+
+  /** Whether there is nothing to wait for any more. */
+  async #known(catalog: string, position: Position, giveUp: AbortSignal): Promise<boolean> {
+    if (!this.#catalogs.serves(catalog)) return true;
     if (this.#catalogs.find(catalog) === undefined) await this.#lookForCatalogs();
     const open = this.#catalogs.find(catalog);
-    if (open === undefined || open.state.position >= position) return;
+    if (open === undefined || open.state.position >= position) return true;
     try {
       // A position that does not exist was given for an earlier catalog of this name.
-      if ((await open.ledger.head()) < position) return;
-      await open.replica.reached(position, AbortSignal.timeout(PATIENCE_MS));
+      if ((await open.ledger.head()) < position) return true;
+      await open.replica.reached(position, giveUp);
     } catch (error) {
       // Deleted meanwhile, and the position with it.
-      if (open.closed.aborted || error instanceof LedgerRemovedError) return;
+      if (open.closed.aborted || error instanceof LedgerRemovedError) return true;
       throw error;
     }
-    if (open.state.position >= position) return;
-    throw new Problem(
+    return open.state.position >= position;
+  }
+
+  #notYet(catalog: string, position: Position): Problem {
+    const known = this.of(catalog);
+    return new Problem(
       'unavailable',
-      `This process knows catalog "${catalog}" up to ${open.state.position}, and not yet ${position}.`,
+      known === null
+        ? `This process does not know yet whether there is a catalog "${catalog}".`
+        : `This process knows catalog "${catalog}" up to ${known}, and not yet ${position}.`,
       'Send the request again, or without X-Bandolier-Position if an older answer will do.',
       { retryAfterSeconds: 1 },
     );

@@ -21,9 +21,7 @@ const MOST_PAIRS = 16;
 export function keepPositions(app: Hono, positions: CatalogPositions): void {
   app.use(async (context, next) => {
     const wanted = context.req.header(HEADER);
-    if (wanted !== undefined) {
-      for (const [catalog, position] of pairsOf(wanted)) await positions.reached(catalog, position);
-    }
+    if (wanted !== undefined) await positions.reached(pairsOf(wanted));
     let isAnnounced = false;
     const announce = (answer: unknown): void => {
       isAnnounced = true;

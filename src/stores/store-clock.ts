@@ -1,8 +1,8 @@
 import { uptime } from 'node:os';
 
-/** A difference up to this between two looks is drift, and is followed; ms. */
-const DRIFT_MS = 1_000;
-/** A difference below this is nothing to speak of; ms. */
+/** What is in the store may be ahead of here by this without moving the time; ms. */
+const MOMENT_MS = 1_000;
+/** A difference up to this between two looks, or to another clock, is followed and nothing to speak of; ms. */
 const SKEW_MS = 5_000;
 const LOOK_EVERY_MS = 30_000;
 /** An answer that took longer says little about what time it is; ms. */
@@ -69,7 +69,7 @@ export class StoreClock {
   readonly notice = (time: number): void => {
     const ahead = time - this.now();
     if (ahead <= 0) return;
-    if (ahead > DRIFT_MS) this.#lead += ahead;
+    if (ahead > MOMENT_MS) this.#lead += ahead;
     this.#newest = time;
   };
 
@@ -88,7 +88,7 @@ export class StoreClock {
     const { keeper, wallNow } = this.#options;
     const machine = wallNow() - this.keeperNow();
     const skews: string[] = [];
-    if (Math.abs(this.#jump) > SKEW_MS) {
+    if (this.#jump !== 0) {
       skews.push(
         `The clock of ${keeper} was set ${duration(this.#jump)} while this process ran, which goes on with the time of its start: see that the clock is right, then restart this process.`,
       );
@@ -105,7 +105,7 @@ export class StoreClock {
     return skews;
   }
 
-  /** Compares with the keeper. Drift, and what the machine slept through, is followed; a jump is reported. */
+  /** Compares with the keeper. Drift, small steps, and what the machine slept through are followed; a jump is reported. */
   async look(): Promise<void> {
     const compared = await compare(this.#options).catch(() => null);
     if (compared !== null && compared.took <= SLOW_ANSWER_MS) this.#follow(compared.offset);
@@ -129,7 +129,7 @@ export class StoreClock {
     const difference = offset - this.#offset;
     const asleep = this.#sleepSoFar();
     const slept = asleep - this.#asleep;
-    if (Math.min(Math.abs(difference), Math.abs(difference - slept)) > DRIFT_MS) {
+    if (Math.min(Math.abs(difference), Math.abs(difference - slept)) > SKEW_MS) {
       this.#jump = difference;
       return;
     }

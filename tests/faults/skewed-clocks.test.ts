@@ -101,9 +101,9 @@ describe.skipIf(redisProgram.path === null)(
         await there.service.ask('PATCH', '/v1/catalogs/shop/tools', { remove: ['send_newsletter'] });
         expect(await rewarded(from, to, 15)).toEqual(Array(15).fill('applied'));
       }
-      const direction = skew > 0 ? 'ahead' : 'behind';
-      expect(wrong.output).toContain(`${direction} of that of Redis`);
-      expect(right.output).not.toContain('of that of Redis');
+      const direction = skew > 0 ? 'ahead of' : 'behind';
+      expect(wrong.output).toContain(`${direction} that of Redis`);
+      expect(right.output).not.toContain('that of Redis');
     });
 
     it('settle a decision at its deadline, not when a worker thinks that it has come', async () => {

@@ -112,4 +112,21 @@ describe('the clock of the store', () => {
     expect(clock.now()).toBe(START + 600 + 8 * HOUR);
     expect(said).toEqual([]);
   });
+
+  it.each([2, 4.9, -2, -4.9])(
+    'follows a step of %d seconds, by which NTP sets a clock right',
+    async (seconds) => {
+      const { at, said, pass, start } = machine();
+      const clock = await start();
+      expect(clock.now()).toBe(START);
+      at.keeper += seconds * SECOND;
+      at.wall += seconds * SECOND;
+      await clock.look();
+      expect(clock.keeperNow()).toBe(at.keeper);
+      expect(clock.now()).toBe(Math.max(START, at.keeper));
+      pass(10 * SECOND);
+      expect(clock.now()).toBe(at.keeper);
+      expect(said).toEqual([]);
+    },
+  );
 });

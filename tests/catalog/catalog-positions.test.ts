@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import { CatalogPositions } from '../../src/catalog/catalog-positions.ts';
+import type { Catalogs } from '../../src/catalog/catalogs.ts';
+
+const never = new Promise<never>(() => {});
+
+/** A catalog that knows 5 of 10 entries, and will never know more. */
+function standingStill(): Catalog {
+  const reached = (_: number, giveUp: AbortSignal): Promise<void> =>
+    new Promise((resolve) => giveUp.addEventListener('abort', () => resolve()));
+  const catalog = {
+    state: { position: 5 },
+    ledger: { head: async () => 10 },
+    replica: { reached },
+    closed: new AbortController().signal,
+  };
+  return catalog as unknown as Catalog;
+}
+
+function positionsOf(open: Record<string, Catalog>, look: () => Promise<void> = async () => {}) {
+  const catalogs = { serves: () => true, find: (name: string) => open[name] };
+  return new CatalogPositions(catalogs as unknown as Catalogs, look);
+}
+
+describe('positions that a request wants to see', () => {
+  it('are waited for all at once, and not for ever', async () => {
+    const names = Array.from({ length: 16 }, (_, i) => `c${i}`);
+    const positions = positionsOf(Object.fromEntries(names.map((name) => [name, standingStill()])));
+    const waiting = positions.reached(names.map((name) => [name, 6] as const));
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
+  }, 20_000);
+
+  it('are given up also while catalogs are looked for', async () => {
+    const waiting = positionsOf({}, () => never).reached([['new', 1]]);
+    await expect(waiting).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('does not know yet whether there is a catalog "new"'),
+    });
+  }, 20_000);
+
+  it('are there where they were reached, or given for an earlier catalog of that name', async () => {
+    const positions = positionsOf({ a: standingStill() });
+    await positions.reached([
+      ['a', 5],
+      ['a', 11],
+      ['gone', 3],
+    ]);
+  });
+});
