@@ -69,17 +69,16 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
   };
 }
 
+/** Gives refusals a few at a time. */
 function paced(): (refusal: () => void) => void {
   const waiting: (() => void)[] = [];
-  let timer: NodeJS.Timeout | null = null;
   const giveSome = (): void => {
     for (const give of waiting.splice(0, MAX_REFUSED_AT_ONCE)) give();
-    timer = waiting.length === 0 ? null : setTimeout(giveSome, REFUSE_EVERY_MS);
+    if (waiting.length > 0) setTimeout(giveSome, REFUSE_EVERY_MS);
   };
   return (refusal) => {
     if (waiting.length >= MAX_UNREFUSED) return refusal();
-    waiting.push(refusal);
-    timer ??= setTimeout(giveSome, REFUSE_EVERY_MS);
+    if (waiting.push(refusal) === 1) setTimeout(giveSome, REFUSE_EVERY_MS);
   };
 }
 
