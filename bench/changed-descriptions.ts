@@ -202,7 +202,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string', default: '3' },
     },
   });
-  const kernels = await loadKernels((reason) => console.log(reason));
+  const kernels = await loadKernels();
   const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
   const streams = [await sampleStream(embedder)];
   if (existsSync(options.data)) streams.push(await toollensStream(options.data, embedder));

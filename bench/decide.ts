@@ -67,7 +67,7 @@ function query(): PreparedQuery {
 /** A catalog of this many tools whose memory holds this many cases. */
 async function filled(tools: number, cases: number): Promise<SimulatedCatalog> {
   const policy = { ...DEFAULT_CATALOG_SETTINGS.policy, parameters: { cases } };
-  const kernels = await loadKernels(console.warn);
+  const kernels = await loadKernels();
   const catalog = new SimulatedCatalog(kernels, DIMENSIONS, policy);
   catalog.put(
     Array.from({ length: tools }, (_, i) => ({
@@ -151,7 +151,7 @@ async function sizes(): Promise<Record<string, number>> {
   const { settings, policy } = catalog.state.learners.active;
   const { matrices, perTool, memory } = policy.sizeInBytes();
   const { vectors } = catalog.state.tools;
-  const kernels = await loadKernels(console.warn);
+  const kernels = await loadKernels();
   const context = { kernels, vectors, parameters: settings.parameters, derived: true };
   const bytes = encodeLearner(policy.save(), crc32);
   const snapshot = encodeSnapshot(catalog.state);

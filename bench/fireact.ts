@@ -197,7 +197,7 @@ async function main(): Promise<void> {
     return;
   }
   const load = loadavg();
-  const kernels = await loadKernels(console.warn);
+  const kernels = await loadKernels();
   const embedder = await OnnxEmbedder.open({ folder: options.model, cachedQueries: 0 });
   const catalogue = await readCatalogue(embedder);
   const order = shuffled(catalogue, 2);

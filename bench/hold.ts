@@ -101,7 +101,7 @@ function foldMeasured(
   return { whole: { processor: sum('processor'), clock: sum('clock') }, steps };
 }
 
-const catalog = new SimulatedCatalog(await loadKernels(console.warn), DIMENSIONS, POLICY);
+const catalog = new SimulatedCatalog(await loadKernels(), DIMENSIONS, POLICY);
 const rows = [];
 for (const [count, first] of [
   [TOOLS, 0],

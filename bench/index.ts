@@ -243,7 +243,7 @@ async function main(): Promise<void> {
     console.log('hnswlib-node is not there: nothing to measure.');
     return;
   }
-  const kernels = await loadKernels(console.warn);
+  const kernels = await loadKernels();
   const rows: Row[] = [];
   const folder = join(packageRoot(), 'bench', 'results');
   await mkdir(folder, { recursive: true });

@@ -9,9 +9,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
 import { Cholesky } from '../bandit/cholesky.ts';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import type { SemanticRidge } from '../bandit/semantic-ridge.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
+import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { type Contender, mlMatrix, ours, SIZE, Stream } from './kernels/learner-at-work.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
@@ -131,7 +131,7 @@ function factorise(ridge: SemanticRidge) {
   };
 }
 
-const kernels = await loadKernels((reason) => console.warn(reason));
+const kernels = await loadKernels();
 const wasm = ours(kernels, stream);
 const typescript = ours(createTypescriptKernels(), stream);
 const table = compare([mlMatrix(stream), wasm, typescript], Number(values.rounds));

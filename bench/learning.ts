@@ -291,7 +291,7 @@ async function main(): Promise<void> {
     options.rows === ''
       ? ROWS.filter(({ onDemand }) => onDemand !== true)
       : ROWS.filter(({ name }) => options.rows.split(',').some((part) => name.includes(part)));
-  const kernels: Kernels = await loadKernels((reason) => console.log(reason));
+  const kernels: Kernels = await loadKernels();
   const embedder = await OnnxEmbedder.open({ folder: options.model });
   const streams = new Map<string, Stream>();
   const all: Measured[] = [];

@@ -7,10 +7,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { OutcomeMemory } from '../bandit/memory/outcome-memory.ts';
 import type { QueryFeatures } from '../bandit/policy.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
+import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 import { type Cases, madeUpCases } from './memory/cases.ts';
@@ -20,7 +20,7 @@ const TOOLS = 500;
 const ENTRIES_PER_CASE = 16;
 const SLATE = 5;
 const PROBES = 200;
-/** The TypeScript kernels are measured up to here: they are a fallback, and slow. */
+/** The TypeScript kernels are measured up to here: they are for comparison, and slow. */
 const TYPESCRIPT_UP_TO = 10_000;
 
 /** A full memory, loaded as a saved one: remembering case by case would scan n²/2 rows. */
@@ -91,7 +91,7 @@ async function main(): Promise<void> {
     },
   });
   const dimensions = Number(options.dimensions);
-  const kernels = await loadKernels((reason) => console.log(reason));
+  const kernels = await loadKernels();
   const memories: MemoryRow[] = [];
   for (const count of options.cases.split(',').map(Number)) {
     const cases = madeUpCases(count, PROBES, dimensions);

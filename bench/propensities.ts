@@ -9,9 +9,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { drawSlate } from '../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities, slateLogProbability } from '../bandit/exploration/propensities.ts';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { randomFor } from '../bandit/random.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
+import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 
@@ -106,7 +106,7 @@ function byEnumeration(score: Float64Array, k: number): Float64Array {
   return propensity;
 }
 
-const wasm = await loadKernels((reason) => console.warn(reason));
+const wasm = await loadKernels();
 const typescript = createTypescriptKernels();
 const table = SHAPES.map(([n, k]) => {
   const all = Array.from({ length: SCORES_PER_SHAPE }, (_, seed) => scores(n, seed));

@@ -7,12 +7,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { createPolicy } from '../bandit/policies/registry.ts';
 import type { Policy, Ranking } from '../bandit/policy.ts';
 import { type Random, randomFor } from '../bandit/random.ts';
 import { EMPTY_SPARSE_VECTOR } from '../bandit/sparse-vector.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
+import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { lineChart } from './line-chart.ts';
 
 type Archetype = 1 | 2 | 3 | 4;

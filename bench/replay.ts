@@ -32,7 +32,7 @@ const perDecision = Number(values.candidates);
 const draws = randomFor('bench/replay');
 let drawn = 0;
 const uniform = (): number => draws.uniform(drawn++);
-const kernels = await loadKernels((reason) => console.log(reason));
+const kernels = await loadKernels();
 
 function unitVector(): Float32Array {
   const vector = Float32Array.from({ length: DIMENSIONS }, () => uniform() - 0.5);

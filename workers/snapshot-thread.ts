@@ -18,7 +18,7 @@ const position = await writeSnapshot({
   ...task,
   store,
   read,
-  context: { kernels: await loadKernels((reason) => warnings.push(reason)), derived: false },
+  context: { kernels: await loadKernels(), derived: false },
   onUnreadable: (at, error) => warnings.push(`snapshot ${at} cannot be read: ${(error as Error).message}`),
 });
 close();

@@ -1,6 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
-import { checkScores, checkTemperature, type ExplorationMode } from './draw-slate.ts';
+import { checkScores, checkTemperature } from './draw-slate.ts';
 import { integrateInclusion } from './inclusion-quadrature.ts';
 
 /** How the propensities of a decision came about. */
@@ -16,14 +15,13 @@ const REACH = 30;
  * exponential arrival times (candidate i arrives at rate w = exp(u/T), the slate is the first K to arrive):
  *   P_i = ∫ w_i e^(−w_i t) · Pr[at most K−1 others have arrived by t] dt.
  * Candidates far above the K-th are in for certain; for those far below, w_i·E[time of the K-th arrival] is
- * all that is left of the integral. The others are integrated together. n ≤ K: all 1. Any kernels give the same
- * bits. @throws RangeError on a bad k, temperature or score.
+ * all that is left of the integral. The others are integrated together. n ≤ K: all 1. @throws RangeError on a bad k, temperature or score.
  */
 export function inclusionPropensities(
   score: Float64Array,
   k: number,
   temperature: number,
-  kernels: Kernels = createTypescriptKernels(),
+  kernels: Kernels,
 ): Float64Array {
   checkScores(score, k);
   checkTemperature(temperature);
@@ -59,23 +57,6 @@ function inDescendingOrder(score: Float64Array): Int32Array {
     order[place] = i;
   }
   return order;
-}
-
-/** Propensities for any mode: without a draw they are 1 for the slate and 0 for the rest. */
-export function slatePropensities(
-  score: Float64Array,
-  slate: Int32Array,
-  temperature: number,
-  mode: ExplorationMode,
-  kernels?: Kernels,
-): { propensity: Float64Array; method: PropensityMethod } {
-  if (mode === 'plackett-luce') {
-    const propensity = inclusionPropensities(score, Math.max(1, slate.length), temperature, kernels);
-    return { propensity, method: 'exact' };
-  }
-  const propensity = new Float64Array(score.length);
-  for (const index of slate) propensity[index] = 1;
-  return { propensity, method: 'deterministic' };
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * The few dense operations in which the learner spends its time. Two implementations, one test suite:
- * WebAssembly SIMD (`wasm-kernels.ts`) and TypeScript (`typescript-kernels.ts`). Both add in the same order,
- * so every result is the same bit for bit; which one runs can therefore never change what is learned.
+ * The few dense operations in which the learner spends its time. They run as WebAssembly
+ * SIMD (`wasm-kernels.ts`); tests/bandit/kernels has the same in TypeScript, which adds in the same order, so that
+ * every result is the same bit for bit.
  *
  * Arrays that are handed to a kernel must come from the allocator of that same instance. Views stay valid for
  * ever: the WebAssembly memory is shared memory, which grows without detaching its views.

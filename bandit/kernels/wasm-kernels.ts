@@ -14,8 +14,7 @@ const MAXIMUM_PAGES = 65_536;
 
 /**
  * Kernels in WebAssembly SIMD, from the bytes of `kernels.wasm` (the caller reads the file).
- * @throws WebAssembly.CompileError or LinkError when this engine has no SIMD or no shared memory; the
- * TypeScript kernels give the same bits there.
+ * @throws WebAssembly.CompileError or LinkError when this engine has no SIMD or no shared memory.
  */
 export function createWasmKernels(bytes: Uint8Array): Kernels {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true });

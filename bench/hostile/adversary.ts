@@ -56,7 +56,7 @@ async function main(): Promise<void> {
     console.log(`No data sets in ${values.data}: nothing to measure. Give their folder with --data.`);
     return;
   }
-  const kernels = await loadKernels((reason) => console.log(reason));
+  const kernels = await loadKernels();
   const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
   const set = new LabelledSet(values.data, 'toollens', embedder);
   const tools = await set.tools();

@@ -40,7 +40,7 @@ const DIMENSIONS = 8;
 const WINDOW_MS = 600_000;
 const BATCH = 1000;
 const START = Date.UTC(2026, 0, 1);
-const context = { kernels: await loadKernels((reason) => console.log(reason)), derived: false };
+const context = { kernels: await loadKernels(), derived: false };
 
 const draws = randomFor('bench/hostile/open-decisions');
 let drawn = 0;

@@ -2,7 +2,10 @@ import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { randomFor } from '../../bandit/random.ts';
+import { loadKernels } from '../../src/state/load-kernels.ts';
 import { Draws } from '../experiments/draws.ts';
+
+const KERNELS = await loadKernels();
 
 export const CANDIDATES = 60;
 export const SLATE = 5;
@@ -51,7 +54,9 @@ export class LoggedWorld {
     const temperature = 0.01 + 0.03 * draws.uniform();
     const target = this.#situations.map(({ retrieval, memory }) => {
       const score = retrieval.map((g, a) => weight * g + (1 - weight) * memory[a] + opinion * draws.normal());
-      return kind === 'greedy' ? chosen(best(score)) : inclusionPropensities(score, SLATE, temperature);
+      return kind === 'greedy'
+        ? chosen(best(score))
+        : inclusionPropensities(score, SLATE, temperature, KERNELS);
     });
     return { kind, target, value: this.#value(target) };
   }
@@ -100,7 +105,7 @@ function situation(draws: Draws, temperature: number | null): Situation {
   const memory = column((isRight) => (isRight ? 0.5 + 0.3 * draws.normal() : 0.1 + 0.12 * draws.normal()));
   const score = retrieval.map((g, a) => 0.5 * g + 0.5 * memory[a]);
   const propensities =
-    temperature === null ? chosen(best(score)) : inclusionPropensities(score, SLATE, temperature);
+    temperature === null ? chosen(best(score)) : inclusionPropensities(score, SLATE, temperature, KERNELS);
   const expected = score.map((u) => Math.min(1, Math.max(0, 1.4 * u - 0.35)));
   return {
     retrieval,

@@ -26,7 +26,7 @@ export async function learned(
   steps: number,
   embedder: Embedder,
 ): Promise<LearnedRow[]> {
-  const kernels = await loadKernels(() => {});
+  const kernels = await loadKernels();
   const source = new LabelledSet(data, set, embedder);
   const tools = await source.tools();
   const all = await source.queries(train);

@@ -53,7 +53,7 @@ export class ToolSet {
     const folder = set === SAMPLE ? join(packageRoot(), 'examples', SAMPLE) : join(data, set);
     if (!existsSync(folder)) return null;
     const tools = set === SAMPLE ? sampleTools(folder) : setTools(folder);
-    const kernels = await loadKernels(() => {});
+    const kernels = await loadKernels();
     const vectors = new ToolVectors(kernels, embedder.dimensions);
     const index = new ToolIndex(kernels);
     index.reset(vectors);

@@ -145,12 +145,8 @@ async function checkModel({ model }: Settings): Promise<Finding> {
 }
 
 async function checkKernels(): Promise<Finding> {
-  let reason: string | null = null;
-  await loadKernels((why) => {
-    reason = why;
-  });
-  if (reason === null) return fine('WebAssembly with SIMD');
-  return { detail: reason, mend: 'Run `npm run kernels`, or use a Node with WebAssembly SIMD.' };
+  await loadKernels();
+  return fine('WebAssembly with SIMD');
 }
 
 async function* checkStores(
@@ -197,7 +193,7 @@ async function checkClock({ clock, ledgers, decisionLogs }: Stores): Promise<Fin
 async function checkLearners(stores: Stores, troubles: string[]): Promise<Finding> {
   const names = await stores.ledgers.list();
   if (names.length === 0) return fine('nothing was learned yet');
-  const kernels = await loadKernels(() => {});
+  const kernels = await loadKernels();
   const trouble = (message: string): void => void troubles.push(message);
   const lines: string[] = [];
   for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, trouble)));

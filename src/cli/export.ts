@@ -31,7 +31,7 @@ async function exportEverything(options: SettingFlags & { readonly catalog?: str
   const trouble = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
   const stores = await openStores(settings, { trouble });
   try {
-    const kernels = await loadKernels(trouble);
+    const kernels = await loadKernels();
     const names = await stores.ledgers.list();
     if (options.catalog !== undefined && !names.includes(options.catalog)) {
       throw new UserError(

@@ -76,7 +76,7 @@ async function goOnFromSnapshot(folder: string, snapshots: FileSnapshotStore | n
 
 /** The newest that can be read as a start reads it. */
 async function newestIntact(snapshots: FileSnapshotStore, catalog: string): Promise<Position | null> {
-  const context = { kernels: await loadKernels(() => {}), derived: false };
+  const context = { kernels: await loadKernels(), derived: false };
   for (const position of await snapshots.list()) {
     const stored = await snapshots.get(position);
     try {

@@ -105,7 +105,7 @@ async function play(
 ): Promise<SimulatedPolicy> {
   const { noise, loss, delay, k, passes } = options;
   const steps = stream.queries.length * passes;
-  const kernels = await loadKernels(() => {});
+  const kernels = await loadKernels();
   const runs = [];
   for (let seed = 1; seed <= options.seeds; seed++) {
     const report = progress(`${policy.name}, run ${seed} of ${options.seeds}`);

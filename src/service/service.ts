@@ -60,7 +60,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     if (faults.length > 0) throw faults[0];
   };
   try {
-    const kernels = await loadKernels((reason) => log.warn(reason));
+    const kernels = await loadKernels();
     const stores = await openStores(settings, { trouble });
     closers.push(() => stores.close());
     const { clock } = stores;

@@ -1,16 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { createWasmKernels } from '../../bandit/kernels/wasm-kernels.ts';
 import { packageRoot } from '../../config/package-root.ts';
 
-/** The fast kernels, or, where WebAssembly SIMD cannot run, the slow ones with the same results. */
-export async function loadKernels(onFallback: (reason: string) => void): Promise<Kernels> {
+/** The kernels of `bandit/`. @throws Error when WebAssembly SIMD cannot run here, or their file is missing or damaged. */
+export async function loadKernels(): Promise<Kernels> {
+  const file = join(packageRoot(), 'bandit', 'kernels', 'kernels.wasm');
   try {
-    return createWasmKernels(await readFile(join(packageRoot(), 'bandit', 'kernels', 'kernels.wasm')));
+    return createWasmKernels(await readFile(file));
   } catch (error) {
-    onFallback(`WebAssembly kernels cannot run here, ranking will be slower: ${(error as Error).message}`);
-    return createTypescriptKernels();
+    throw new Error(
+      `The WebAssembly kernels of ${file} cannot run here (${(error as Error).message}). Install Bandolier again, and use a Node with WebAssembly SIMD and shared memory.`,
+      { cause: error },
+    );
   }
 }

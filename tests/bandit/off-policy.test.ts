@@ -9,6 +9,7 @@ import {
 } from '../../bandit/off-policy/off-policy-estimate.ts';
 import { type EvaluatedDecision, OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { randomFor } from '../../bandit/random.ts';
+import { wasmKernels } from './kernels/both-kernels.ts';
 
 const settings = { alpha: 0.05, rewards: { lower: 0, upper: 1 } };
 const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);
@@ -92,7 +93,7 @@ describe('estimates', () => {
 
   test('of IPS and DR are unbiased under Plackett–Luce: exact over all slates', () => {
     const score = Float64Array.of(0.9, 0.85, 0.82, 0.7);
-    const propensities = inclusionPropensities(score, 2, 0.05);
+    const propensities = inclusionPropensities(score, 2, 0.05, wasmKernels());
     const target = [0, 1, 0.25, 0.75];
     const truth = [0.9, 0.2, 0.5, 0.6];
     const expected = [0.1, 0.9, 0.3, 0.4];

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type { Embedders } from '../../src/catalog/embedders.ts';
 import { openCatalog } from '../../src/catalog/open-catalog.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { putTools, START, Story, tool } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { exportCatalog } from '../../src/cli/export-catalog.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgers, ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { temporaryFolder } from '../e2e/running-service.ts';
 import { StoredCatalog } from '../faults/replay.ts';
 import { decision, observe, report, START, Story } from '../state/entries.ts';

@@ -69,7 +69,7 @@ function judge(settings: PolicySettings, policy: Policy, decision: Decision, { r
   const free = [...target.keys()].filter((index) => index !== slate[pinned]);
   const places = k - (pinned < 0 ? 0 : 1);
   const ofFree = Float64Array.from(free, (index) => target[index]);
-  const drawn = inclusionPropensities(ofFree, places, settings.temperature);
+  const drawn = inclusionPropensities(ofFree, places, settings.temperature, kernels);
   const best = [...ofFree.keys()].sort((i, j) => ofFree[j] - ofFree[i] || i - j).slice(0, places);
   const pi = new Float64Array(target.length).fill(1);
   for (const [at, index] of free.entries()) {

@@ -155,7 +155,7 @@ describe.skipIf(redisProgram.path === null)(
       for (const one of deployment.routers.filter(({ isAlive }) => isAlive)) {
         digests.push(await one.ask<StateDigest>('GET', `/v1/catalogs/${CATALOG}/digest`));
       }
-      const kernels = await loadKernels(() => {});
+      const kernels = await loadKernels();
       const store = await new RedisSnapshotStores(admin).open(CATALOG);
       const stored = await Promise.all((await store.list()).map((position) => store.get(position)));
       expect(stored.length).toBeGreaterThan(0);

@@ -55,7 +55,7 @@ describe.skipIf(redisProgram.path === null)(`Redis at its limits${redisProgram.m
     await until(async () => (await queue.pending()) === 0);
     const entries = await ledger.read(0, 10);
     expect(entries.map(({ entry: { key } }) => key)).toEqual(['settings/1', 'settings/1']);
-    const state = new CatalogState('default', { kernels: await loadKernels(() => {}), derived: false });
+    const state = new CatalogState('default', { kernels: await loadKernels(), derived: false });
     fold(state, entries[0]);
     const version = state.learners.active.version;
     fold(state, entries[1]);

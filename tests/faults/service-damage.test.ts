@@ -62,7 +62,7 @@ function filesIn(dataDir: string, part: string): string[] {
 }
 
 beforeAll(async () => {
-  kernels = await loadKernels(() => {});
+  kernels = await loadKernels();
   const service = await serve(sound);
   const shop = await Shop.open(service, 'default');
   await shop.teach(QUERY, 'refund_payment', 6);

@@ -100,7 +100,7 @@ describe(`a process that was killed ${KILLS} times under load`, () => {
 
   it('knows bit for bit what a clean replay of its ledger knows, with and without its snapshots', async () => {
     expect(await service.stop()).toBe(0);
-    const stored = new StoredCatalog(folder.path, await loadKernels(() => {}));
+    const stored = new StoredCatalog(folder.path, await loadKernels());
     const snapshots = await stored.snapshots();
     expect(snapshots.length).toBeGreaterThan(1);
     const { end, at } = await stored.replay(snapshots.map(({ position }) => position));

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
@@ -12,6 +11,7 @@ import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import { type GraphLibrary, loadGraphLibrary } from '../../src/retrieval/vectors/hnsw-graph.ts';
 import { HnswIndex } from '../../src/retrieval/vectors/hnsw-index.ts';
 import { BOTH } from '../bandit/kernels/both-kernels.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { vectorIndexContract } from '../contracts/vector-index.contract.ts';
 
 const library = await loadGraphLibrary().catch(() => null);

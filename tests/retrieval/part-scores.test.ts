@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { type SearchedText, ToolIndex, type ToolSearch } from '../../src/retrieval/tool-index.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 const WORDS = 'mail send file read weather bank hotel book'.split(' ');
 const kernels = createTypescriptKernels();

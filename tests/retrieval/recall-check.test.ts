@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import { RecallCheck } from '../../src/retrieval/vectors/recall-check.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 const SIZE = 5_000;
 const QUERY = Float32Array.of(1, 0);

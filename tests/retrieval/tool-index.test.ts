@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type { Recall } from '../../bandit/policy.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { lexicalText } from '../../src/retrieval/document-text.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { ToolIndex, type ToolSearch } from '../../src/retrieval/tool-index.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { naiveBm25 } from './naive-bm25.ts';
 
 const DIMENSIONS = 3;

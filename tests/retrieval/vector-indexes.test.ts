@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import { HnswIndex } from '../../src/retrieval/vectors/hnsw-index.ts';
 import { vectorIndexes } from '../../src/retrieval/vectors/vector-indexes.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bandolier-vector-indexes-'));
 afterAll(() => rmSync(dataDir, { recursive: true }));

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import { POLICY_KINDS } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
@@ -9,6 +8,7 @@ import { castingOf, NO_CHANGES } from '../../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
 import { Exposures } from '../../src/simulation/exposures.ts';
 import { meanOf, type SimulationOptions, simulate } from '../../src/simulation/simulate.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 const TOPICS = 12;
 const TOOLS_PER_TOPIC = 4;

@@ -1,4 +1,3 @@
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type {
   Entry,
   ObservationEntry,
@@ -10,6 +9,7 @@ import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import type { FoldOutcome, RewardOutcome } from '../../src/state/outcome.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 /** 2026-01-01, a time from which all entries here count. */
 export const START = Date.UTC(2026, 0, 1);

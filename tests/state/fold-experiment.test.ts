@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { reportOf } from '../../src/state/experiments/experiment-verdict.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { decision, observe, report, START, Story } from './entries.ts';
 import {
   answer,

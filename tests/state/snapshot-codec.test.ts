@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../bandit/kernels/typescript-kernels.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { decision, emptyState, observe, putTools, report, START, Story, tool } from './entries.ts';
 import { assignment, create, exposure, exposures, move } from './experiment-entries.ts';
 

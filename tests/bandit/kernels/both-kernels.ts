@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Kernels } from '../../../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
+import { createTypescriptKernels } from './typescript-kernels.ts';
 
 export function wasmKernels(): Kernels {
   return createWasmKernels(readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url)));

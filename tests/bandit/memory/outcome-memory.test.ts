@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { OutcomeMemory } from '../../../bandit/memory/outcome-memory.ts';
 import type { QueryFeatures } from '../../../bandit/policy.ts';
 import { EMPTY_SPARSE_VECTOR } from '../../../bandit/sparse-vector.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 import { type NaiveCase, NaiveMemory } from './naive-memory.ts';
 
 const kernels = createTypescriptKernels();

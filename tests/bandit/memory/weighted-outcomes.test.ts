@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { OutcomeMemory } from '../../../bandit/memory/outcome-memory.ts';
 import type { CaseOutcome, QueryFeatures } from '../../../bandit/policy.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
 const kernels = createTypescriptKernels();
 const QUERY: QueryFeatures = {

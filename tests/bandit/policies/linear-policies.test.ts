@@ -1,11 +1,11 @@
 import { inverse, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { createPolicy } from '../../../bandit/policies/registry.ts';
 import type { Policy } from '../../../bandit/policy.ts';
 import { type Random, randomFor } from '../../../bandit/random.ts';
 import { EMPTY_SPARSE_VECTOR } from '../../../bandit/sparse-vector.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
 const kernels = createTypescriptKernels();
 const TOOLS = 4;

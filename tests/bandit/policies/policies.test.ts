@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
 import { POLICY_KINDS } from '../../../bandit/policies/registry.ts';
 import { policyContract } from '../../contracts/policy.contract.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
 const wasm = readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url));
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Kernels } from '../../../bandit/kernels/kernels.ts';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
 import { createPolicy } from '../../../bandit/policies/registry.ts';
 import type { LearnerState } from '../../../bandit/policy.ts';
 import { randomFor } from '../../../bandit/random.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
 const DIMENSIONS = 19;
 const TOOLS = 12;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTypescriptKernels } from '../../../bandit/kernels/typescript-kernels.ts';
 import { createPolicy } from '../../../bandit/policies/registry.ts';
 import type { Candidates, Policy, QueryFeatures } from '../../../bandit/policy.ts';
 import { randomFor } from '../../../bandit/random.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
+import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
 const kernels = createTypescriptKernels();
 const random = randomFor('memory policy');

@@ -1,4 +1,4 @@
-import type { InclusionSum } from './kernels.ts';
+import type { InclusionSum } from '../../../bandit/kernels/kernels.ts';
 
 /** See `Kernels.sumInclusion`. Two values of t at a time, t and 2t, as two lanes of a SIMD register. */
 export function sumInclusion(sum: InclusionSum): void {

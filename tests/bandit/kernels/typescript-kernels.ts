@@ -1,10 +1,16 @@
-import type { CandidateForms, FormCache, InclusionSum, Kernels, SlotTable } from './kernels.ts';
+import type {
+  CandidateForms,
+  FormCache,
+  InclusionSum,
+  Kernels,
+  SlotTable,
+} from '../../../bandit/kernels/kernels.ts';
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
 import { dot, scan } from './typescript-vectors.ts';
 
-/** Kernels that run wherever JavaScript runs. Slower than the WebAssembly ones, and the same bit for bit. */
+/** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
 export function createTypescriptKernels(): Kernels {
   return new TypescriptKernels();
 }

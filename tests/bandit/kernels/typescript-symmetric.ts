@@ -1,4 +1,4 @@
-import { padded, rowStart } from './symmetric-layout.ts';
+import { padded, rowStart } from '../../../bandit/kernels/symmetric-layout.ts';
 import { dot } from './typescript-vectors.ts';
 
 /** See `Kernels.symmetricTimes`. Every element is read once and used twice: for its row and for its mirror. */

@@ -1,5 +1,5 @@
-import type { CandidateForms, FormCache, SlotTable } from './kernels.ts';
-import { padded, rowStart } from './symmetric-layout.ts';
+import type { CandidateForms, FormCache, SlotTable } from '../../../bandit/kernels/kernels.ts';
+import { padded, rowStart } from '../../../bandit/kernels/symmetric-layout.ts';
 import { dot } from './typescript-vectors.ts';
 
 /** See `Kernels.refreshForms`. */

@@ -1,0 +1,19 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import { loadKernels } from '../../src/state/load-kernels.ts';
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+it('loads the WebAssembly kernels', async () => {
+  expect((await loadKernels()).name).toBe('wasm');
+});
+
+it('says where it can run when there is no WebAssembly SIMD', async () => {
+  vi.spyOn(WebAssembly, 'Module').mockImplementation(function compile() {
+    throw new Error('invalid value type 0x7b');
+  });
+  await expect(loadKernels()).rejects.toThrow(
+    /kernels\.wasm cannot run here \(invalid value type 0x7b\)\. .*a Node with WebAssembly SIMD/,
+  );
+});
