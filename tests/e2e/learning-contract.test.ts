@@ -248,7 +248,7 @@ describe('rewards that are not as they should be', () => {
   it('about a tool that is removed meanwhile are kept for when it is back', async () => {
     const shop = await Shop.open(service, 'removed');
     const path = `/v1/catalogs/${shop.catalog}/tools`;
-    const { decisionId } = await shop.route(QUERY);
+    const { decisionId } = await shop.route(QUERY, { pin: ['restock_item'] });
     await service.ask('DELETE', `${path}/restock_item`);
     const receipt = await shop.report(decisionId, { tool: 'restock_item', outcome: 'success', weight: 4 });
     await shop.settled();
