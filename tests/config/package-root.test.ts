@@ -5,11 +5,11 @@ import { packageRoot, threadFile } from '../../config/package-root.ts';
 
 it('finds the package from its sources', () => {
   expect(existsSync(join(packageRoot(), 'package.json'))).toBe(true);
-  expect(existsSync(join(packageRoot(), 'src', 'package-root.ts'))).toBe(true);
+  expect(existsSync(join(packageRoot(), 'config', 'package-root.ts'))).toBe(true);
 });
 
 it('finds the same package from dist/', async () => {
-  const built = await import(join(packageRoot(), 'dist', 'src', 'package-root.js'));
+  const built = await import(join(packageRoot(), 'dist', 'config', 'package-root.js'));
   expect(built.packageRoot()).toBe(packageRoot());
   expect(built.threadFile('embed-thread')).toBe(threadFile('embed-thread'));
 });
