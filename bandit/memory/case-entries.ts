@@ -74,7 +74,7 @@ export class CaseEntries {
    * ones first, if it reported last: what others found out stays. Unit 0 is a new one each time.
    */
   count(entry: number, reward: number, weight: number, unit: number): void {
-    if (unit === 0 || unit !== this.units[entry]) this.turnTo(entry, unit);
+    this.turnTo(entry, unit);
     for (let left = Math.min(weight, UNIT_TRIALS_LIMIT); left > 0; left--) {
       const part = Math.min(1, left);
       this.shrinkUnit(entry, UNIT_TRIALS_LIMIT - part);
@@ -86,11 +86,10 @@ export class CaseEntries {
 
   /** P += positives, N += negatives, neither below 0; both limits hold afterwards (scaled down if need be). */
   add(entry: number, positives: number, negatives: number, unit: number): void {
-    if (unit === 0 || unit !== this.units[entry]) this.turnTo(entry, unit);
+    this.turnTo(entry, unit);
     this.put(entry, positives, negatives);
     this.shrinkUnit(entry, UNIT_TRIALS_LIMIT);
-    const trials = this.positives[entry] + this.negatives[entry];
-    if (trials > TRIALS_LIMIT) this.scale(entry, TRIALS_LIMIT / trials);
+    this.limitTrials(entry);
   }
 
   /** Scales all that is known. */
@@ -101,6 +100,11 @@ export class CaseEntries {
     this.unitNegatives[entry] *= factor;
   }
 
+  private limitTrials(entry: number): void {
+    const trials = this.positives[entry] + this.negatives[entry];
+    if (trials > TRIALS_LIMIT) this.scale(entry, TRIALS_LIMIT / trials);
+  }
+
   private put(entry: number, positives: number, negatives: number): void {
     this.positives[entry] = Math.max(0, this.positives[entry] + positives);
     this.negatives[entry] = Math.max(0, this.negatives[entry] + negatives);
@@ -108,8 +112,9 @@ export class CaseEntries {
     this.unitNegatives[entry] = Math.max(0, this.unitNegatives[entry] + negatives);
   }
 
-  /** Another unit reports from here on. */
+  /** This unit reports from here on. What it put in stays known as its own if it reported last. */
   private turnTo(entry: number, unit: number): void {
+    if (unit !== 0 && unit === this.units[entry]) return;
     this.units[entry] = unit;
     this.unitPositives[entry] = 0;
     this.unitNegatives[entry] = 0;
@@ -130,8 +135,7 @@ export class CaseEntries {
       const target = this.findOrCreate(into, this.slots[entry]);
       this.positives[target] += this.positives[entry];
       this.negatives[target] += this.negatives[entry];
-      const trials = this.positives[target] + this.negatives[target];
-      if (trials > TRIALS_LIMIT) this.scale(target, TRIALS_LIMIT / trials);
+      this.limitTrials(target);
     }
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Job, JobQueue } from '../queue/job-queue.ts';
+import { isStoreAway, type Job, type JobQueue } from '../queue/job-queue.ts';
 import type { Decision } from './decision.ts';
 import { settlementJobOf } from './settlement-job.ts';
 
@@ -60,8 +60,4 @@ export class Settlements {
     }
     this.#sending = null;
   }
-}
-
-function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && 'retryAfterSeconds' in error;
 }

@@ -4,7 +4,7 @@ import type { RedisClient } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
-import { type Job, UnrecoverableJobError } from './job-queue.ts';
+import { isStoreAway, type Job, UnrecoverableJobError } from './job-queue.ts';
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
@@ -143,10 +143,6 @@ function failuresOf(job: BullmqJob<JobData>): number {
 
 function jobOf({ name, id, data: { payload } }: BullmqJob<JobData>): Job {
   return { name, id: ownId(String(id)), payload };
-}
-
-function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && 'retryAfterSeconds' in error;
 }
 
 async function within(ms: number, work: Promise<unknown>): Promise<void> {

@@ -5,6 +5,7 @@ import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
 import { JobJournal } from './job-journal.ts';
 import {
   type DeadJob,
+  isStoreAway,
   type Job,
   type JobQueue,
   QueueUnavailableError,
@@ -211,10 +212,6 @@ export class FileJobQueue implements JobQueue {
       return { event: 'buried', id, failedAt: now, error: message.slice(0, MAX_ERROR_CHARACTERS) };
     }
   }
-}
-
-function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && 'retryAfterSeconds' in error;
 }
 
 async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {

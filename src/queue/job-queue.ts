@@ -27,6 +27,11 @@ export class QueueUnavailableError extends Error {
   readonly retryAfterSeconds = 1;
 }
 
+/** True for failures of a store that is full or away: the work itself has no fault and may be tried again. */
+export function isStoreAway(error: unknown): boolean {
+  return error instanceof Error && 'retryAfterSeconds' in error;
+}
+
 /**
  * Work that may wait, fail and be tried again. At least once: a handler can see a job twice and must be
  * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried, unless it failed
