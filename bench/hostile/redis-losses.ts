@@ -23,7 +23,7 @@ const { values: options } = parseArgs({ options: { rewards: { type: 'string', de
 const HALF = Number(options.rewards) / 2;
 const BATCH = 10;
 const CATALOGS = 50;
-const PATIENCE_MS = 15_000;
+const TIMEOUT_MS = 15_000;
 
 interface Loss {
   readonly name: string;
@@ -173,7 +173,7 @@ async function called(shop: Shop): Promise<number> {
 }
 
 async function within(isSo: () => Promise<boolean>): Promise<boolean> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (performance.now() < deadline) if (await isSo()) return true;
   return false;
 }

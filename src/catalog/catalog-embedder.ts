@@ -13,7 +13,7 @@ export interface CatalogEmbedderParts {
   /** ms since the epoch. */
   now(): number;
   onNotice(message: string): void;
-  onTrouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /**
@@ -114,13 +114,13 @@ export class CatalogEmbedder {
   }
 
   #wait(error: unknown): void {
-    const { name, embedders, onTrouble } = this.#parts;
+    const { name, embedders, onError } = this.#parts;
     const bound = this.#bound;
     if (this.#closed || this.#awaited?.fingerprint === bound.fingerprint) return;
     this.#awaited = bound;
     const configured = embedders.nameOf(DEFAULT_EMBEDDER);
     const model = bound.model ?? configured;
-    onTrouble(
+    onError(
       `catalog "${name}" goes by words alone until its embedding model "${model}" is there` +
         (model === configured ? '' : `; this process is configured with "${configured}". ${this.#command}`),
       error,

@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
 /** So long a request waits for all that it wants to see. */
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /**
  * How far this process has folded each catalog. A client that wrote through one process and reads through another
@@ -33,7 +33,7 @@ export class CatalogPositions {
     const isOver = new Promise<void>((resolve) => {
       patience.signal.addEventListener('abort', () => resolve());
     });
-    const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
+    const timer = setTimeout(() => patience.abort(), TIMEOUT_MS);
     try {
       await Promise.all(
         wanted.map(async ([catalog, position]) => {

@@ -24,7 +24,7 @@ export interface ClosedCatalogs {
   /** Deletes everything that they hold of it. */
   erase(name: string): Promise<void>;
   /** Another process has deleted it: nothing is written for it any more. */
-  letGo(name: string): Promise<void>;
+  release(name: string): Promise<void>;
 }
 
 /** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError */
@@ -88,7 +88,7 @@ export class Catalogs {
   ): Promise<Catalogs> {
     const catalogs = new Catalogs(openCatalog, closed, shard, checkModels);
     try {
-      for (const name of new Set(['default', ...known])) await catalogs.takeUp(name);
+      for (const name of new Set(['default', ...known])) await catalogs.acquire(name);
     } catch (error) {
       await catalogs.close();
       throw error;
@@ -101,8 +101,8 @@ export class Catalogs {
     return this.#shard?.includes(name) ?? true;
   }
 
-  /** Opens a catalog of this shard, unless it is open or was deleted. Whoever asks for one that fails hears why. */
-  async takeUp(name: string): Promise<void> {
+  /** Opens a catalog of this shard, unless it is open or was deleted. Whoever asks for one that fails is told why. */
+  async acquire(name: string): Promise<void> {
     if (!this.serves(name) || this.#open.has(name)) return;
     await this.#inTurn(name, async () => {
       try {
@@ -117,7 +117,7 @@ export class Catalogs {
   }
 
   /** Closes a catalog that another process has deleted; `default` is there again, empty. */
-  async letGo(catalog: Catalog): Promise<void> {
+  async release(catalog: Catalog): Promise<void> {
     const { name } = catalog;
     await this.#inTurn(name, async () => {
       if (this.#open.get(name) !== catalog) return;
@@ -254,7 +254,7 @@ export class Catalogs {
   /** Another process has deleted it. */
   async #lose(name: string): Promise<void> {
     await this.#drop(name);
-    await this.#closed.letGo(name);
+    await this.#closed.release(name);
   }
 
   /** It was deleted, or is about to be. */

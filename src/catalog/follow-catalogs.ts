@@ -15,21 +15,21 @@ interface Failure {
 
 /** Sees to it that catalogs which another process creates or deletes come and go here as well. */
 export class CatalogFollower {
-  readonly #catalogs: Pick<Catalogs, 'all' | 'letGo' | 'takeUp' | 'unopened'>;
+  readonly #catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>;
   readonly #ledgers: Pick<Ledgers, 'list'>;
-  readonly #trouble: (message: string, error: unknown) => void;
+  readonly #onError: (message: string, error: unknown) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #failures = new Map<string, Failure>();
   #looking: Promise<void> | null = null;
 
   constructor(
-    catalogs: Pick<Catalogs, 'all' | 'letGo' | 'takeUp' | 'unopened'>,
+    catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>,
     ledgers: Pick<Ledgers, 'list'>,
-    trouble: (message: string, error: unknown) => void,
+    onError: (message: string, error: unknown) => void,
   ) {
     this.#catalogs = catalogs;
     this.#ledgers = ledgers;
-    this.#trouble = trouble;
+    this.#onError = onError;
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
     this.#timer.unref();
   }
@@ -38,7 +38,7 @@ export class CatalogFollower {
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error) => {
-        if (!isAway(error)) this.#trouble('catalogs of other processes could not be followed', error);
+        if (!isAway(error)) this.#onError('catalogs of other processes could not be followed', error);
       })
       .finally(() => {
         this.#looking = null;
@@ -54,13 +54,13 @@ export class CatalogFollower {
   async #look(): Promise<void> {
     for (const catalog of this.#catalogs.all()) {
       await this.#try(catalog.name, async () => {
-        if (!(await catalog.ledger.exists())) await this.#catalogs.letGo(catalog);
+        if (!(await catalog.ledger.exists())) await this.#catalogs.release(catalog);
       });
     }
     const listed = await this.#ledgers.list();
     // One that could not be opened may have been deleted since, and is listed no more.
     for (const name of new Set(['default', ...listed, ...this.#catalogs.unopened().keys()])) {
-      await this.#try(name, () => this.#catalogs.takeUp(name));
+      await this.#try(name, () => this.#catalogs.acquire(name));
     }
   }
 
@@ -76,7 +76,7 @@ export class CatalogFollower {
       const { message } = error as Error;
       const retryMs = Math.min((before?.retryMs ?? FIRST_RETRY_MS / 2) * 2, LONGEST_RETRY_MS);
       this.#failures.set(name, { message, retryMs, retryAt: performance.now() + retryMs });
-      if (before?.message !== message) this.#trouble(`catalog "${name}" could not be followed`, error);
+      if (before?.message !== message) this.#onError(`catalog "${name}" could not be followed`, error);
     }
   }
 }

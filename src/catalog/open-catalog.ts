@@ -27,7 +27,7 @@ export interface OpenCatalogParts {
   /** Nothing is wrong, but whoever runs this will want to know. */
   onNotice(message: string): void;
   /** Something is wrong that the process goes on in spite of. */
-  onTrouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** Opens a catalog: newest snapshot, tail of the ledger, index over the live tools, vectors of our embedder. */
@@ -88,7 +88,7 @@ async function follow(
   try {
     replica.state.tools.follow(index);
     await replica.catchUp();
-    replica.follow((error) => parts.onTrouble(`catalog "${name}" stopped following its ledger`, error));
+    replica.follow((error) => parts.onError(`catalog "${name}" stopped following its ledger`, error));
     await own.start();
   } catch (error) {
     await close();
@@ -132,6 +132,6 @@ async function newestState(name: string, ledger: Ledger, parts: OpenCatalogParts
   }
   const context = { kernels: parts.kernels, derived: true };
   return loadState(name, snapshots, context, (position, error) =>
-    parts.onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`, error),
+    parts.onError(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`, error),
   );
 }

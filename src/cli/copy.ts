@@ -10,7 +10,7 @@ import { dataDirOption, type SettingFlags, settingsWith } from './setting-option
 import { UserError } from './user-error.ts';
 
 const listeners = {
-  trouble: (message: string): void => void process.stderr.write(`bandolier: ${message}\n`),
+  onError: (message: string): void => void process.stderr.write(`bandolier: ${message}\n`),
 };
 
 export function backupCommand(): Command {

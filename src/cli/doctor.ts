@@ -74,14 +74,14 @@ interface RunningService {
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
 }
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
 /** Null when no service answers there: the port may be free, or something else may listen. */
 async function askService({ host, port }: Settings): Promise<RunningService | null> {
   const url = urlOf(host, port);
   const giveUp = new AbortController();
   // It keeps the process alive: a `fetch` whose connection is cut at once may never end, and keeps nothing alive.
-  const timer = setTimeout(() => giveUp.abort(), PATIENCE_MS);
+  const timer = setTimeout(() => giveUp.abort(), TIMEOUT_MS);
   try {
     const answer = await fetch(`${url}/readyz`, { signal: giveUp.signal });
     const { checks } = (await answer.json()) as Partial<RunningService>;
@@ -156,7 +156,7 @@ async function* checkStores(
   const troubles: string[] = [];
   let stores: Stores | null = null;
   try {
-    stores = await openStores(settings, { trouble: (message) => void troubles.push(message) });
+    stores = await openStores(settings, { onError: (message) => void troubles.push(message) });
     yield ['clock', await checkClock(stores)];
     yield ['learners', await checkLearners(stores, troubles)];
   } catch (error) {
@@ -194,9 +194,9 @@ async function checkLearners(stores: Stores, troubles: string[]): Promise<Findin
   const names = await stores.ledgers.list();
   if (names.length === 0) return fine('nothing was learned yet');
   const kernels = await loadKernels();
-  const trouble = (message: string): void => void troubles.push(message);
+  const onError = (message: string): void => void troubles.push(message);
   const lines: string[] = [];
-  for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, trouble)));
+  for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, onError)));
   const mend = troubles.length === 0 ? null : troubles.join('\n      ');
   const ofAll = lines.length === names.length ? 'one a catalog' : `${lines.length} in all`;
   return { detail: [ofAll, ...lines].join('\n      '), mend };

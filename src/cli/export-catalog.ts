@@ -19,12 +19,12 @@ export async function* exportCatalog(
   name: string,
   stores: Stores,
   kernels: Kernels,
-  onTrouble: (message: string) => void,
+  onError: (message: string) => void,
 ): AsyncGenerator<string> {
   const ledger = await stores.ledgers.open(name);
   const snapshots = await stores.snapshots.open(name);
   const state = await loadState(name, snapshots, { kernels, derived: false }, (position) =>
-    onTrouble(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`),
+    onError(`snapshot ${position} of catalog "${name}" cannot be read; taking the one before`),
   );
   try {
     const rewards: string[] = [];

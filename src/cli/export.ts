@@ -28,8 +28,8 @@ Examples:
 
 async function exportEverything(options: SettingFlags & { readonly catalog?: string }): Promise<void> {
   const { settings } = settingsWith(options);
-  const trouble = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
-  const stores = await openStores(settings, { trouble });
+  const onError = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
+  const stores = await openStores(settings, { onError });
   try {
     const kernels = await loadKernels();
     const names = await stores.ledgers.list();
@@ -39,7 +39,7 @@ async function exportEverything(options: SettingFlags & { readonly catalog?: str
       );
     }
     for (const name of options.catalog === undefined ? names : [options.catalog]) {
-      await pipeline(Readable.from(exportCatalog(name, stores, kernels, trouble)), process.stdout, {
+      await pipeline(Readable.from(exportCatalog(name, stores, kernels, onError)), process.stdout, {
         end: false,
       });
     }

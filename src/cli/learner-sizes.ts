@@ -11,12 +11,12 @@ export async function learnerSizes(
   catalog: string,
   stores: Stores,
   kernels: Kernels,
-  onTrouble: (message: string) => void,
+  onError: (message: string) => void,
 ): Promise<string[]> {
   const ledger = await stores.ledgers.open(catalog);
   const snapshots = await stores.snapshots.open(catalog);
   const state = await loadState(catalog, snapshots, { kernels, derived: true }, (position) =>
-    onTrouble(`Snapshot ${position} of catalog "${catalog}" cannot be read: the one before is used.`),
+    onError(`Snapshot ${position} of catalog "${catalog}" cannot be read: the one before is used.`),
   );
   try {
     for (;;) {

@@ -41,7 +41,7 @@ export interface DecisionLogs {
   /** The same instance for the same catalog, created when there is none. */
   open(catalog: string): Promise<DecisionLog>;
   /** Closes the log of a catalog that another process has deleted: what waits to be written is written nowhere. */
-  letGo(catalog: string): Promise<void>;
+  release(catalog: string): Promise<void>;
   /** Deletes the log of a catalog for good. */
   remove(catalog: string): Promise<void>;
   close(): Promise<void>;

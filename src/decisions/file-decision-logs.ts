@@ -25,7 +25,7 @@ export class FileDecisionLogs implements DecisionLogs {
     return opening;
   }
 
-  async letGo(catalog: string): Promise<void> {
+  async release(catalog: string): Promise<void> {
     const open = this.#open.get(catalog);
     this.#open.delete(catalog);
     await (await open)?.close();

@@ -44,13 +44,13 @@ export class RedisDecisionLogs implements DecisionLogs {
     return open;
   }
 
-  async letGo(catalog: string): Promise<void> {
+  async release(catalog: string): Promise<void> {
     this.#open.get(catalog)?.drop();
     this.#open.delete(catalog);
   }
 
   async remove(catalog: string): Promise<void> {
-    await this.letGo(catalog);
+    await this.release(catalog);
     const { commands } = this.#connections;
     const keys = [catalogKey(catalog, 'decisions'), identityKey(catalog)];
     const args = [catalogKey(catalog, 'decision:'), REMOVE_BATCH];

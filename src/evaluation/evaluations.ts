@@ -22,7 +22,7 @@ export interface EvaluationParts {
   now(): number;
   /** ms of a clock that never jumps. */
   steadyNow(): number;
-  trouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** One that this process works on. */
@@ -181,12 +181,12 @@ export class Evaluations {
 
   async #end(job: Job, how: Partial<Evaluation>): Promise<void> {
     if (!this.#jobs.has(job.view.id)) return;
-    const { store, trouble } = this.#parts;
+    const { store, onError } = this.#parts;
     job.view = this.#ended(job.view, how);
     try {
       if (!job.of.closed.aborted) await store.save({ evaluation: job.view, aliveUntil: 0 });
     } catch (error) {
-      trouble(`evaluation ${job.view.id} could not be stored`, error);
+      onError(`evaluation ${job.view.id} could not be stored`, error);
     }
     this.#jobs.delete(job.view.id);
   }
@@ -202,10 +202,10 @@ export class Evaluations {
 
   /** Says of all jobs of this process that it still works on them. */
   async #saveAll(): Promise<void> {
-    const { steadyNow, trouble } = this.#parts;
+    const { steadyNow, onError } = this.#parts;
     this.#savedAt = steadyNow();
     for (const job of [...this.#jobs.values()]) {
-      await this.#save(job).catch((error) => trouble(`evaluation ${job.view.id} could not be stored`, error));
+      await this.#save(job).catch((error) => onError(`evaluation ${job.view.id} could not be stored`, error));
     }
   }
 
@@ -216,7 +216,7 @@ export class Evaluations {
     try {
       await this.#replay(job);
     } catch (error) {
-      if (!(error instanceof Problem)) this.#parts.trouble(`evaluation ${job.view.id} failed`, error);
+      if (!(error instanceof Problem)) this.#parts.onError(`evaluation ${job.view.id} failed`, error);
       await this.#end(job, { status: 'failed', reason: (error as Error).message });
     }
   }

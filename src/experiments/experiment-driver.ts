@@ -11,7 +11,7 @@ const ACTOR = 'automatic promotion';
 export interface ExperimentDriverParts {
   readonly experiments: Experiments;
   readonly leases: Leases;
-  trouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** Raises shares and promotes winners of automatic experiments; one process at a time does it for a catalog. */
@@ -45,7 +45,7 @@ export class ExperimentDriver {
       } catch (error) {
         // Somebody stopped or changed it in the meantime: then it is theirs.
         if (error instanceof Problem) continue;
-        this.#parts.trouble(`experiments of catalog "${catalog.name}" could not be driven`, error);
+        this.#parts.onError(`experiments of catalog "${catalog.name}" could not be driven`, error);
       }
     }
   }

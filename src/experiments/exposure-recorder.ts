@@ -16,7 +16,7 @@ interface Batch {
   withoutUnit: Record<string, number>;
 }
 
-interface Desk {
+interface CatalogBatch {
   batch: Batch;
   timer: NodeJS.Timeout | null;
   writing: Promise<void>;
@@ -28,11 +28,11 @@ interface Desk {
  */
 export class ExposureRecorder {
   readonly tokens = new DefinitionTokens();
-  readonly #desks = new Map<Catalog, Desk>();
-  readonly #trouble: (message: string, error: unknown) => void;
+  readonly #batches = new Map<Catalog, CatalogBatch>();
+  readonly #onError: (message: string, error: unknown) => void;
 
-  constructor(trouble: (message: string, error: unknown) => void) {
-    this.#trouble = trouble;
+  constructor(onError: (message: string, error: unknown) => void) {
+    this.#onError = onError;
   }
 
   /** A variant has decided; whether that is shown remains to be seen. */
@@ -65,46 +65,46 @@ export class ExposureRecorder {
 
   /** Resolves when everything that was recorded so far is in the ledger, or could not be written. */
   async flush(catalog: Catalog): Promise<void> {
-    const desk = this.#desks.get(catalog);
-    if (desk === undefined) return;
-    this.#write(catalog, desk);
-    await desk.writing;
+    const current = this.#batches.get(catalog);
+    if (current === undefined) return;
+    this.#write(catalog, current);
+    await current.writing;
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#desks.keys()].map((catalog) => this.flush(catalog)));
-    for (const { timer } of this.#desks.values()) if (timer !== null) clearTimeout(timer);
+    await Promise.all([...this.#batches.keys()].map((catalog) => this.flush(catalog)));
+    for (const { timer } of this.#batches.values()) if (timer !== null) clearTimeout(timer);
   }
 
   /** What a request brings whose catalog was closed meanwhile belongs to nobody. */
   #record(catalog: Catalog, add: (batch: Batch) => void): void {
     if (catalog.closed.aborted) return;
-    const desk = this.#desks.get(catalog) ?? this.#newDesk(catalog);
-    add(desk.batch);
-    this.#schedule(catalog, desk);
+    const current = this.#batches.get(catalog) ?? this.#newBatch(catalog);
+    add(current.batch);
+    this.#schedule(catalog, current);
   }
 
-  #newDesk(catalog: Catalog): Desk {
-    const desk: Desk = { batch: emptyBatch(), timer: null, writing: Promise.resolve() };
-    this.#desks.set(catalog, desk);
+  #newBatch(catalog: Catalog): CatalogBatch {
+    const current: CatalogBatch = { batch: emptyBatch(), timer: null, writing: Promise.resolve() };
+    this.#batches.set(catalog, current);
     catalog.closed.addEventListener('abort', () => {
-      if (desk.timer !== null) clearTimeout(desk.timer);
-      this.#desks.delete(catalog);
+      if (current.timer !== null) clearTimeout(current.timer);
+      this.#batches.delete(catalog);
     });
-    return desk;
+    return current;
   }
 
-  #schedule(catalog: Catalog, desk: Desk): void {
-    if (desk.batch.exposures.length >= MAX_BATCH) this.#write(catalog, desk);
-    else desk.timer ??= setTimeout(() => this.#write(catalog, desk), MAX_WAIT_MS);
+  #schedule(catalog: Catalog, current: CatalogBatch): void {
+    if (current.batch.exposures.length >= MAX_BATCH) this.#write(catalog, current);
+    else current.timer ??= setTimeout(() => this.#write(catalog, current), MAX_WAIT_MS);
   }
 
-  #write(catalog: Catalog, desk: Desk): void {
-    if (desk.timer !== null) clearTimeout(desk.timer);
-    desk.timer = null;
-    const { batch } = desk;
+  #write(catalog: Catalog, current: CatalogBatch): void {
+    if (current.timer !== null) clearTimeout(current.timer);
+    current.timer = null;
+    const { batch } = current;
     if (isEmpty(batch)) return;
-    desk.batch = emptyBatch();
+    current.batch = emptyBatch();
     const entry: ExposuresEntry = {
       kind: 'exposures',
       key: `exposures/${randomUUID()}`,
@@ -114,7 +114,7 @@ export class ExposureRecorder {
         [...counts].map(([variant, count]) => [experiment, variant, count] as const),
       ),
     };
-    desk.writing = desk.writing.then(() => this.#append(catalog, entry));
+    current.writing = current.writing.then(() => this.#append(catalog, entry));
   }
 
   async #append(catalog: Catalog, entry: ExposuresEntry): Promise<void> {
@@ -125,7 +125,7 @@ export class ExposureRecorder {
       // The same key once more: should the first attempt have arrived after all, the fold takes only one of them.
       await catalog.ledger.append([entry]).catch(() => {
         const count = entry.exposures.length;
-        this.#trouble(`${count} exposures of catalog "${catalog.name}" could not be counted`, error);
+        this.#onError(`${count} exposures of catalog "${catalog.name}" could not be counted`, error);
       });
     }
   }

@@ -5,7 +5,7 @@ const LOOK_EVERY_MS = 5_000;
 /** A machine that is gone closes no connection. */
 const SILENCE_MS = 3 * LOOK_EVERY_MS;
 
-/** Who is told what the feed hears about one ledger. */
+/** Who is told what the feed learns about one ledger. */
 export interface Follower {
   /** There is an entry at this position. */
   notice(position: number): void;

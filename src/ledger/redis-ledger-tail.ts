@@ -29,7 +29,7 @@ export class LedgerTail implements Follower {
     this.#head().then(
       // It may have lost its last moments while nobody was connected.
       (head) => (head < this.#seen ? this.wake() : this.notice(head)),
-      () => this.wake(), // whoever reads hears why
+      () => this.wake(), // the reader is told why
     );
   }
 

@@ -18,7 +18,7 @@ export interface BullmqConsumerParts {
   readonly clock: QueueClock;
   readonly retryDelayMs: (failures: number) => number;
   readonly lockMs: number;
-  readonly onTrouble: (message: string, error: unknown) => void;
+  readonly onError: (message: string, error: unknown) => void;
 }
 
 const MAX_ERROR_CHARACTERS = 2_000;
@@ -58,7 +58,7 @@ export class BullmqConsumer {
     });
     this.#worker.on('error', (error) => {
       // It tries again by itself; /readyz of the routers says that Redis is away.
-      if (!('syscall' in error)) parts.onTrouble(`the worker for ${name} jobs failed`, error);
+      if (!('syscall' in error)) parts.onError(`the worker for ${name} jobs failed`, error);
     });
   }
 

@@ -20,8 +20,8 @@ export interface BullmqJobQueueOptions {
   readonly retryDelayMs?: (failures: number) => number;
   /** A job whose worker has not been heard of for so long is given to another one. */
   readonly lockMs?: number;
-  /** Redis or a worker failed in a way that no caller hears of. */
-  readonly onTrouble?: (message: string, error: unknown) => void;
+  /** Redis or a worker failed in a way that no caller is told of. */
+  readonly onError?: (message: string, error: unknown) => void;
 }
 
 const MOST_JOBS = 1_000_000;
@@ -58,7 +58,7 @@ export class BullmqJobQueue implements JobQueue {
       retryDelayMs,
       clock: { now: () => Date.now(), keeperNow: () => Date.now() },
       lockMs: LOCK_MS,
-      onTrouble: () => {},
+      onError: () => {},
       ...options,
     };
     this.#counts = new JobCounts(this.#commands, this.#options.maxJobs);
@@ -94,7 +94,7 @@ export class BullmqJobQueue implements JobQueue {
   ): void {
     if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
     this.#workerConnection ??= this.#connections.anotherToDuplicate({ maxRetriesPerRequest: null });
-    const { retryDelayMs, clock, lockMs, onTrouble } = this.#options;
+    const { retryDelayMs, clock, lockMs, onError } = this.#options;
     const consumer = new BullmqConsumer(name, handler, {
       connection: this.#workerConnection,
       epoch: this.#connections.epoch,
@@ -104,7 +104,7 @@ export class BullmqJobQueue implements JobQueue {
       retryDelayMs,
       clock,
       lockMs,
-      onTrouble,
+      onError,
     });
     this.#consumers.set(name, consumer);
   }
@@ -208,7 +208,7 @@ export class BullmqJobQueue implements JobQueue {
       streams: { events: { maxLen: EVENTS_KEPT } },
       defaultJobOptions: { ...ALWAYS_AGAIN, removeOnComplete: true, stackTraceLimit: 1 },
     });
-    queue.on('error', () => {}); // whoever called hears of it
+    queue.on('error', () => {}); // the caller is told of it
     this.#queues.set(name, queue);
     return queue;
   }

@@ -105,7 +105,7 @@ export class RedisConnections {
   }
 
   #kept(client: RedisClient): RedisClient {
-    // Without a listener an error event ends the process; whoever sends a command hears of it anyway.
+    // Without a listener an error event ends the process; whoever sends a command is told of it anyway.
     client.on('error', () => {});
     client.on('end', () => this.#open.delete(client));
     this.#open.add(client);

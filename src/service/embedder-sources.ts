@@ -16,7 +16,7 @@ export interface EmbedderListeners {
   onChange(embedder: string, available: boolean, reason: string): void;
   /** How many texts were embedded. */
   onTexts(kind: 'query' | 'document', count: number): void;
-  onTrouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 const ENDPOINT = 'endpoint';
@@ -30,7 +30,7 @@ export function embedderSources(settings: Settings, listeners: EmbedderListeners
     open: (resolved) => openResolved(settings, resolved, listeners),
     openCache: (embedder) =>
       EmbeddingCache.open(join(settings.dataDir, 'embeddings'), embedder.fingerprint, embedder.dimensions, {
-        onTrouble: listeners.onTrouble,
+        onError: listeners.onError,
       }),
   };
 }
@@ -63,11 +63,11 @@ async function openResolved(
   { onChange, onTexts }: EmbedderListeners,
 ): Promise<Embedder | null> {
   if (resolved === 'none') return null;
-  const hears = {
+  const listeners = {
     onChange: (available: boolean, reason: string) => onChange(resolved, available, reason),
     onTexts,
   };
-  if (resolved !== ENDPOINT) return OnnxEmbedder.open({ folder: resolved, ...hears });
+  if (resolved !== ENDPOINT) return OnnxEmbedder.open({ folder: resolved, ...listeners });
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = settings;
   if (url === undefined || model === undefined) {
     throw new UnusableModelError(
@@ -81,7 +81,7 @@ async function openResolved(
     dimensions: settings.embeddingsDimensions,
     timeoutMs: settings.embeddingsTimeoutMs,
     allowPrivate: settings.allowPrivateHosts,
-    ...hears,
+    ...listeners,
   });
 }
 
@@ -89,7 +89,7 @@ async function openResolved(
 export async function openReranker(
   settings: Settings,
   name: string,
-  { now, trouble }: { now(): number; trouble(message: string, error: unknown): void },
+  { now, onError }: { now(): number; onError(message: string, error: unknown): void },
 ): Promise<Reranker> {
   const folder = pulledModelFolder(settings.dataDir, name);
   if (folder === null || !existsSync(folder)) {
@@ -97,5 +97,5 @@ export async function openReranker(
       `There is no reranker "${name}": see \`bandolier models list\`, and \`bandolier models pull\` for more.`,
     );
   }
-  return OnnxReranker.open({ folder, now, onTrouble: trouble });
+  return OnnxReranker.open({ folder, now, onError });
 }

@@ -49,7 +49,7 @@ export interface Service extends Nouns {
  * works beside the request path; `close` goes the other way round.
  */
 export async function startService(settings: Settings, log: Logger): Promise<Service> {
-  const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
+  const onError = (message: string, error: unknown): void => log.error({ err: error }, message);
   const closers: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     const faults: unknown[] = [];
@@ -61,7 +61,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
   };
   try {
     const kernels = await loadKernels();
-    const stores = await openStores(settings, { trouble });
+    const stores = await openStores(settings, { onError });
     closers.push(() => stores.close());
     const { clock } = stores;
     const { now } = clock;
@@ -69,7 +69,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const sources = embedderSources(settings, {
       onChange: (embedder, available, reason) => log.warn({ embedder, available }, `embedder: ${reason}`),
       onTexts: (kind, count) => metrics.textsEmbedded.inc({ kind }, count),
-      onTrouble: trouble,
+      onError,
     });
     const embedders = new Embedders(sources);
     closers.push(() => embedders.close());
@@ -78,7 +78,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       if (!(error instanceof EmbedderUnavailableError)) throw error;
     });
     const rerankers = new Rerankers((model) =>
-      openReranker(settings, model, { now: () => Date.now(), trouble }),
+      openReranker(settings, model, { now: () => Date.now(), onError }),
     );
     closers.push(() => rerankers.close());
     const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
@@ -107,7 +107,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
           },
           onReload: (catalog) => void accepted.sendAgain(catalog),
           onNotice: (message) => log.warn(message),
-          onTrouble: trouble,
+          onError,
         }),
       {
         erase: async (name) => {
@@ -118,7 +118,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
             await stores.evaluations.remove(name);
           });
         },
-        letGo: (name) => stores.decisionLogs.letGo(name),
+        release: (name) => stores.decisionLogs.release(name),
       },
       // A damaged file is a reason not to start; one catalog of many in Redis is none, and the follower says what it is.
       stores.mode === 'embedded' ? await stores.ledgers.list() : [],
@@ -129,7 +129,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       },
     );
     closers.push(() => catalogs.close());
-    const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, trouble) : null;
+    const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, onError) : null;
     closers.push(async () => follower?.close());
     await follower?.look();
     const positions = new CatalogPositions(catalogs, async () => follower?.look());
@@ -141,21 +141,21 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     };
     if (stores.mode === 'embedded') {
       keeper = new SnapshotKeeper({
-        ...{ stores, ledgers, trouble },
+        ...{ stores, ledgers, onError },
         place: () => ({ dataDir: settings.dataDir }),
         keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
       });
       closers.push(async () => keeper?.close());
     }
     clock.report();
-    const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { trouble });
+    const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { onError });
     closers.push(() => watch.close());
 
     const splitters = createSplitters(chatSettings(settings), {
       steadyNow: () => performance.now(),
       onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
     });
-    const exposures = new ExposureRecorder(trouble);
+    const exposures = new ExposureRecorder(onError);
     closers.push(() => exposures.close());
     const shadows = new ShadowRanking(exposures);
     closers.push(async () => shadows.close());
@@ -167,10 +167,10 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       ({ catalog, fallback }, seconds) => metrics.countRoute(catalog, fallback, seconds),
     );
     const experiments = new Experiments(catalogs, exposures);
-    const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, trouble });
+    const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, onError });
     closers.push(() => driver.close());
     const evaluations = new Evaluations({
-      ...{ catalogs, decisionLogs, store: stores.evaluations, kernels, now, trouble },
+      ...{ catalogs, decisionLogs, store: stores.evaluations, kernels, now, onError },
       steadyNow: () => performance.now(),
     });
     closers.push(() => evaluations.close());
@@ -199,7 +199,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       taken: stores.taken,
     };
   } catch (error) {
-    await close().catch((fault) => trouble('not everything could be closed', fault));
+    await close().catch((fault) => onError('not everything could be closed', fault));
     throw error;
   }
 }

@@ -17,13 +17,13 @@ export interface Work {
  * their decisions, decisions are settled, snapshots are made under a lease.
  */
 export async function startWork(redisUrl: string, settings: Settings, log: Logger): Promise<Work> {
-  const trouble = (message: string, error: unknown): void => log.error({ err: error }, message);
-  const stores = await openRedisStores(redisUrl, settings, { trouble });
+  const onError = (message: string, error: unknown): void => log.error({ err: error }, message);
+  const stores = await openRedisStores(redisUrl, settings, { onError });
   stores.clock.report();
   const ledgers = new LedgerCollection(stores.ledgers);
   startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now: stores.clock.now });
   const keeper = new SnapshotKeeper({
-    ...{ stores, ledgers, trouble },
+    ...{ stores, ledgers, onError },
     keepSince: () => stores.clock.now() - settings.keepDecisionsDays * DAY_MS,
     place: () => ({ redisUrl, epoch: stores.epoch.current }),
   });

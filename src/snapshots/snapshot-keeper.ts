@@ -45,7 +45,7 @@ export interface SnapshotKeeperParts {
   keepSince(): number;
   /** As it is when a snapshot is begun. */
   place(): SnapshotPlace;
-  trouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
@@ -62,7 +62,7 @@ export class SnapshotKeeper {
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
   async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
-    const { stores, place, trouble } = this.#parts;
+    const { stores, place, onError } = this.#parts;
     const lease = await stores.leases.acquire(snapshotLease(catalog));
     if (lease === null) return null;
     try {
@@ -74,7 +74,7 @@ export class SnapshotKeeper {
         fence: lease.fence,
         keep: KEEP,
       });
-      for (const warning of warnings) trouble(warning, null);
+      for (const warning of warnings) onError(warning, null);
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
@@ -131,7 +131,7 @@ export class SnapshotKeeper {
   #report(message: string, error: Error): void {
     // That another Redis is in its place is said once, by who found out.
     const cause = error.cause ?? error;
-    if (!(cause instanceof Error && cause.name === 'RedisLostError')) this.#parts.trouble(message, error);
+    if (!(cause instanceof Error && cause.name === 'RedisLostError')) this.#parts.onError(message, error);
   }
 
   async #snapshotIfDue(catalog: string): Promise<void> {

@@ -141,7 +141,7 @@ export class Learners {
     const pins = (this.#pins.get(version) ?? 0) - 1;
     if (pins > 0) this.#pins.set(version, pins);
     else this.#pins.delete(version);
-    this.#letGo();
+    this.#dropUnused();
   }
 
   /** The model is the same, its name is another one; or it is the first, and there was none to learn about. */
@@ -221,7 +221,7 @@ export class Learners {
     this.#versions.delete(version.version);
     this.#add(version);
     this.#active = version.version;
-    this.#letGo();
+    this.#dropUnused();
     return version;
   }
 
@@ -230,7 +230,7 @@ export class Learners {
     return version;
   }
 
-  #letGo(): void {
+  #dropUnused(): void {
     const all = this.current();
     let spare = all.length - this.#pins.size - KEPT_VERSIONS - (this.#pins.has(this.#active) ? 0 : 1);
     for (const { version } of all) {

@@ -16,7 +16,7 @@ const LOOK_EVERY_MS = 2_000;
 
 export interface RefactorisationOptions {
   readonly dueAfterUpdates?: number;
-  trouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** Computes the inverse of a ridge anew now and then, in a thread, while it goes on learning and scoring. */
@@ -66,7 +66,7 @@ export class RefactorisationWatch {
         if (await this.#renew(ridge)) renewed++;
       } catch (error) {
         ridge.abandonRefactorisation();
-        if (!this.#closed) this.#options.trouble('a ridge could not be factorised anew', error);
+        if (!this.#closed) this.#options.onError('a ridge could not be factorised anew', error);
       }
     }
     this.#busy = false;

@@ -26,7 +26,7 @@ const MAX_STARTS = 3;
 /** While the store is away. */
 const RETRY_MS = 200;
 /** So long somebody waits for entries that are durable already. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export interface ReplicaOptions {
   /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
@@ -155,7 +155,7 @@ export class Replica {
    */
   async caughtUp(): Promise<void> {
     const head = await this.#ledger.head();
-    await this.reached(head, AbortSignal.timeout(PATIENCE_MS));
+    await this.reached(head, AbortSignal.timeout(TIMEOUT_MS));
     if (this.state.position >= head) return;
     throw new LedgerUnavailableError(`entries up to ${head} have not been folded here in time`);
   }
@@ -274,7 +274,7 @@ export class Replica {
       this.#waiting.resolve({ key, content }, outcome);
     }
     this.#waiting.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
-    this.#letGo();
+    this.#release();
   }
 
   /** Commands that wait meanwhile are patient. */
@@ -282,7 +282,7 @@ export class Replica {
     for (;;) {
       const step = steps.next();
       if (step.done) return step.value;
-      this.#waiting.goesOn();
+      this.#waiting.progressed();
       yield;
     }
   }
@@ -309,7 +309,7 @@ export class Replica {
     const { now } = this.#options;
     let sliceStart = now();
     const giveTurn = async (): Promise<void> => {
-      this.#waiting.goesOn();
+      this.#waiting.progressed();
       await nextTurn();
       sliceStart = now();
     };
@@ -336,11 +336,11 @@ export class Replica {
     this.#beforeNext = null;
     for (const see of whoWaited) see(null);
     this.#waiting.resolve(entry, outcome);
-    this.#letGo();
+    this.#release();
   }
 
   /** Those who waited for a position that is reached. */
-  #letGo(): void {
+  #release(): void {
     for (const waiter of [...this.#reaching]) if (waiter.position <= this.state.position) waiter.done();
   }
 

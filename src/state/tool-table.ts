@@ -85,7 +85,7 @@ export class ToolTable {
     return this.#bySlot[slot];
   }
 
-  /** From now on `follower` hears of every change; it first hears of everything that is live. */
+  /** Tells `follower` of everything that is live, and from now on of every change. */
   follow(follower: ToolFollower): void {
     this.#followers.push(follower);
     follower.reset(this.#vectors);

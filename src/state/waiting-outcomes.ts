@@ -3,9 +3,9 @@ import { OutcomeUnknownError } from '../storage/storage-errors.ts';
 import type { FoldOutcome } from './outcome.ts';
 
 /** So long a command waits for what the fold decides about it while nothing is folded at all. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 /** While other entries are, or this one is: ten thousand tools take seconds on a busy machine. */
-const MOST_PATIENCE_MS = 60_000;
+const LONGEST_WAIT_MS = 60_000;
 
 interface Waiter {
   resolve(outcome: FoldOutcome): void;
@@ -18,7 +18,7 @@ export class WaitingOutcomes {
   #progress = 0;
 
   /** Something is being folded. */
-  goesOn(): void {
+  progressed(): void {
     this.#progress++;
   }
 
@@ -41,15 +41,15 @@ export class WaitingOutcomes {
       let progress = this.#progress;
       let waited = 0;
       const look = (): void => {
-        waited += PATIENCE_MS;
-        if (this.#progress === progress || waited >= MOST_PATIENCE_MS) {
+        waited += TIMEOUT_MS;
+        if (this.#progress === progress || waited >= LONGEST_WAIT_MS) {
           waiter.reject(new OutcomeUnknownError('The router did not get to it in time.'));
         } else {
           progress = this.#progress;
-          patience = setTimeout(look, PATIENCE_MS);
+          patience = setTimeout(look, TIMEOUT_MS);
         }
       };
-      let patience = setTimeout(look, PATIENCE_MS);
+      let patience = setTimeout(look, TIMEOUT_MS);
       waiters.add(waiter);
       append().catch(waiter.reject);
     });

@@ -22,20 +22,20 @@ const EXPIRE_EVERY_MS = 10 * 60 * 1000;
  */
 export async function openEmbeddedStores(
   settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays' | 'maxPendingRewards'>,
-  { trouble }: { trouble(message: string, error: unknown): void },
+  { onError }: { onError(message: string, error: unknown): void },
 ): Promise<Stores> {
   const { dataDir } = settings;
-  const lock = await lockDataFolder(dataDir, (message) => trouble(message, null));
+  const lock = await lockDataFolder(dataDir, (message) => onError(message, null));
   const clock = await StoreClock.start({
     keeper: 'this machine',
     ask: () => Date.now(),
-    onSkew: (sentence) => trouble(sentence, null),
+    onSkew: (sentence) => onError(sentence, null),
   });
   const { now, notice } = clock;
   const logs = {
     lock,
     onTornTail: ({ file, offset, bytes }: TornTail): void =>
-      trouble(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
+      onError(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
   };
   const queue = await FileJobQueue.open(join(dataDir, 'jobs'), {
     ...logs,
@@ -51,11 +51,11 @@ export async function openEmbeddedStores(
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
     notice,
-    onError: trouble,
+    onError,
   });
   const leases = new FileLeases(dataDir);
   const expiry = setInterval(
-    () => decisionLogs.expire().catch((error) => trouble('expired decisions could not be deleted', error)),
+    () => decisionLogs.expire().catch((error) => onError('expired decisions could not be deleted', error)),
     EXPIRE_EVERY_MS,
   );
   expiry.unref();

@@ -3,7 +3,7 @@ import { openEmbeddedStores } from './embedded-stores.ts';
 import type { Stores } from './stores.ts';
 
 export interface StoreListeners {
-  trouble(message: string, error: unknown): void;
+  onError(message: string, error: unknown): void;
 }
 
 /** Redis if it is set, else the data folder. Never one in place of the other: what is kept would be divided. */

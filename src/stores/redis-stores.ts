@@ -24,7 +24,7 @@ export interface RedisStores extends Stores {
 export async function openRedisStores(
   redisUrl: string,
   settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
-  { trouble }: { trouble(message: string, error: unknown): void },
+  { onError }: { onError(message: string, error: unknown): void },
 ): Promise<RedisStores> {
   const connections = await RedisConnections.open(redisUrl);
   const { epoch } = connections;
@@ -35,16 +35,16 @@ export async function openRedisStores(
     throw error instanceof RedisLostError ? new RedisUnusableError(error.message) : error;
   }
   epoch.listen({
-    onLost: (reason) => trouble(reason, null),
-    onFound: () => trouble('Redis is again the one that this process knows', null),
-    onRestored: () => trouble('Redis was restored from a backup: what it holds is read again', null),
+    onLost: (reason) => onError(reason, null),
+    onFound: () => onError('Redis is again the one that this process knows', null),
+    onRestored: () => onError('Redis was restored from a backup: what it holds is read again', null),
   });
   epoch.watch();
-  for (const sentence of await connections.advice()) trouble(sentence, null);
+  for (const sentence of await connections.advice()) onError(sentence, null);
   const clock = await StoreClock.start({
     keeper: 'Redis',
     ask: () => connections.time(),
-    onSkew: (sentence) => trouble(sentence, null),
+    onSkew: (sentence) => onError(sentence, null),
   }).catch((error) => {
     connections.close();
     throw error;
@@ -70,7 +70,7 @@ export async function openRedisStores(
     queue: new BullmqJobQueue(connections, {
       maxJobs: settings.maxPendingRewards,
       clock,
-      onTrouble: trouble,
+      onError,
     }),
     taken: new AbortController().signal, // it is shared: nobody takes it over
     writable: async () => {

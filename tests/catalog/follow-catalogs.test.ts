@@ -17,11 +17,11 @@ async function stored(faults: Map<string, Error>, names: Set<string>) {
     };
     return { name, ledger: { exists }, close: async () => {} } as unknown as Awaited<ReturnType<OpenCatalog>>;
   };
-  const closed = { erase: async (name: string) => void names.delete(name), letGo: async () => undefined };
+  const closed = { erase: async (name: string) => void names.delete(name), release: async () => undefined };
   const catalogs = await Catalogs.start(open, closed, []);
-  const trouble = vi.fn();
-  const follower = new CatalogFollower(catalogs, { list: async () => [...names].sort() }, trouble);
-  return { catalogs, follower, trouble, opened };
+  const onError = vi.fn();
+  const follower = new CatalogFollower(catalogs, { list: async () => [...names].sort() }, onError);
+  return { catalogs, follower, onError, opened };
 }
 
 afterEach(() => void vi.useRealTimers());
@@ -30,10 +30,10 @@ it('one catalog that cannot be opened keeps no other away, is reported once, and
   vi.useFakeTimers();
   const faults = new Map<string, Error>([['bad', new LedgerCorruptError('byte 7')]]);
   const names = new Set(['bad', 'default', 'good']);
-  const { catalogs, follower, trouble, opened } = await stored(faults, names);
+  const { catalogs, follower, onError, opened } = await stored(faults, names);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(catalogs.names()).toEqual(['default', 'good']);
-  expect(trouble).toHaveBeenCalledOnce();
+  expect(onError).toHaveBeenCalledOnce();
   expect(opened.filter((name) => name === 'bad').length).toBeLessThan(8);
   expect(() => catalogs.get('bad')).toThrow(/"bad" cannot be opened here: byte 7/);
 
@@ -49,7 +49,7 @@ it('a start that fails closes what was opened', async () => {
     if (name === 'bad') throw new LedgerCorruptError('byte 7');
     return { name, close } as unknown as Awaited<ReturnType<OpenCatalog>>;
   };
-  const closed = { erase: async () => {}, letGo: async () => {} };
+  const closed = { erase: async () => {}, release: async () => {} };
   await expect(Catalogs.start(open, closed, ['bad'])).rejects.toThrow('byte 7');
   expect(close).toHaveBeenCalledOnce();
 });
@@ -76,11 +76,11 @@ it('one that cannot be opened can be deleted, here or elsewhere', async () => {
 it('one whose ledger was lost while it was open keeps none away either', async () => {
   const faults = new Map<string, Error>();
   const names = new Set(['default']);
-  const { catalogs, follower, trouble } = await stored(faults, names);
+  const { catalogs, follower, onError } = await stored(faults, names);
   faults.set('default', new LedgerUnavailableError('Redis has lost the ledger'));
   names.add('good');
   await follower.look();
   expect(catalogs.names()).toEqual(['default', 'good']);
-  expect(trouble).not.toHaveBeenCalled();
+  expect(onError).not.toHaveBeenCalled();
   await follower.close();
 });

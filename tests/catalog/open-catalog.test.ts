@@ -38,7 +38,7 @@ it.each([
     createVectorIndex: (own, vectors) => new ExactIndex(own, vectors),
     clock: { now: () => START, notice: never },
     steadyNow: () => performance.now(),
-    ...{ onFold: never, onReload: never, onNotice: never, onTrouble: never },
+    ...{ onFold: never, onReload: never, onNotice: never, onError: never },
   });
   await expect(opening).rejects.toThrow(/none-such|of no use/);
   expect(kernels.allocatedBytes).toBe(0);

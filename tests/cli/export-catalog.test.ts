@@ -25,7 +25,7 @@ it('rewards that are still in the ledger are exported, also those that every sna
   await again.close();
 
   const settings = { dataDir: folder.path, keepDecisionsDays: 8, maxPendingRewards: 1_000 };
-  const stores = await openEmbeddedStores(settings, { trouble: () => {} });
+  const stores = await openEmbeddedStores(settings, { onError: () => {} });
   const kinds: string[] = [];
   for await (const line of exportCatalog('default', stores, createTypescriptKernels(), () => {})) {
     kinds.push(JSON.parse(line).kind);

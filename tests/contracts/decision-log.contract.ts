@@ -202,8 +202,8 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
 
     it('lets go of the log of a catalog that another process has deleted, and opens another one', async () => {
       const log = await start();
-      await logs.letGo('default');
-      await logs.letGo('never-existed');
+      await logs.release('default');
+      await logs.release('never-existed');
       await expect(log.append(made('late'))).rejects.toThrow(DecisionLogUnavailableError);
       const anew = await logs.open('default');
       expect(await anew.append(made('a'))).toBe(true);

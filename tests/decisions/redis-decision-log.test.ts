@@ -119,7 +119,7 @@ describe.skipIf(redisProgram.path === null)(
       await log.append(made('one'));
       await redis.stop();
       await log.append(made('waits', 'shop.b'));
-      await logs.letGo('shop');
+      await logs.release('shop');
       await redis.start();
       const anew = await logs.open('shop');
       await expect.poll(() => commands.status, { timeout: 10_000 }).toBe('ready');

@@ -66,7 +66,7 @@ class Place {
       kernels,
       now: () => this.time,
       steadyNow: () => performance.now(),
-      trouble: (message, error) => {
+      onError: (message, error) => {
         throw new Error(message, { cause: error });
       },
     });

@@ -65,7 +65,7 @@ class Driven {
     this.driver = new ExperimentDriver(catalogs as unknown as Catalogs, {
       experiments: new Experiments(catalogs as unknown as Catalogs, recorder),
       leases: leases as Leases,
-      trouble: (message) => this.troubles.push(message),
+      onError: (message) => this.troubles.push(message),
     });
   }
 

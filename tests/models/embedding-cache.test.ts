@@ -151,7 +151,7 @@ describe('EmbeddingCache', () => {
 
   it('never fails: what cannot be written or read is reported and absent', async () => {
     const troubles: string[] = [];
-    const cache = await open({ onTrouble: (message) => troubles.push(message) });
+    const cache = await open({ onError: (message) => troubles.push(message) });
     rmSync(join(folder, 'f1'), { recursive: true });
     await put(cache, ['mail']);
     expect(await cache.get(['mail'])).toEqual([null]);

@@ -8,7 +8,7 @@ import { temporaryFolder, until } from '../e2e/running-service.ts';
 import { redisProgram, startRedis } from './redis-server.ts';
 
 const SETTINGS = { keepDecisionsDays: 8, maxPendingRewards: 1_000 };
-const listeners = { trouble: () => {} };
+const listeners = { onError: () => {} };
 
 describe.skipIf(redisProgram.path === null)(`a copy of a Redis in use${redisProgram.missing ?? ''}`, () => {
   const disposals: (() => unknown)[] = [];

@@ -12,11 +12,11 @@ beforeAll(() => {
   before = activeResources();
 });
 
-const PATIENCE_MS = 3000;
+const TIMEOUT_MS = 3000;
 
 /** A test file that leaves sockets, timers, threads or children behind fails. What is closing may finish. */
 afterAll(async () => {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   let left = leaked();
   while (left.length > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20));

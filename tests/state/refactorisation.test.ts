@@ -9,7 +9,7 @@ const watches: RefactorisationWatch[] = [];
 function watch(ridges: Ridge[], dueAfterUpdates: number): RefactorisationWatch {
   const made = new RefactorisationWatch(() => ridges, {
     dueAfterUpdates,
-    trouble: (message, error) => troubles.push(`${message}: ${(error as Error).message}`),
+    onError: (message, error) => troubles.push(`${message}: ${(error as Error).message}`),
   });
   watches.push(made);
   return made;

@@ -129,12 +129,12 @@ describe('a command', () => {
     const done = waiting.after(configure('slow'), async () => {});
     const lost = waiting.after(configure('lost'), async () => {}).catch((error: unknown) => error);
     for (let step = 0; step < 5; step++) {
-      waiting.goesOn();
+      waiting.progressed();
       await vi.advanceTimersByTimeAsync(9_000);
     }
     waiting.resolve({ key: 'slow' }, { kind: 'ignored' });
     expect(await done).toEqual({ kind: 'ignored' });
-    waiting.goesOn();
+    waiting.progressed();
     await vi.advanceTimersByTimeAsync(15_000);
     expect(await lost).toBeInstanceOf(OutcomeUnknownError);
   });

@@ -118,9 +118,9 @@ describe('a digest', () => {
     });
     await replica.catchUp();
     replica.follow((error) => expect.fail(String(error)));
-    const goesOn = vi.spyOn(WaitingOutcomes.prototype, 'goesOn');
+    const progressed = vi.spyOn(WaitingOutcomes.prototype, 'progressed');
     await replica.digest();
-    expect(goesOn).toHaveBeenCalled();
+    expect(progressed).toHaveBeenCalled();
     const many = Array.from({ length: 100 }, (_, n) =>
       observe(decision(`d${n}`, ['t0']), [report(`r${n}`, 't0')]),
     );

@@ -7,7 +7,7 @@ export interface EmbeddingCacheOptions {
   /** Vectors that are kept at most. */
   readonly limit?: number;
   /** Hears of writes that failed; they cost a later embedding, nothing else. */
-  readonly onTrouble?: (message: string, error: unknown) => void;
+  readonly onError?: (message: string, error: unknown) => void;
 }
 
 const LIMIT = 100_000;
@@ -31,7 +31,7 @@ export class EmbeddingCache {
   readonly #folder: string;
   readonly #dimensions: number;
   readonly #limit: number;
-  readonly #onTrouble: (message: string, error: unknown) => void;
+  readonly #onError: (message: string, error: unknown) => void;
   readonly #files = new Map<number, EmbeddingFile>();
   /** Filled on first use. */
   #places: Promise<Map<string, Place>> | null = null;
@@ -42,7 +42,7 @@ export class EmbeddingCache {
     this.#folder = folder;
     this.#dimensions = dimensions;
     this.#limit = options.limit ?? LIMIT;
-    this.#onTrouble = options.onTrouble ?? (() => {});
+    this.#onError = options.onError ?? (() => {});
   }
 
   /** Opens the cache of one embedder below `folder`. */
@@ -60,7 +60,7 @@ export class EmbeddingCache {
   /** The vectors of these texts, null where there is none. Never rejects. */
   async get(texts: readonly string[]): Promise<(Float32Array | null)[]> {
     const places = await this.#load().catch((error: unknown) => {
-      this.#onTrouble('Embeddings could not be read from the cache.', error);
+      this.#onError('Embeddings could not be read from the cache.', error);
       return new Map<string, Place>();
     });
     const keys = await inSlices(mapInSteps(texts, textKey));
@@ -136,7 +136,7 @@ export class EmbeddingCache {
           done += part.length;
         }
       } catch (error) {
-        this.#onTrouble('Embeddings could not be written to the cache.', error);
+        this.#onError('Embeddings could not be written to the cache.', error);
       }
     });
     this.#lastWrite = write;

@@ -23,7 +23,7 @@ export interface OnnxRerankerOptions {
   /** ms since the epoch. */
   now(): number;
   /** Hears when the thread ended unexpectedly. */
-  readonly onTrouble?: (message: string, error: unknown) => void;
+  readonly onError?: (message: string, error: unknown) => void;
 }
 
 /** More callers than these go without: they would only wait for one another. */
@@ -108,7 +108,7 @@ export class OnnxReranker implements Reranker {
       });
       thread.once('exit', () => {
         if (this.#thread === thread) {
-          this.#options.onTrouble?.('the reranker stopped; the fused order stands until it is back', cause);
+          this.#options.onError?.('the reranker stopped; the fused order stands until it is back', cause);
           this.#forget('the reranker stopped');
         }
         reject(cause);

@@ -161,8 +161,8 @@ async function download(file: HubFile, sha: string, target: string, options: Pul
     response.destroy();
     throw new PullError(`${file.path} was answered ${response.statusCode}.`);
   }
-  const goesOn = response.statusCode === 206;
-  let bytes = goesOn ? there : 0;
+  const resumes = response.statusCode === 206;
+  let bytes = resumes ? there : 0;
   const count = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
@@ -177,7 +177,7 @@ async function download(file: HubFile, sha: string, target: string, options: Pul
     count.end();
   });
   try {
-    await pipeline(response.pipe(count), createWriteStream(part, { flags: goesOn ? 'a' : 'w' }));
+    await pipeline(response.pipe(count), createWriteStream(part, { flags: resumes ? 'a' : 'w' }));
   } finally {
     response.destroy();
   }

@@ -18,7 +18,7 @@ export class RecallMonitor {
   #searches = 0;
   #alarmed = false;
 
-  /** @param onAlarm hears when recall@50 has become too low, and when it is good again. */
+  /** @param onAlarm is called when recall@50 has become too low, and when it is good again. */
   constructor(onAlarm: (alarmed: boolean, recall: number) => void) {
     this.#onAlarm = onAlarm;
   }

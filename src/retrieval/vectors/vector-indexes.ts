@@ -8,7 +8,7 @@ import { HnswIndex } from './hnsw-index.ts';
 /**
  * How catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
  * it is not there.
- * @param onNotice hears of that, and of everything else that concerns the indexes.
+ * @param onNotice is told of that, and of everything else that concerns the indexes.
  * @param load fetches the package; rejects where it is not there.
  */
 export async function vectorIndexes(
