@@ -1,3 +1,4 @@
+import { every, type Repeated } from '../every.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
 import type { Catalogs } from './catalogs.ts';
 
@@ -18,9 +19,8 @@ export class CatalogFollower {
   readonly #catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>;
   readonly #ledgers: Pick<Ledgers, 'list'>;
   readonly #onError: (message: string, error: unknown) => void;
-  readonly #timer: NodeJS.Timeout;
+  readonly #looks: Repeated;
   readonly #failures = new Map<string, Failure>();
-  #looking: Promise<void> | null = null;
 
   constructor(
     catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>,
@@ -30,25 +30,20 @@ export class CatalogFollower {
     this.#catalogs = catalogs;
     this.#ledgers = ledgers;
     this.#onError = onError;
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
-    this.#timer.unref();
+    this.#looks = every(LOOK_EVERY_MS, () => this.#look(), {
+      onError: (error) => {
+        if (!isAway(error)) onError('catalogs of other processes could not be followed', error);
+      },
+    });
   }
 
   /** Looks once, now. Never rejects. */
   look(): Promise<void> {
-    this.#looking ??= this.#look()
-      .catch((error) => {
-        if (!isAway(error)) this.#onError('catalogs of other processes could not be followed', error);
-      })
-      .finally(() => {
-        this.#looking = null;
-      });
-    return this.#looking;
+    return this.#looks.now();
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
+  close(): Promise<void> {
+    return this.#looks.close();
   }
 
   async #look(): Promise<void> {

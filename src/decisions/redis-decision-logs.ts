@@ -1,3 +1,4 @@
+import { every } from '../every.ts';
 import { identityKey } from '../ledger/redis-ledger-identity.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
@@ -30,7 +31,7 @@ export class RedisDecisionLogs implements DecisionLogs {
     for (const log of this.#open.values()) log.writeAgain();
   };
 
-  readonly #timer = setInterval(() => void this.#forgetOld(), FORGET_EVERY_MS).unref();
+  readonly #forgetting = every(FORGET_EVERY_MS, () => this.#forgetOld(), { onError: () => {} });
 
   constructor(connections: RedisConnections, options: RedisDecisionLogOptions) {
     this.#connections = connections;
@@ -58,14 +59,14 @@ export class RedisDecisionLogs implements DecisionLogs {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer);
+    await this.#forgetting.close();
     this.#connections.commands.off('ready', this.#writeAgain);
     for (const log of this.#open.values()) await log.close();
     this.#open.clear();
   }
 
   async #forgetOld(): Promise<void> {
-    // A Redis that is away is told of elsewhere.
+    // A Redis that is away is reported elsewhere.
     for (const log of this.#open.values()) await log.forgetOld().catch(() => {});
   }
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { every, type Repeated } from '../every.ts';
 import { Problem } from '../problem.ts';
 import type { Leases } from '../snapshots/snapshot-store.ts';
 import { nextStep } from './automatic-promotion.ts';
@@ -18,28 +19,23 @@ export interface ExperimentDriverParts {
 export class ExperimentDriver {
   readonly #catalogs: Catalogs;
   readonly #parts: ExperimentDriverParts;
-  readonly #timer: NodeJS.Timeout;
-  #looking: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #looks: Repeated;
 
   constructor(catalogs: Catalogs, parts: ExperimentDriverParts) {
     this.#catalogs = catalogs;
     this.#parts = parts;
-    this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.#look());
-    }, LOOK_EVERY_MS);
-    this.#timer.unref();
+    this.#looks = every(LOOK_EVERY_MS, (signal) => this.#look(signal), {
+      onError: (error) => parts.onError('experiments could not be driven', error),
+    });
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearInterval(this.#timer);
-    await this.#looking;
+  close(): Promise<void> {
+    return this.#looks.close();
   }
 
-  async #look(): Promise<void> {
+  async #look(signal: AbortSignal): Promise<void> {
     for (const catalog of this.#catalogs.all()) {
-      if (this.#closed) return;
+      if (signal.aborted) return;
       try {
         await this.#drive(catalog);
       } catch (error) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { every } from '../every.ts';
 import { CATALOGS_KEY, catalogKey, snapshotsKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
@@ -159,11 +160,12 @@ export class RedisLedgers implements Ledgers {
       return (await REMOVE.run(commands, keysOf(catalog), args)) === 1;
     });
     if (!isOurs) return;
-    const renewal = setInterval(
-      () => void RENEW.run(commands, [keysOf(catalog)[3]], [mark, this.#erasingSeconds]).catch(() => {}),
+    const renewal = every(
       (this.#erasingSeconds * 1000) / 4,
+      () => RENEW.run(commands, [keysOf(catalog)[3]], [mark, this.#erasingSeconds]),
+      { onError: () => {} }, // the next renewal may come in time
     );
-    await erase().finally(() => clearInterval(renewal));
+    await erase().finally(renewal.close);
     await available(async () => {
       await commands.srem(CATALOGS_KEY, catalog);
       await ERASED.run(commands, [keysOf(catalog)[3]], [mark]);

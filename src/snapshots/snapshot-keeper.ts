@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../config/package-root.ts';
+import { every, type Repeated } from '../every.ts';
 import type { Position } from '../ledger/entry.ts';
 import { lastBefore } from '../ledger/find-position.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -51,13 +52,14 @@ export interface SnapshotKeeperParts {
 /** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
 export class SnapshotKeeper {
   readonly #parts: SnapshotKeeperParts;
-  #timer: NodeJS.Timeout;
-  #looking: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #looks: Repeated;
 
   constructor(parts: SnapshotKeeperParts) {
     this.#parts = parts;
-    this.#timer = this.#lookIn(FIRST_LOOK_MS);
+    this.#looks = every(LOOK_EVERY_MS, (signal) => this.#look(signal), {
+      firstMs: FIRST_LOOK_MS,
+      onError: (error) => this.#report('the catalogs that need a snapshot are not known', error as Error),
+    });
   }
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
@@ -93,39 +95,23 @@ export class SnapshotKeeper {
 
   /** Resolves when no snapshot is being made. */
   idle(): Promise<void> {
-    return this.#looking;
+    return this.#looks.idle();
   }
 
   /** Waits for the snapshot that is being made. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    clearTimeout(this.#timer);
-    await this.#looking;
+  close(): Promise<void> {
+    return this.#looks.close();
   }
 
-  #lookIn(ms: number): NodeJS.Timeout {
-    const look = (): void => {
-      this.#timer = this.#lookIn(LOOK_EVERY_MS);
-      this.#look();
-    };
-    return setTimeout(look, ms).unref();
-  }
-
-  #look(): void {
-    this.#looking = this.#looking.then(async () => {
-      const names = await this.#parts.ledgers.names().catch((error: Error) => {
-        this.#report('the catalogs that need a snapshot are not known', error);
-        return [];
+  async #look(signal: AbortSignal): Promise<void> {
+    for (const name of await this.#parts.ledgers.names()) {
+      if (signal.aborted) return;
+      await this.#snapshotIfDue(name).catch(async (error: Error) => {
+        // Deleted meanwhile: then nobody needs one.
+        if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
+        this.#report(`no snapshot of catalog "${name}" could be made`, error);
       });
-      for (const name of names) {
-        if (this.#closed) return;
-        await this.#snapshotIfDue(name).catch(async (error: Error) => {
-          // Deleted meanwhile: then nobody needs one.
-          if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
-          this.#report(`no snapshot of catalog "${name}" could be made`, error);
-        });
-      }
-    });
+    }
   }
 
   #report(message: string, error: Error): void {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Ridge } from '../../bandit/ridge.ts';
 import { threadFile } from '../../config/package-root.ts';
+import { every, type Repeated } from '../every.ts';
 
 /** What the thread is told; it answers the inverse, packed. */
 export interface RefactoriseTask {
@@ -23,66 +24,51 @@ export interface RefactorisationOptions {
 export class RefactorisationWatch {
   readonly #ridges: () => Iterable<Ridge>;
   readonly #options: RefactorisationOptions;
-  readonly #timer: NodeJS.Timeout;
-  #looking: Promise<number> = Promise.resolve(0);
-  #busy = false;
+  readonly #looks: Repeated;
   #thread: Worker | null = null;
-  #closed = false;
 
   constructor(ridges: () => Iterable<Ridge>, options: RefactorisationOptions) {
     this.#ridges = ridges;
     this.#options = options;
-    this.#timer = setInterval(() => {
-      if (!this.#busy) void this.look();
-    }, LOOK_EVERY_MS);
-    this.#timer.unref();
+    this.#looks = every(LOOK_EVERY_MS, (signal) => this.#renewDue(signal), {
+      onError: (error) => options.onError('ridges could not be factorised anew', error),
+    });
   }
 
-  /** Renews every ridge that is due, one after the other: one thread is enough. Answers how many were renewed. */
-  look(): Promise<number> {
-    this.#looking = this.#looking.then(() => this.#renewDue());
-    return this.#looking;
+  /** Renews every ridge that is due, one after the other: one thread is enough. */
+  look(): Promise<void> {
+    return this.#looks.now();
   }
 
   /** Gives up what is under way; the ridges stay as they are. */
   async close(): Promise<void> {
-    this.#closed = true;
-    clearInterval(this.#timer);
+    const closed = this.#looks.close();
     await this.#thread?.terminate();
-    await this.#looking;
+    await closed;
   }
 
-  async #renewDue(): Promise<number> {
+  async #renewDue(signal: AbortSignal): Promise<void> {
     const dueAfter = this.#options.dueAfterUpdates ?? DUE_AFTER_UPDATES;
     const tried = new Set<Ridge>();
     // Asked for anew each time: while one is renewed, others may be let go and their memory freed.
     const next = (): Ridge | undefined =>
       [...this.#ridges()].find((ridge) => !tried.has(ridge) && ridge.updatesSinceFactorisation >= dueAfter);
-    let renewed = 0;
-    this.#busy = true;
-    for (let ridge = next(); ridge !== undefined && !this.#closed; ridge = next()) {
+    for (let ridge = next(); ridge !== undefined && !signal.aborted; ridge = next()) {
       tried.add(ridge);
       try {
-        if (await this.#renew(ridge)) renewed++;
+        await this.#renew(ridge);
       } catch (error) {
         ridge.abandonRefactorisation();
-        if (!this.#closed) this.#options.onError('a ridge could not be factorised anew', error);
+        if (!signal.aborted) this.#options.onError('a ridge could not be factorised anew', error);
       }
     }
-    this.#busy = false;
-    return renewed;
   }
 
-  async #renew(ridge: Ridge): Promise<boolean> {
+  async #renew(ridge: Ridge): Promise<void> {
     const { matrix, size } = ridge.beginRefactorisation();
     const inverse = await this.#invert({ matrix, size });
     // Requests are answered between two slices.
-    const slices = ridge.finishRefactorisation(inverse);
-    for (;;) {
-      const slice = slices.next();
-      if (slice.done) return slice.value;
-      await nextTurn();
-    }
+    for (const _ of ridge.finishRefactorisation(inverse)) await nextTurn();
   }
 
   #invert(task: RefactoriseTask): Promise<Float64Array> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { every, type Repeated } from '../every.ts';
 import {
   createFileWhole,
   createFolder,
@@ -124,8 +125,7 @@ class FileLock implements HeldLock {
   readonly #place: LockPlace;
   readonly #file: string;
   readonly #lost = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  #beating: Promise<void> = Promise.resolve();
+  readonly #beats: Repeated;
   #released: Promise<void> | null = null;
 
   constructor(place: LockPlace, generation: number, predecessor: 'ended' | 'silent') {
@@ -133,10 +133,7 @@ class FileLock implements HeldLock {
     this.generation = generation;
     this.predecessor = predecessor;
     this.#file = lockFile(place.folder, place.name, generation);
-    this.#timer = setInterval(() => {
-      this.#beating = this.#beat();
-    }, BEAT_MS);
-    this.#timer.unref();
+    this.#beats = every(BEAT_MS, () => this.#beat(), { onError: () => {} }); // the next beat tries again
   }
 
   get lost(): AbortSignal {
@@ -154,8 +151,7 @@ class FileLock implements HeldLock {
   }
 
   async #release(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#beating;
+    await this.#beats.close();
     const isOurs = !this.#lost.signal.aborted;
     this.#lost.abort(new StorageUnavailableError('The lock was given up by this process itself.'));
     // The file stays, without a holder: the next generation counts on from it.
@@ -174,13 +170,13 @@ class FileLock implements HeldLock {
       if (isOurs) await overwriteFile(this.#file, content);
       if (isOurs && (await newestGeneration(folder, name)) === this.generation) return;
     } catch (error) {
-      if (errorCode(error) !== 'ENOENT') return; // the next beat tries again
+      if (errorCode(error) !== 'ENOENT') throw error;
     }
     if (!this.#lost.signal.aborted) this.#lose();
   }
 
   #lose(): void {
-    clearInterval(this.#timer);
+    void this.#beats.close();
     this.#lost.abort(
       new LockLostError(
         `Another process has taken "${this.#place.folder}", because this one was not heard of for ` +

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { FileDecisionLogs } from '../decisions/file-decision-logs.ts';
 import { FileEvaluationStore } from '../evaluation/file-evaluation-store.ts';
+import { every } from '../every.ts';
 import { FileLedgers } from '../ledger/file-ledgers.ts';
 import { systemClock } from '../queue/clock.ts';
 import { FileJobQueue } from '../queue/file-job-queue.ts';
@@ -54,11 +55,9 @@ export async function openEmbeddedStores(
     onError,
   });
   const leases = new FileLeases(dataDir);
-  const expiry = setInterval(
-    () => decisionLogs.expire().catch((error) => onError('expired decisions could not be deleted', error)),
-    EXPIRE_EVERY_MS,
-  );
-  expiry.unref();
+  const expiry = every(EXPIRE_EVERY_MS, () => decisionLogs.expire(), {
+    onError: (error) => onError('expired decisions could not be deleted', error),
+  });
   return {
     mode: 'embedded',
     clock,
@@ -83,7 +82,7 @@ export async function openEmbeddedStores(
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),
     close: async () => {
-      clearInterval(expiry);
+      await expiry.close();
       clock.close();
       await decisionLogs.close();
       await leases.close();

@@ -91,7 +91,7 @@ const look = () => vi.advanceTimersByTimeAsync(LOOK);
 describe('the driver of automatic experiments', () => {
   let driven: Driven;
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
   afterEach(async () => {
     await driven.driver?.close();

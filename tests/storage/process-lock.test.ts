@@ -140,7 +140,7 @@ describe('takeLock', () => {
     ['was succeeded', (folder: string) => writeFileSync(join(folder, 'job.9.lock'), '{}')],
     ['was deleted', (folder: string) => rm(join(folder, 'job.1.lock'))],
   ])('tells its holder when it %s', async (_, happen) => {
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const folder = newFolder();
     const lock = await held(folder);
     vi.advanceTimersByTime(3_000);
