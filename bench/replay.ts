@@ -213,7 +213,7 @@ function learning(policy: PolicySettings): Speed {
 async function fromDisk(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'bandolier-replay-'));
   const now = (): number => 0;
-  const ledgers = new FileLedgers(folder, { now, onTornTail: () => {} });
+  const ledgers = new FileLedgers(folder, { onTornTail: () => {} });
   const logs = new FileDecisionLogs(folder, { retainMs: 1e12, now });
   const ledger = await ledgers.open('default');
   const log = await logs.open('default');

@@ -193,7 +193,7 @@ async function measure(count: number) {
 /** How long the main thread's loop is busy while the snapshot thread folds a whole ledger and writes it down. */
 async function measureThread(count: number) {
   const dataDir = mkdtempSync(join(tmpdir(), 'open-decisions-'));
-  const ledger = await new FileLedgers(dataDir, { now: () => START }).open('default');
+  const ledger = await new FileLedgers(dataDir).open('default');
   for (const entries of batches(count)) await ledger.append(entries);
   const place: SnapshotThreadTask['place'] = { dataDir };
   const task = { place, catalog: 'default', upTo: await ledger.head(), fence: 1, keep: 1 };

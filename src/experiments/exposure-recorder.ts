@@ -5,8 +5,6 @@ import { DefinitionTokens } from './definition-tokens.ts';
 
 const MAX_BATCH = 500;
 const MAX_WAIT_MS = 1000;
-/** While the ledger is away, no more than this is kept for each catalog. */
-const MAX_KEPT = 20_000;
 
 interface Batch {
   exposures: Exposure[];
@@ -45,15 +43,11 @@ export class ExposureRecorder {
   }
 
   expose(catalog: Catalog, exposure: Exposure): void {
-    this.#record(catalog, ({ exposures }) => {
-      if (exposures.length < MAX_KEPT) exposures.push(exposure);
-    });
+    this.#record(catalog, ({ exposures }) => exposures.push(exposure));
   }
 
   compare(catalog: Catalog, shadow: ShadowComparison): void {
-    this.#record(catalog, ({ shadows }) => {
-      if (shadows.length < MAX_KEPT) shadows.push(shadow);
-    });
+    this.#record(catalog, ({ shadows }) => shadows.push(shadow));
   }
 
   /** A request fits these experiments, but does not name their kind of unit. */
@@ -77,7 +71,7 @@ export class ExposureRecorder {
   }
 
   /** What a request brings whose catalog was closed meanwhile belongs to nobody. */
-  #record(catalog: Catalog, add: (batch: Batch) => void): void {
+  #record(catalog: Catalog, add: (batch: Batch) => unknown): void {
     if (catalog.closed.aborted) return;
     const current = this.#batches.get(catalog) ?? this.#newBatch(catalog);
     add(current.batch);
@@ -95,7 +89,8 @@ export class ExposureRecorder {
   }
 
   #schedule(catalog: Catalog, current: CatalogBatch): void {
-    if (current.batch.exposures.length >= MAX_BATCH) this.#write(catalog, current);
+    const { exposures, shadows } = current.batch;
+    if (exposures.length + shadows.length >= MAX_BATCH) this.#write(catalog, current);
     else current.timer ??= setTimeout(() => this.#write(catalog, current), MAX_WAIT_MS);
   }
 

@@ -6,15 +6,7 @@ import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import { inWordsOfTheLedger } from './file-ledger-errors.ts';
 import type { Ledger, LedgerReader, PositionedEntry } from './ledger.ts';
 
-export interface FileLedgerOptions extends SegmentLogOptions {
-  /** Entries are kept this long even if they were trimmed; ms, 0 unless said. */
-  readonly retainMs?: number;
-  /** Bytes of recent entries in memory, for whoever follows the ledger; 4 MB unless said. */
-  readonly recentBytes?: number;
-  /** ms since the epoch. */
-  readonly now: () => number;
-}
-
+/** Recent entries that are kept in memory, for those who follow the ledger. */
 const RECENT_BYTES = 4 * 1024 * 1024;
 
 /** A ledger in a folder of this machine. One process appends to it. */
@@ -22,27 +14,28 @@ export class FileLedger implements Ledger {
   /** Nothing is restored into a folder that is in use. */
   readonly history = '';
   readonly #log: SegmentLog;
-  readonly #options: FileLedgerOptions;
   /**
    * As bytes, not as objects: their size is known, and whoever follows the ledger folds exactly what a replay
    * will fold, whatever the JSON in between does to a value.
    */
-  readonly #recent: RecentRecords;
+  readonly #recent = new RecentRecords(RECENT_BYTES);
   readonly #waiters = new Set<() => void>();
   readonly #onClose: () => void;
   #closed = false;
 
-  private constructor(log: SegmentLog, options: FileLedgerOptions, onClose: () => void) {
+  private constructor(log: SegmentLog, onClose: () => void) {
     this.#log = log;
-    this.#options = options;
     this.#onClose = onClose;
-    this.#recent = new RecentRecords(options.recentBytes ?? RECENT_BYTES);
   }
 
   /** @throws LedgerCorruptError, LedgerUnavailableError */
-  static async open(folder: string, options: FileLedgerOptions, onClose = () => {}): Promise<FileLedger> {
+  static async open(
+    folder: string,
+    options: SegmentLogOptions = {},
+    onClose = () => {},
+  ): Promise<FileLedger> {
     const log = await inWordsOfTheLedger(() => SegmentLog.open(folder, options));
-    return new FileLedger(log, options, onClose);
+    return new FileLedger(log, onClose);
   }
 
   append(entries: readonly Entry[]): Promise<Position> {
@@ -88,11 +81,9 @@ export class FileLedger implements Ledger {
     return this.#log.last;
   }
 
-  /** Keeps the newest segment, and whatever is younger than `retainMs`. */
+  /** Drops whole segments, and keeps the newest. */
   trim(upTo: Position): Promise<void> {
-    const { retainMs = 0, now } = this.#options;
-    const writtenBefore = retainMs > 0 ? now() - retainMs : Number.POSITIVE_INFINITY;
-    return inWordsOfTheLedger(() => this.#log.drop(upTo, writtenBefore));
+    return inWordsOfTheLedger(() => this.#log.drop(upTo));
   }
 
   /** Nobody but this process can remove it, and not while it is open. */

@@ -1,11 +1,12 @@
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
 import { catalogFolder, listCatalogFolders, removeFolder } from '../storage/data-folder.ts';
+import type { SegmentLogOptions } from '../storage/segment-log.ts';
 import type { Position } from './entry.ts';
-import { FileLedger, type FileLedgerOptions } from './file-ledger.ts';
+import { FileLedger } from './file-ledger.ts';
 import { type Ledger, LedgerRemovedError, type Ledgers } from './ledger.ts';
 
-export interface FileLedgersOptions extends Omit<FileLedgerOptions, 'knownUpTo'> {
+export interface FileLedgersOptions extends Omit<SegmentLogOptions, 'knownUpTo'> {
   /** To which position the ledger of this catalog reached at least: the newest snapshot says so. */
   readonly knownUpTo?: (catalog: string) => Promise<Position>;
 }
@@ -16,7 +17,7 @@ export class FileLedgers implements Ledgers {
   readonly #options: FileLedgersOptions;
   readonly #open = new Set<string>();
 
-  constructor(dataDir: string, options: FileLedgersOptions) {
+  constructor(dataDir: string, options: FileLedgersOptions = {}) {
     this.#dataDir = dataDir;
     this.#options = options;
   }

@@ -29,8 +29,4 @@ export class Names {
   at(place: number): string {
     return this.#names[place];
   }
-
-  get size(): number {
-    return this.#places.size;
-  }
 }

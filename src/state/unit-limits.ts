@@ -27,11 +27,6 @@ export class UnitLimits {
   /** What was recent until that was full; read where `#recent` knows nothing. */
   #earlier = new Map<number, number>();
 
-  /** Pairs that are remembered; some of them twice. */
-  get size(): number {
-    return this.#recent.size + this.#earlier.size;
-  }
-
   /** True, and the weight is spent, if the unit may still teach this tool. */
   spend(unit: number, slot: number, weight: number, at: number, limit: number): boolean {
     if (unit === 0) return true;

@@ -115,16 +115,12 @@ export class SegmentLog {
     return readRecordAt(found, offset);
   }
 
-  /**
-   * Deletes whole segments, oldest first, as long as they hold only records up to `upTo` and were last written
-   * before `writtenBefore` (ms since the epoch). The newest segment always stays.
-   */
-  async drop(upTo: number, writtenBefore = Number.POSITIVE_INFINITY): Promise<void> {
+  /** Deletes whole segments, oldest first, that hold only records up to `upTo`. The newest segment always stays. */
+  async drop(upTo: number): Promise<void> {
     let dropped = false;
     while (this.#segments.length > 1 && this.#segments[1].first - 1 <= upTo) {
       const oldest = this.#segments[0];
-      const { mtimeMs, size } = await stat(oldest.file);
-      if (mtimeMs >= writtenBefore) break;
+      const { size } = await stat(oldest.file);
       if (this.#segments[0] !== oldest) continue; // another call was faster
       this.#segments.shift();
       this.#sealedBytes -= size;

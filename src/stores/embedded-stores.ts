@@ -71,7 +71,6 @@ export async function openEmbeddedStores(
     },
     ledgers: new FileLedgers(dataDir, {
       ...logs,
-      now,
       knownUpTo: (catalog) => newestSnapshot(dataDir, catalog),
     }),
     snapshots: new FileSnapshotStores(dataDir),

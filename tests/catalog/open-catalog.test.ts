@@ -21,7 +21,7 @@ it.each([
     1,
     1,
   );
-  const ledgers = new FileLedgers(folder, { now: () => START });
+  const ledgers = new FileLedgers(folder);
   const ledger = await ledgers.open('default');
   await ledger.append([...story.entries, putTools([tool('late')])]);
   const settings = { name: policy, parameters: {}, exploration: 'greedy', temperature: 1 } as const;

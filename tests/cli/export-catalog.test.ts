@@ -10,8 +10,7 @@ import { decision, observe, report, START, Story } from '../state/entries.ts';
 
 it('rewards that are still in the ledger are exported, also those that every snapshot knows', async () => {
   const folder = temporaryFolder();
-  const now = (): number => START;
-  const ledger = await FileLedger.open(ledgerFolder(folder.path, 'default'), { now, segmentBytes: 4_000 });
+  const ledger = await FileLedger.open(ledgerFolder(folder.path, 'default'), { segmentBytes: 4_000 });
   await ledger.append(Story.withTools(3).entries);
   for (let n = 0; n < 200; n++)
     await ledger.append([{ kind: 'forget', key: `forget/${n}`, at: START, unit: 1 }]);
@@ -19,7 +18,7 @@ it('rewards that are still in the ledger are exported, also those that every sna
   await ledger.append([observe(decision('a', ['t1', 't2']), [report('default.a.1', 't1')])]);
   await ledger.close();
   await new StoredCatalog(folder.path, createTypescriptKernels()).writeSnapshot(before + 1);
-  const again = await new FileLedgers(folder.path, { now }).open('default');
+  const again = await new FileLedgers(folder.path).open('default');
   await again.trim(before);
   await expect(again.read(0, 1)).rejects.toThrow(/not kept any more/);
   await again.close();

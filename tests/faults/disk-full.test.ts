@@ -44,7 +44,7 @@ function entry(n: number): Entry {
 
 describe.skipIf(reason !== null)(`a full disk${reason === null ? '' : ` (skipped: ${reason})`}`, () => {
   it('is said, nothing is kept by halves, and everything goes on when there is room again', async () => {
-    const ledgers = new FileLedgers(disk, { now, segmentBytes: 200_000 });
+    const ledgers = new FileLedgers(disk, { segmentBytes: 200_000 });
     const ledger = await ledgers.open('default');
     const queue = await FileJobQueue.open(join(disk, 'jobs'));
     const decisionLogs = new FileDecisionLogs(disk, { now, retainMs: 1e9 });
@@ -103,7 +103,7 @@ describe.skipIf(reason !== null)(`a full disk${reason === null ? '' : ` (skipped
   });
 
   it('stays in the old segment until a new one fits', async () => {
-    const ledgers = new FileLedgers(join(disk, 'second'), { now, segmentBytes: 30_000 });
+    const ledgers = new FileLedgers(join(disk, 'second'), { segmentBytes: 30_000 });
     const ledger = await ledgers.open('default');
     await ledger.append([entry(1)]);
     fillDisk();

@@ -66,7 +66,7 @@ it(`keeps what it promised when it is killed ${ROUNDS} times under load`, async 
 
 /** Every acknowledged batch stands where it was said to stand; of the others, all or nothing, and nothing twice. */
 async function expectEntries(acknowledged: string[][]): Promise<void> {
-  const ledger = await new FileLedgers(dataDir, { now: () => Date.now() }).open('default');
+  const ledger = await new FileLedgers(dataDir).open('default');
   const keys: string[] = [];
   while (keys.length < (await ledger.head())) {
     for (const { position, entry } of await ledger.read(keys.length, 1000)) {

@@ -92,7 +92,7 @@ export class StoredCatalog {
   }
 
   async #withLedger<T>(use: (ledger: FileLedger) => Promise<T>): Promise<T> {
-    const ledger = await FileLedger.open(ledgerFolder(this.#dataDir, 'default'), { now: Date.now });
+    const ledger = await FileLedger.open(ledgerFolder(this.#dataDir, 'default'));
     try {
       return await use(ledger);
     } finally {

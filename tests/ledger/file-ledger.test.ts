@@ -13,21 +13,22 @@ import {
   LedgerTrimmedError,
   LedgerUnavailableError,
 } from '../../src/ledger/ledger.ts';
+import { RecentRecords } from '../../src/storage/recent-records.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
 const root = temporaryFolder();
 const newFolder = (): string => join(root, randomUUID());
-const now = (): number => Date.now();
 
-for (const [name, options] of [
-  ['FileLedgers', {}],
-  ['FileLedgers with small segments and no memory', { segmentBytes: 400, recentBytes: 0 }],
+for (const [name, readsFiles, segmentBytes] of [
+  ['FileLedgers', false, undefined],
+  ['FileLedgers with small segments, read from their files,', true, 400],
 ] as const) {
   ledgerContract(name, async () => {
     const dataDir = newFolder();
+    if (readsFiles) vi.spyOn(RecentRecords.prototype, 'after').mockReturnValue(null);
     return {
-      connect: async () => new FileLedgers(dataDir, { ...options, now }),
+      connect: async () => new FileLedgers(dataDir, segmentBytes === undefined ? {} : { segmentBytes }),
       disconnect: async () => {},
       dispose: async () => {},
     };
@@ -41,17 +42,13 @@ function numbered(n: number): Entry {
 afterEach(() => vi.restoreAllMocks());
 
 describe('FileLedger', () => {
-  it('drops whole segments when it is trimmed, but nothing that is too young', async () => {
+  it('drops whole segments when it is trimmed, and nothing behind them', async () => {
     const folder = newFolder();
-    const options = { segmentBytes: 1000, recentBytes: 0 };
-    let ledger = await FileLedger.open(folder, { ...options, retainMs: 60_000, now });
+    let ledger = await FileLedger.open(folder, { segmentBytes: 1000 });
     for (let n = 1; n <= 60; n++) await ledger.append([numbered(n)]);
-    await ledger.trim(40);
-    expect((await ledger.read(0, 1))[0].position).toBe(1);
     await ledger.close();
 
-    const later = (): number => Date.now() + 61_000;
-    ledger = await FileLedger.open(folder, { ...options, retainMs: 60_000, now: later });
+    ledger = await FileLedger.open(folder, { segmentBytes: 1000 });
     await ledger.trim(40);
     await expect(ledger.read(0, 1)).rejects.toThrow(LedgerTrimmedError);
     expect((await ledger.read(40, 1))[0].position).toBe(41);
@@ -59,7 +56,7 @@ describe('FileLedger', () => {
   });
 
   it('reads recent entries from memory', async () => {
-    const ledger = await FileLedger.open(newFolder(), { now });
+    const ledger = await FileLedger.open(newFolder());
     await ledger.append([numbered(1), numbered(2)]);
     const handle = await open(root, 'r');
     const read = vi.spyOn(Object.getPrototypeOf(handle), 'read');
@@ -72,7 +69,7 @@ describe('FileLedger', () => {
 
   it('says in the words of the port what went wrong', async () => {
     const folder = newFolder();
-    const ledger = await FileLedger.open(folder, { now });
+    const ledger = await FileLedger.open(folder);
     await ledger.append([numbered(1)]);
     await ledger.append([numbered(2)]);
     const handle = await open(root, 'r');
@@ -91,7 +88,7 @@ describe('FileLedger', () => {
     const bytes = readFileSync(file);
     bytes[30] ^= 1;
     writeFileSync(file, bytes);
-    const corrupt = await FileLedger.open(folder, { now }).catch((error) => error);
+    const corrupt = await FileLedger.open(folder).catch((error) => error);
     expect(corrupt).toBeInstanceOf(LedgerCorruptError);
     expect(corrupt.message).toContain('--truncate-at 8');
     expect(corrupt.cause).toMatchObject({ file, offset: 8 });
@@ -99,13 +96,13 @@ describe('FileLedger', () => {
 
   it('tells what a crash had left unfinished', async () => {
     const folder = newFolder();
-    const ledger = await FileLedger.open(folder, { now });
+    const ledger = await FileLedger.open(folder);
     await ledger.append([numbered(1)]);
     await ledger.close();
     const file = join(folder, `${'1'.padStart(16, '0')}.log`);
     writeFileSync(file, Buffer.concat([readFileSync(file), Buffer.from('half a rec')]));
     const tails: unknown[] = [];
-    const again = await FileLedger.open(folder, { now, onTornTail: (tail) => tails.push(tail) });
+    const again = await FileLedger.open(folder, { onTornTail: (tail) => tails.push(tail) });
     expect(tails).toMatchObject([{ file, bytes: 10 }]);
     expect(await again.head()).toBe(1);
     await again.close();
@@ -114,7 +111,7 @@ describe('FileLedger', () => {
 
 describe('FileLedgers', () => {
   it('does not open a ledger twice, nor remove one that is open', async () => {
-    const ledgers = new FileLedgers(newFolder(), { now });
+    const ledgers = new FileLedgers(newFolder());
     const ledger = await ledgers.open('default');
     await expect(ledgers.open('default')).rejects.toThrow('open already');
     await expect(ledgers.remove('default')).rejects.toThrow('still open');
@@ -124,7 +121,6 @@ describe('FileLedgers', () => {
 
   it('takes a ledger of which only snapshots are left for lost, not for removed', async () => {
     const ledgers = new FileLedgers(newFolder(), {
-      now,
       knownUpTo: async (name) => (name === 'lost' ? 7 : 0),
     });
     await expect(ledgers.openExisting('lost')).rejects.toThrow(LedgerCorruptError);
@@ -133,7 +129,7 @@ describe('FileLedgers', () => {
   });
 
   it.each(['..', 'a/b', '', 'UPPER', '.removed-x'])('refuses "%s" as the name of a catalog', async (name) => {
-    const ledgers = new FileLedgers(newFolder(), { now });
+    const ledgers = new FileLedgers(newFolder());
     await expect(ledgers.open(name)).rejects.toThrow(RangeError);
     await expect(ledgers.remove(name)).rejects.toThrow(RangeError);
   });
@@ -142,7 +138,7 @@ describe('FileLedgers', () => {
 describe('FileLedgerReader', () => {
   it('follows a ledger that is being appended to, up to where it is told', async () => {
     const folder = newFolder();
-    const ledger = await FileLedger.open(folder, { segmentBytes: 2000, now });
+    const ledger = await FileLedger.open(folder, { segmentBytes: 2000 });
     const reader = new FileLedgerReader(folder);
     const never = new AbortController();
     let position = 0;
@@ -169,7 +165,7 @@ describe('FileLedgerReader', () => {
 
   it('does not mind a tail that is half written', async () => {
     const folder = newFolder();
-    const ledger = await FileLedger.open(folder, { now });
+    const ledger = await FileLedger.open(folder);
     await ledger.append([numbered(1)]);
     await ledger.append([numbered(2)]);
     const file = join(folder, `${'1'.padStart(16, '0')}.log`);

@@ -126,7 +126,6 @@ describe('packed records', () => {
           }
           packed.expire(clock, GRACE_MS);
           plain.expire(clock);
-          deepStrictEqual([...packed.records()], [...plain.records.values()]);
           for (const id of plain.records.keys()) deepStrictEqual(packed.get(id), plain.get(id));
           expect([packed.size, packed.droppedThrough]).toEqual([plain.records.size, plain.droppedThrough]);
         }

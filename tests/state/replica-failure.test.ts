@@ -32,7 +32,7 @@ async function following(
   change: (ledger: Ledger) => Partial<Ledger> = () => ({}),
 ): Promise<{ replica: Replica; ledger: Ledger; failed: Promise<unknown> }> {
   const story = Story.withTools(3);
-  const real = await new FileLedgers(temporaryFolder(), { now: () => START }).open('default');
+  const real = await new FileLedgers(temporaryFolder()).open('default');
   await real.append(story.entries);
   const ledger: Ledger = new Proxy(real, {
     get: (target, name: keyof Ledger) => {

@@ -20,7 +20,7 @@ describe('a decision of fifty tools', () => {
     const names = Array.from({ length: TOOLS }, (_, i) => `t${i}`);
     const entry: Entry = observe(decision('a', names), [report('r', 't7')]);
 
-    const ledger = await new FileLedgers(temporaryFolder(), { now: () => START }).open('default');
+    const ledger = await new FileLedgers(temporaryFolder()).open('default');
     await ledger.append(story.entries);
     let time = 0;
     const replica = new Replica(emptyState(), ledger, {
@@ -72,7 +72,7 @@ describe('a state with much in it', () => {
       story.state.decisions.keep(story.state.decisions.open({ ...decision('a', ['t0']), id }, START));
     }
     const folder = temporaryFolder();
-    const ledger = await new FileLedgers(folder, { now: () => START }).open('default');
+    const ledger = await new FileLedgers(folder).open('default');
     await ledger.append(story.entries);
     const snapshots = await new FileSnapshotStores(folder).open('default');
     const { position } = story.state;
@@ -109,7 +109,7 @@ describe('a state with much in it', () => {
 describe('a digest', () => {
   it('asked for again and again does not hold up folding, and commands know that it goes on', async () => {
     const story = Story.withTools(3);
-    const ledger = await new FileLedgers(temporaryFolder(), { now: () => START }).open('default');
+    const ledger = await new FileLedgers(temporaryFolder()).open('default');
     await ledger.append(story.entries);
     let time = 0;
     const replica = new Replica(emptyState(), ledger, {

@@ -7,7 +7,7 @@ const FIRST_CAPACITY = 64;
  * leave from the front. No key is the beginning of another one. About 24 bytes each beside what they hold.
  */
 export class ByteQueue {
-  #cells = new ByteCells();
+  readonly #cells = new ByteCells();
   /** A ring: address and hash of each, the oldest at `#head`. */
   #addresses = new Uint32Array(FIRST_CAPACITY);
   #hashes = new Uint32Array(FIRST_CAPACITY);
@@ -55,15 +55,6 @@ export class ByteQueue {
   /** From the oldest to the newest. */
   *[Symbol.iterator](): Generator<Buffer> {
     for (let i = 0; i < this.#size; i++) yield this.#cells.get(this.#addresses[this.#place(i)]);
-  }
-
-  clear(): void {
-    this.#cells = new ByteCells();
-    this.#addresses = new Uint32Array(FIRST_CAPACITY);
-    this.#hashes = new Uint32Array(FIRST_CAPACITY);
-    this.#table = new Uint32Array(2 * FIRST_CAPACITY);
-    this.#head = 0;
-    this.#size = 0;
   }
 
   /** Place in the ring of the i-th oldest. Capacities are powers of two. */

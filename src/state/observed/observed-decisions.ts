@@ -118,10 +118,6 @@ export class ObservedDecisions {
     }
   }
 
-  *records(): Generator<ObservedRecord> {
-    for (const bytes of this.#packed) yield unpackRecord(bytes, this.#catalog, this.#names);
-  }
-
   /** All records in order, in blocks; the names of a block are numbered in the order in which it needs them. */
   *save(): Generator<RecordBlock> {
     let block = new BlockBuilder();
