@@ -3,17 +3,17 @@ import { FileLedgerReader } from '../src/ledger/file-ledger-reader.ts';
 import { ledgerFolder } from '../src/ledger/file-ledgers.ts';
 import { FileSnapshotStores } from '../src/snapshots/file-snapshot-store.ts';
 import type {
-  SnapshotPlace,
+  SnapshotLocation,
   SnapshotThreadAnswer,
   SnapshotThreadTask,
-} from '../src/snapshots/snapshot-keeper.ts';
-import { type OpenPlace, writeSnapshot } from '../src/snapshots/write-snapshot.ts';
+} from '../src/snapshots/snapshot-schedule.ts';
+import { type SnapshotAccess, writeSnapshot } from '../src/snapshots/write-snapshot.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
 
 /** Entry of the thread that makes one snapshot of one catalog, and ends. */
-const { place, ...task } = workerData as SnapshotThreadTask;
+const { location, ...task } = workerData as SnapshotThreadTask;
 const warnings: string[] = [];
-const { store, read, close } = await open(place, task.catalog);
+const { store, read, close } = await open(location, task.catalog);
 const position = await writeSnapshot({
   ...task,
   store,
@@ -25,16 +25,16 @@ close();
 const answer: SnapshotThreadAnswer = { position, warnings };
 parentPort?.postMessage(answer);
 
-async function open(where: SnapshotPlace, catalog: string): Promise<OpenPlace> {
-  if ('dataDir' in where) {
-    const reader = new FileLedgerReader(ledgerFolder(where.dataDir, catalog));
+async function open(location: SnapshotLocation, catalog: string): Promise<SnapshotAccess> {
+  if ('dataDir' in location) {
+    const reader = new FileLedgerReader(ledgerFolder(location.dataDir, catalog));
     return {
-      store: await new FileSnapshotStores(where.dataDir).open(catalog),
+      store: await new FileSnapshotStores(location.dataDir).open(catalog),
       read: (after, upTo, limit) => reader.read(after, upTo, limit),
       close: () => {},
     };
   }
   // Its libraries are loaded where they are needed, and nowhere else.
-  const { openRedisPlace } = await import('./redis-snapshot-place.ts');
-  return openRedisPlace(where.redisUrl, where.epoch, catalog);
+  const { openRedisAccess } = await import('./redis-snapshot-access.ts');
+  return openRedisAccess(location.redisUrl, location.epoch, catalog);
 }

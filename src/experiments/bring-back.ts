@@ -31,7 +31,7 @@ export async function bringBack(
   const context = { kernels, derived: false };
   const state = await inSlices(decodeSnapshotInSteps(stored.bytes, catalog.name, context));
   try {
-    state.learners.pin(version);
+    state.learners.acquire(version);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       await foldAll(state, catalog);
       const learner = state.learners.get(version);

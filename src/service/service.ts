@@ -26,7 +26,7 @@ import { RewardIntake } from '../rewards/reward-intake.ts';
 import { Rewards } from '../rewards/rewards.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
-import { SnapshotKeeper } from '../snapshots/snapshot-keeper.ts';
+import { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { loadKernels } from '../state/load-kernels.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { openStores } from '../stores/open-stores.ts';
@@ -85,7 +85,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
 
     const accepted = new AcceptedRewards(stores.queue);
     closers.push(async () => accepted.close());
-    let keeper: SnapshotKeeper | null = null;
+    let snapshots: SnapshotSchedule | null = null;
     const catalogs = await Catalogs.start(
       (name, create) =>
         openCatalog(name, create, {
@@ -111,7 +111,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
         }),
       {
         erase: async (name) => {
-          await keeper?.idle();
+          await snapshots?.idle();
           await stores.ledgers.remove(name, async () => {
             await stores.snapshots.remove(name);
             await stores.decisionLogs.remove(name);
@@ -140,12 +140,12 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
       get: async (name: string) => catalogs.find(name)?.ledger ?? null,
     };
     if (stores.mode === 'embedded') {
-      keeper = new SnapshotKeeper({
+      snapshots = new SnapshotSchedule({
         ...{ stores, ledgers, onError },
-        place: () => ({ dataDir: settings.dataDir }),
+        location: () => ({ dataDir: settings.dataDir }),
         keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
       });
-      closers.push(async () => keeper?.close());
+      closers.push(async () => snapshots?.close());
     }
     clock.report();
     const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { onError });

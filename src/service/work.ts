@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import { rewardPlaces, startRewardWorker } from '../../workers/reward-worker.ts';
 import { LedgerCollection } from '../ledger/open-ledgers.ts';
-import { SnapshotKeeper } from '../snapshots/snapshot-keeper.ts';
+import { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { openRedisStores } from '../stores/redis-stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -22,15 +22,15 @@ export async function startWork(redisUrl: string, settings: Settings, log: Logge
   stores.clock.report();
   const ledgers = new LedgerCollection(stores.ledgers);
   startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now: stores.clock.now });
-  const keeper = new SnapshotKeeper({
+  const snapshots = new SnapshotSchedule({
     ...{ stores, ledgers, onError },
     keepSince: () => stores.clock.now() - settings.keepDecisionsDays * DAY_MS,
-    place: () => ({ redisUrl, epoch: stores.epoch.current }),
+    location: () => ({ redisUrl, epoch: stores.epoch.current }),
   });
   return {
     close: async () => {
       await stores.queue.close(settings.shutdownSeconds * 1000);
-      await keeper.close();
+      await snapshots.close();
       await ledgers.close();
       await stores.close();
     },

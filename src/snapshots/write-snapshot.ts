@@ -9,13 +9,13 @@ import type { SnapshotStore } from './snapshot-store.ts';
 const READ_BATCH = 512;
 
 /** Where snapshots of one catalog are made: its ledger and their store. */
-export interface OpenPlace {
+export interface SnapshotAccess {
   readonly store: SnapshotStore;
   read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
   close(): void;
 }
 
-export interface SnapshotTask extends Pick<OpenPlace, 'store' | 'read'> {
+export interface SnapshotTask extends Pick<SnapshotAccess, 'store' | 'read'> {
   readonly catalog: string;
   /** The ledger is folded up to here, or as far as it goes. */
   readonly upTo: Position;

@@ -27,8 +27,8 @@ const KEPT_EMBEDDERS = 3;
 export class Learners {
   readonly #loader: PolicyLoader;
   readonly #versions = new Map<string, LearnerVersion>();
-  /** Versions that experiments need, and how many of them do. */
-  readonly #pins = new Map<string, number>();
+  /** Versions that are in use (by experiments), and how often. */
+  readonly #uses = new Map<string, number>();
   #embedder: BoundEmbedder;
   #created = 0;
   #active = '';
@@ -124,7 +124,7 @@ export class Learners {
   /** Lets go of all others; the first of these is the active one. */
   keepOnly(versions: readonly string[]): void {
     this.#active = versions[0];
-    for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#release(old);
+    for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#discard(old);
   }
 
   /** Whether two settings are of one version: they learn the same from the same, however they explore. */
@@ -132,15 +132,15 @@ export class Learners {
     return identityOf(a) === identityOf(b);
   }
 
-  /** A pinned version is not let go, however many others there are. */
-  pin(version: string): void {
-    this.#pins.set(version, (this.#pins.get(version) ?? 0) + 1);
+  /** Keeps a version, however many others there are, until it was released as often as it was acquired. */
+  acquire(version: string): void {
+    this.#uses.set(version, (this.#uses.get(version) ?? 0) + 1);
   }
 
-  unpin(version: string): void {
-    const pins = (this.#pins.get(version) ?? 0) - 1;
-    if (pins > 0) this.#pins.set(version, pins);
-    else this.#pins.delete(version);
+  release(version: string): void {
+    const uses = (this.#uses.get(version) ?? 0) - 1;
+    if (uses > 0) this.#uses.set(version, uses);
+    else this.#uses.delete(version);
     this.#dropUnused();
   }
 
@@ -158,12 +158,12 @@ export class Learners {
     const { active } = this;
     for (const learner of this.current()) {
       if (learner === active && hasLearned(learner)) this.#park(learner);
-      else this.#release(learner.version);
+      else this.#discard(learner.version);
     }
-    this.#pins.clear();
+    this.#uses.clear();
     this.#embedder = embedder;
     for (const learner of this.current()) this.#wake(learner, vectors);
-    for (const old of this.#loader.waiting.slice(0, -KEPT_EMBEDDERS)) this.#release(old);
+    for (const old of this.#loader.waiting.slice(0, -KEPT_EMBEDDERS)) this.#discard(old);
     if (version === undefined) this.activate(active.settings, vectors, slots);
     else this.activateVersion(version);
   }
@@ -171,21 +171,21 @@ export class Learners {
   save(): {
     created: number;
     active: string;
-    pins: [string, number][];
+    uses: [string, number][];
     versions: SavedVersion[];
   } {
     const versions = [...this.#versions.values()].map(({ policy, ...version }) => ({
       ...version,
       state: policy.save(),
     }));
-    return { created: this.#created, active: this.#active, pins: [...this.#pins], versions };
+    return { created: this.#created, active: this.#active, uses: [...this.#uses], versions };
   }
 
   restore(saved: ReturnType<Learners['save']>, vectors: ToolVectors): void {
     this.free();
     this.#created = saved.created;
     this.#active = saved.active;
-    for (const [version, pins] of saved.pins) this.#pins.set(version, pins);
+    for (const [version, uses] of saved.uses) this.#uses.set(version, uses);
     for (const { state, ...version } of saved.versions) {
       const isCurrent = this.#isCurrent(version);
       const policy = isCurrent
@@ -196,7 +196,7 @@ export class Learners {
   }
 
   free(): void {
-    for (const version of [...this.#versions.keys()]) this.#release(version);
+    for (const version of [...this.#versions.keys()]) this.#discard(version);
   }
 
   #isCurrent({ embedder }: Pick<LearnerVersion, 'embedder'>): boolean {
@@ -232,11 +232,11 @@ export class Learners {
 
   #dropUnused(): void {
     const all = this.current();
-    let spare = all.length - this.#pins.size - KEPT_VERSIONS - (this.#pins.has(this.#active) ? 0 : 1);
+    let spare = all.length - this.#uses.size - KEPT_VERSIONS - (this.#uses.has(this.#active) ? 0 : 1);
     for (const { version } of all) {
       if (spare <= 0) break;
-      if (version === this.#active || this.#pins.has(version)) continue;
-      this.#release(version);
+      if (version === this.#active || this.#uses.has(version)) continue;
+      this.#discard(version);
       spare--;
     }
   }
@@ -257,7 +257,7 @@ export class Learners {
     return { ...this.#ofNow(settings, learning), policy };
   }
 
-  #release(version: string): void {
+  #discard(version: string): void {
     const released = this.#versions.get(version);
     this.#versions.delete(version);
     if (released !== undefined) this.#loader.free(released);

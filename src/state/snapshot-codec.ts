@@ -90,7 +90,7 @@ type Head = Pick<
   readonly freeSlots: readonly number[];
   readonly droppedThrough: number;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
-  readonly learners: { readonly created: number; readonly active: string; readonly pins: [string, number][] };
+  readonly learners: { readonly created: number; readonly active: string; readonly uses: [string, number][] };
 };
 
 function headOf(parts: Iterator<SnapshotPart>): Head {

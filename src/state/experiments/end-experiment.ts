@@ -14,7 +14,7 @@ export function endExperiment(
   if (!wasRunning) return;
   record.endedAt = state.clock;
   state.experiments.divide(record.definition.layer);
-  for (const { version } of record.variants.values()) if (version !== null) state.learners.unpin(version);
+  for (const { version } of record.variants.values()) if (version !== null) state.learners.release(version);
 }
 
 export function endExperiments(state: CatalogState, note: string): void {

@@ -18,7 +18,7 @@ export function startExperiment(
   if (obstacle !== null) return obstacle;
   for (const variant of definition.variants) {
     const { version } = learnerFor(state, record, variant);
-    state.learners.pin(version);
+    state.learners.acquire(version);
     record.variants.get(variant.name)!.version = version;
   }
   record.start(state.clock);

@@ -8,13 +8,13 @@ import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
 
 /** Where the thread finds ledger and snapshots: it opens them for itself. */
-export type SnapshotPlace =
+export type SnapshotLocation =
   | { readonly dataDir: string }
   | { readonly redisUrl: string; readonly epoch: string };
 
 /** What a snapshot thread is told, and what it answers. */
 export interface SnapshotThreadTask {
-  readonly place: SnapshotPlace;
+  readonly location: SnapshotLocation;
   readonly catalog: string;
   readonly upTo: Position;
   readonly fence: number;
@@ -36,7 +36,7 @@ const FIRST_LOOK_MS = 1_000;
 /** The newest, one to fall back on, and one more for luck. */
 const KEEP = 3;
 
-export interface SnapshotKeeperParts {
+export interface SnapshotScheduleParts {
   readonly stores: { readonly leases: Leases; readonly snapshots: SnapshotStores };
   readonly ledgers: OpenLedgers;
   /**
@@ -45,16 +45,16 @@ export interface SnapshotKeeperParts {
    */
   keepSince(): number;
   /** As it is when a snapshot is begun. */
-  place(): SnapshotPlace;
+  location(): SnapshotLocation;
   onError(message: string, error: unknown): void;
 }
 
 /** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
-export class SnapshotKeeper {
-  readonly #parts: SnapshotKeeperParts;
+export class SnapshotSchedule {
+  readonly #parts: SnapshotScheduleParts;
   readonly #looks: Repeated;
 
-  constructor(parts: SnapshotKeeperParts) {
+  constructor(parts: SnapshotScheduleParts) {
     this.#parts = parts;
     this.#looks = every(LOOK_EVERY_MS, (signal) => this.#look(signal), {
       firstMs: FIRST_LOOK_MS,
@@ -64,13 +64,13 @@ export class SnapshotKeeper {
 
   /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
   async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
-    const { stores, place, onError } = this.#parts;
+    const { stores, location, onError } = this.#parts;
     const lease = await stores.leases.acquire(snapshotLease(catalog));
     if (lease === null) return null;
     try {
       const upTo = await ledger.head();
       const { warnings, position } = await runThread({
-        place: place(),
+        location: location(),
         catalog,
         upTo,
         fence: lease.fence,

@@ -1,10 +1,14 @@
 import { RedisLedgers } from '../src/ledger/redis-ledgers.ts';
 import { RedisConnections } from '../src/redis/redis-connection.ts';
 import { RedisSnapshotStores } from '../src/snapshots/redis-snapshot-store.ts';
-import type { OpenPlace } from '../src/snapshots/write-snapshot.ts';
+import type { SnapshotAccess } from '../src/snapshots/write-snapshot.ts';
 
 /** Ledger and snapshots of one catalog in Redis, for a snapshot thread. */
-export async function openRedisPlace(redisUrl: string, epoch: string, catalog: string): Promise<OpenPlace> {
+export async function openRedisAccess(
+  redisUrl: string,
+  epoch: string,
+  catalog: string,
+): Promise<SnapshotAccess> {
   const connections = await RedisConnections.open(redisUrl, epoch);
   const ledger = await new RedisLedgers(connections).openExisting(catalog);
   return {
