@@ -1,5 +1,6 @@
 import { every, type Repeated } from '../every.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
+import { isStoreAway } from '../store-errors.ts';
 import type { Catalogs } from './catalogs.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -32,7 +33,7 @@ export class CatalogFollower {
     this.#onError = onError;
     this.#looks = every(LOOK_EVERY_MS, () => this.#look(), {
       onError: (error) => {
-        if (!isAway(error)) onError('catalogs of other processes could not be followed', error);
+        if (!isStoreAway(error)) onError('catalogs of other processes could not be followed', error);
       },
     });
   }
@@ -67,16 +68,11 @@ export class CatalogFollower {
       await follow();
       this.#failures.delete(name);
     } catch (error) {
-      if (isAway(error)) return;
+      if (isStoreAway(error)) return; // nothing changes meanwhile, and /readyz says that it is
       const { message } = error as Error;
       const retryMs = Math.min((before?.retryMs ?? FIRST_RETRY_MS / 2) * 2, LONGEST_RETRY_MS);
       this.#failures.set(name, { message, retryMs, retryAt: performance.now() + retryMs });
       if (before?.message !== message) this.#onError(`catalog "${name}" could not be followed`, error);
     }
   }
-}
-
-/** While the store is away nothing changes, and /readyz says that it is. */
-function isAway(error: unknown): boolean {
-  return error instanceof Error && 'retryAfterSeconds' in error;
 }

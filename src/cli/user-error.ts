@@ -16,13 +16,13 @@ const FOR_PEOPLE = new Set([
   'OutgoingError',
   'PullError',
   'LedgerCorruptError',
-  'LedgerUnavailableError',
+  'RedisLostError',
   'RedisUnusableError',
   'CopyRefusedError',
   'StorageCorruptError',
   'StorageIncompleteError',
   'LockLostError',
-  'StorageUnavailableError',
+  'StoreUnavailableError',
 ]);
 
 /** What to print for an error that ends the program. */

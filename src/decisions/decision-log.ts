@@ -12,14 +12,14 @@ export interface DecisionLog {
   readonly isShared: boolean;
   /**
    * Durable when it resolves. Of several with one id the first one stays: false when this is another.
-   * @throws DecisionLogUnavailableError when the store is full or away.
+   * @throws StoreUnavailableError when the store is full or away.
    */
   append(decision: Decision): Promise<boolean>;
   /** Null when unknown or expired. */
   get(id: string): Promise<Decision | null>;
   /**
    * The same decision as far as taking rewards needs it, which is much quicker. By then it is written, so that
-   * every worker finds it. @throws DecisionLogUnavailableError
+   * every worker finds it. @throws StoreUnavailableError
    */
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown. Later calls keep the first time. */
@@ -29,11 +29,6 @@ export interface DecisionLog {
   /** Unexpired decisions, oldest first. */
   read(): AsyncIterable<Decision>;
   close(): Promise<void>;
-}
-
-export class DecisionLogUnavailableError extends Error {
-  override readonly name = 'DecisionLogUnavailableError';
-  readonly retryAfterSeconds = 1;
 }
 
 /** The decision logs of one deployment, one per catalog. */

@@ -1,12 +1,12 @@
 import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
-import { StorageTrimmedError, StorageUnavailableError } from '../storage/storage-errors.ts';
+import { StorageTrimmedError } from '../storage/storage-errors.ts';
 import type { Decision } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import { type DecisionHead, headOf } from './decision-head.ts';
 import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
-import { type Activation, type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+import type { Activation, DecisionLog } from './decision-log.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -45,32 +45,28 @@ export class FileDecisionLog implements DecisionLog {
     this.#sliceStart = options.now();
   }
 
-  /** @throws DecisionLogUnavailableError; StorageCorruptError, which names file and byte */
-  static open(folder: string, options: FileDecisionLogOptions): Promise<FileDecisionLog> {
-    return inWordsOfTheDecisionLog(async () => {
-      const log = await SegmentLog.open(folder, options);
-      const index = new DecisionIndex(folder);
-      const opened = new FileDecisionLog(log, index, options);
-      await opened.#buildIndex();
-      options.notice?.(index.newestAt);
-      await opened.expire();
-      return opened;
-    });
+  /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
+  static async open(folder: string, options: FileDecisionLogOptions): Promise<FileDecisionLog> {
+    const log = await SegmentLog.open(folder, options);
+    const index = new DecisionIndex(folder);
+    const opened = new FileDecisionLog(log, index, options);
+    await opened.#buildIndex();
+    options.notice?.(index.newestAt);
+    await opened.expire();
+    return opened;
   }
 
   append(decision: Decision): Promise<boolean> {
     const { id, at } = decision;
-    return inWordsOfTheDecisionLog(() =>
-      this.#inTurn(id, async () => {
-        if ((await this.#find(id)) !== null) return false;
-        await this.#append(id, at, encodeDecision(decision), true);
-        return true;
-      }),
-    );
+    return this.#inTurn(id, async () => {
+      if ((await this.#find(id)) !== null) return false;
+      await this.#append(id, at, encodeDecision(decision), true);
+      return true;
+    });
   }
 
   get(id: string): Promise<Decision | null> {
-    return inWordsOfTheDecisionLog(() => this.#find(id));
+    return this.#find(id);
   }
 
   async head(id: string): Promise<DecisionHead | null> {
@@ -79,7 +75,7 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   activate(id: string, at: number): Promise<Activation> {
-    return inWordsOfTheDecisionLog(() => this.#inTurn(id, () => this.#activate(id, at)));
+    return this.#inTurn(id, () => this.#activate(id, at));
   }
 
   async countSince(hour: number): Promise<number> {
@@ -238,14 +234,5 @@ export class FileDecisionLog implements DecisionLog {
     // A process that is started often must not go on with the same segment for ever.
     if (this.#index.newest?.first !== segment) this.#sliceStart = at;
     this.#index.add(segment, id, offset, at, !isActivation);
-  }
-}
-
-async function inWordsOfTheDecisionLog<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StorageUnavailableError)) throw error;
-    throw new DecisionLogUnavailableError(error.message, { cause: error });
   }
 }

@@ -3,11 +3,13 @@ import { catalogKey } from '../redis/keys.ts';
 import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
+import { available, unavailable } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import type { Decision } from './decision.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
 import { type DecisionHead, headOf } from './decision-head.ts';
-import { type Activation, type DecisionLog, DecisionLogUnavailableError } from './decision-log.ts';
+import type { Activation, DecisionLog } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -43,6 +45,8 @@ return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 `);
 
 /** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
+/** The subject of messages. */
+const WHAT = 'The decision log';
 const MOST_WAITING = 10_000;
 const RETRY_MS = 250;
 /**
@@ -100,7 +104,7 @@ export class RedisDecisionLog implements DecisionLog {
     try {
       return (await this.#write(kept)) === 'first';
     } catch (error) {
-      if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(error);
+      if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(WHAT, error);
       return this.#keep(kept);
     }
   }
@@ -246,7 +250,7 @@ export class RedisDecisionLog implements DecisionLog {
     if (kept.activatedAt === activatedAt && this.#waiting.get(id) === kept) this.#waiting.delete(id);
   }
 
-  /** @throws DecisionLogUnavailableError when this is not the Redis in which it would be */
+  /** @throws StoreUnavailableError when this is not the Redis in which it would be */
   async #notHere(): Promise<null> {
     await this.#available(() => this.#epoch.verify());
     return null;
@@ -256,12 +260,8 @@ export class RedisDecisionLog implements DecisionLog {
     return catalogKey(this.#catalog, `decision:${id}`);
   }
 
-  async #available<T>(command: () => Promise<T>): Promise<T> {
-    try {
-      return await command();
-    } catch (error) {
-      throw unavailable(error);
-    }
+  #available<T>(command: () => Promise<T>): Promise<T> {
+    return available(WHAT, command);
   }
 }
 
@@ -283,12 +283,6 @@ function isAway(error: unknown): boolean {
   );
 }
 
-function closed(): DecisionLogUnavailableError {
-  return new DecisionLogUnavailableError('The decision log is closed.');
-}
-
-function unavailable(error: unknown): DecisionLogUnavailableError {
-  return new DecisionLogUnavailableError(`Decisions cannot be kept in Redis: ${(error as Error).message}`, {
-    cause: error,
-  });
+function closed(): StoreUnavailableError {
+  return new StoreUnavailableError('The decision log is closed.');
 }

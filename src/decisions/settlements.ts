@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStoreAway, type Job, type JobQueue } from '../queue/job-queue.ts';
+import type { Job, JobQueue } from '../queue/job-queue.ts';
+import { isStoreAway } from '../store-errors.ts';
 import type { Decision } from './decision.ts';
 import { settlementJobOf } from './settlement-job.ts';
 
@@ -23,7 +24,7 @@ export class Settlements {
     this.#queue = queue;
   }
 
-  /** @throws QueueUnavailableError when too many wait already */
+  /** @throws StoreUnavailableError when too many wait already */
   async settle(decision: Decision, defaultReward: number | null): Promise<void> {
     const job = settlementJobOf(decision, defaultReward);
     try {

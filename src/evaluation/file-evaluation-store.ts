@@ -21,7 +21,7 @@ export class FileEvaluationStore implements EvaluationStore {
     this.#dataDir = dataDir;
   }
 
-  /** @throws StorageUnavailableError when the disk is full or away. */
+  /** @throws StoreUnavailableError when the disk is full or away. */
   save(stored: StoredEvaluation): Promise<boolean> {
     const saved = this.#saving.then(() => this.#save(stored));
     this.#saving = saved.catch(() => {});

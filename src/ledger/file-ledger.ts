@@ -1,6 +1,6 @@
 import { RecentRecords } from '../storage/recent-records.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
-import { StorageUnavailableError } from '../storage/storage-errors.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import { inWordsOfTheLedger } from './file-ledger-errors.ts';
@@ -28,7 +28,7 @@ export class FileLedger implements Ledger {
     this.#onClose = onClose;
   }
 
-  /** @throws LedgerCorruptError, LedgerUnavailableError */
+  /** @throws LedgerCorruptError, StoreUnavailableError */
   static async open(
     folder: string,
     options: SegmentLogOptions = {},
@@ -50,7 +50,7 @@ export class FileLedger implements Ledger {
 
   read(after: Position, limit: number): Promise<PositionedEntry[]> {
     return inWordsOfTheLedger(async () => {
-      if (this.#closed) throw new StorageUnavailableError('The ledger is closed.');
+      if (this.#closed) throw new StoreUnavailableError('The ledger is closed.');
       const recent = this.#recent.after(after, limit);
       const records = recent ?? (await this.#log.read(after, limit)).map(({ bytes }) => bytes);
       const decoded = await decodeEntries(records);

@@ -30,7 +30,7 @@ export class FileLedgers implements Ledgers {
     return names;
   }
 
-  /** @throws LedgerCorruptError, LedgerUnavailableError; Error when it is open already. */
+  /** @throws LedgerCorruptError, StoreUnavailableError; Error when it is open already. */
   async open(catalog: string): Promise<Ledger> {
     const folder = ledgerFolder(this.#dataDir, catalog);
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is open already.`);

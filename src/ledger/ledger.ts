@@ -1,6 +1,5 @@
+import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
-
-export { OutcomeUnknownError } from '../storage/storage-errors.ts';
 
 export interface PositionedEntry {
   readonly position: Position;
@@ -29,7 +28,7 @@ export interface Ledger extends LedgerReader {
   /**
    * Appends in the given order, all or nothing, and resolves once the entries are durable.
    * @returns the position of the last one.
-   * @throws LedgerUnavailableError when the store is full or away; nothing was accepted then.
+   * @throws StoreUnavailableError when the store is full or away; nothing was accepted then.
    * @throws OutcomeUnknownError when the store did not answer: it may have been accepted.
    */
   append(entries: readonly Entry[]): Promise<Position>;
@@ -55,7 +54,7 @@ export interface Ledgers {
   list(): Promise<string[]>;
   /**
    * Opens the ledger of a catalog, creating an empty one if there is none.
-   * @throws LedgerUnavailableError also while the one before is being removed
+   * @throws StoreUnavailableError also while the one before is being removed
    * @throws LedgerCorruptError when there are snapshots of one that is lost
    */
   open(catalog: string): Promise<Ledger>;
@@ -74,14 +73,8 @@ export interface Ledgers {
   remove(catalog: string, erase?: () => Promise<void>): Promise<void>;
 }
 
-/** Store full or away: retry later. `retryAfterSeconds` is what the HTTP layer passes on. */
-export class LedgerUnavailableError extends Error {
-  override readonly name = 'LedgerUnavailableError';
-  readonly retryAfterSeconds = 1;
-}
-
 /** Another process is deleting the catalog: in a moment it can be made again. */
-export class LedgerErasingError extends LedgerUnavailableError {
+export class LedgerErasingError extends StoreUnavailableError {
   readonly suggestedFix = 'Send the request again after the time in Retry-After.';
 
   constructor(catalog: string) {

@@ -1,9 +1,9 @@
 import { snapshotsKey } from '../redis/keys.ts';
-import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
+import { answered, available } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
-import { OutcomeUnknownError } from '../storage/storage-errors.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import {
@@ -11,7 +11,6 @@ import {
   type LedgerReader,
   LedgerRemovedError,
   LedgerTrimmedError,
-  LedgerUnavailableError,
   type PositionedEntry,
 } from './ledger.ts';
 import { feedChannel, type LedgerFeed } from './redis-ledger-feed.ts';
@@ -60,6 +59,9 @@ const TRIM = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
 return redis.call('XTRIM', KEYS[1], 'MINID', ARGV[2] .. '-0')
 `);
+
+/** The subject of messages. */
+const WHAT = 'The ledger';
 
 /** A ledger in a Redis stream. Any number of processes append to it and follow it. */
 export class RedisLedger implements Ledger {
@@ -177,7 +179,7 @@ export class RedisLedger implements Ledger {
   }
 
   async exists(): Promise<boolean> {
-    const identity = await inWordsOfTheLedger(() => this.#commands.get(this.#keys[2]));
+    const identity = await available(WHAT, () => this.#commands.get(this.#keys[2]));
     if (identity === this.#identity) return true;
     try {
       return await this.#whereIsIt(identity);
@@ -193,75 +195,47 @@ export class RedisLedger implements Ledger {
   }
 
   async #here<T>(command: () => Promise<T>): Promise<T> {
-    return inWordsOfTheLedger(async () => {
-      try {
-        return await command();
-      } catch (error) {
-        if (!(error as Error).message.includes('LEDGERGONE')) throw error;
-        await this.#whereIsIt(await this.#commands.get(this.#keys[2]));
-        throw new LedgerUnavailableError(
-          'Redis was restored from a backup: this was not taken. Send it again.',
+    try {
+      return await available(WHAT, command);
+    } catch (error) {
+      const { message } = error as Error;
+      if (message.includes('LEDGERFULL')) {
+        throw new StoreUnavailableError(
+          'The ledger in Redis cannot be used: it is full, since nobody makes snapshots. Is a worker running?',
+          { cause: error },
         );
       }
-    });
+      if (!message.includes('LEDGERGONE')) throw error;
+      await this.#whereIsIt(await available(WHAT, () => this.#commands.get(this.#keys[2])));
+      throw new StoreUnavailableError('Redis was restored from a backup: this was not taken. Send it again.');
+    }
   }
 
   /**
    * Another identity is in the place of this ledger's. If Redis was restored, that is the one from now on.
-   * @throws LedgerRemovedError if the catalog was deleted, LedgerUnavailableError if Redis has lost it
+   * @throws LedgerRemovedError if the catalog was deleted, StoreUnavailableError if Redis has lost it
    */
-  #whereIsIt(found: string | null): Promise<boolean> {
-    return inWordsOfTheLedger(async () => {
-      const wasOf = this.#identity;
-      await this.#epoch.verify();
-      const { current } = this.#epoch;
-      const wasRestored = !wasOf.startsWith(ownedBy(current));
-      if (found === null && !wasRestored) {
-        throw new LedgerUnavailableError(
-          `Redis has lost the ledger of catalog "${this.#catalog}", and nobody has deleted it: bring it back, or delete the catalog.`,
-        );
-      }
-      if (found === null || found === removedIdentity(current) || !wasRestored) {
-        throw new LedgerRemovedError(this.#catalog);
-      }
-      if (!found.startsWith(ownedBy(current))) {
-        throw new LedgerUnavailableError(`The ledger of catalog "${this.#catalog}" is of another Redis.`);
-      }
-      this.#identity = found;
-      return true;
-    });
+  async #whereIsIt(found: string | null): Promise<boolean> {
+    const wasOf = this.#identity;
+    await available(WHAT, () => this.#epoch.verify());
+    const { current } = this.#epoch;
+    const wasRestored = !wasOf.startsWith(ownedBy(current));
+    if (found === null && !wasRestored) {
+      throw new StoreUnavailableError(
+        `Redis has lost the ledger of catalog "${this.#catalog}", and nobody has deleted it: bring it back, or delete the catalog.`,
+      );
+    }
+    if (found === null || found === removedIdentity(current) || !wasRestored) {
+      throw new LedgerRemovedError(this.#catalog);
+    }
+    if (!found.startsWith(ownedBy(current))) {
+      throw new StoreUnavailableError(`The ledger of catalog "${this.#catalog}" is of another Redis.`);
+    }
+    this.#identity = found;
+    return true;
   }
 }
 
 function positionOf(id: Buffer): Position {
   return Number(id.toString('latin1').split('-')[0]);
-}
-
-async function inWordsOfTheLedger<T>(command: () => Promise<T>): Promise<T> {
-  try {
-    return await command();
-  } catch (error) {
-    if (
-      error instanceof OutcomeUnknownError ||
-      error instanceof LedgerUnavailableError ||
-      error instanceof LedgerRemovedError
-    ) {
-      throw error;
-    }
-    const { message } = error as Error;
-    const reason = message.includes('LEDGERFULL')
-      ? 'it is full, since nobody makes snapshots. Is a worker running?'
-      : message;
-    throw new LedgerUnavailableError(`The ledger in Redis cannot be used: ${reason}`, { cause: error });
-  }
-}
-
-/** @throws OutcomeUnknownError when it was sent and no answer came */
-async function answered<T>(command: () => Promise<T>): Promise<T> {
-  try {
-    return await command();
-  } catch (error) {
-    if (!mayHaveRun(error)) throw error;
-    throw new OutcomeUnknownError(`Redis did not answer: ${(error as Error).message}.`, { cause: error });
-  }
 }

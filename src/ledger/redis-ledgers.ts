@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { every } from '../every.ts';
 import { CATALOGS_KEY, catalogKey, snapshotsKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
+import { available } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
 import type { Position } from './entry.ts';
 import {
@@ -10,7 +11,6 @@ import {
   LedgerErasingError,
   LedgerRemovedError,
   type Ledgers,
-  LedgerUnavailableError,
 } from './ledger.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { LedgerFeed } from './redis-ledger-feed.ts';
@@ -23,6 +23,8 @@ import {
   removedIdentity,
 } from './redis-ledger-identity.ts';
 
+/** The subject of messages. */
+const WHAT = 'The ledgers';
 /** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
 const MOST_ENTRIES = 1_000_000;
 
@@ -119,7 +121,7 @@ export class RedisLedgers implements Ledgers {
 
   async list(): Promise<string[]> {
     const { commands, epoch } = this.#connections;
-    return available(async () => {
+    return available(WHAT, async () => {
       const names = await commands.smembers(CATALOGS_KEY);
       // The set says where to look; whether a ledger is there says its identity.
       const identities = await Promise.all(names.map((name) => commands.get(identityKey(name))));
@@ -146,7 +148,7 @@ export class RedisLedgers implements Ledgers {
     if (this.#open.has(catalog)) throw new Error(`The ledger of catalog "${catalog}" is still open.`);
     const { commands, epoch } = this.#connections;
     const mark = randomUUID();
-    const isOurs = await available(async () => {
+    const isOurs = await available(WHAT, async () => {
       await epoch.verify();
       const { current } = epoch;
       const opened = this.#identities.get(catalog);
@@ -166,7 +168,7 @@ export class RedisLedgers implements Ledgers {
       { onError: () => {} }, // the next renewal may come in time
     );
     await erase().finally(renewal.close);
-    await available(async () => {
+    await available(WHAT, async () => {
       await commands.srem(CATALOGS_KEY, catalog);
       await ERASED.run(commands, [keysOf(catalog)[3]], [mark]);
     });
@@ -188,23 +190,24 @@ export class RedisLedgers implements Ledgers {
   }
 
   /** @returns the identity that the ledger has now */
-  #find(how: keyof typeof SCRIPTS, catalog: string, after: Position): Promise<string> {
+  async #find(how: keyof typeof SCRIPTS, catalog: string, after: Position): Promise<string> {
     const { commands, epoch } = this.#connections;
-    return available(async () => {
+    const identity = await available(WHAT, async () => {
       await epoch.verify();
       const { current } = epoch;
       const args = [newIdentity(current), removedIdentity(current), ownedBy(current), after];
-      const identity = String(await SCRIPTS[how].run(commands, keysOf(catalog), args));
-      if (identity === LOST) {
-        throw new LedgerCorruptError(
-          `Redis has lost the ledger of catalog "${catalog}" and has its snapshots still: restore a backup, or delete the catalog.`,
-        );
-      }
-      if (identity === ERASING) throw new LedgerErasingError(catalog);
-      if (identity !== '') await commands.sadd(CATALOGS_KEY, catalog);
+      const found = String(await SCRIPTS[how].run(commands, keysOf(catalog), args));
+      if (!['', LOST, ERASING].includes(found)) await commands.sadd(CATALOGS_KEY, catalog);
       await epoch.verify();
-      return identity;
+      return found;
     });
+    if (identity === LOST) {
+      throw new LedgerCorruptError(
+        `Redis has lost the ledger of catalog "${catalog}" and has its snapshots still: restore a backup, or delete the catalog.`,
+      );
+    }
+    if (identity === ERASING) throw new LedgerErasingError(catalog);
+    return identity;
   }
 }
 
@@ -213,15 +216,4 @@ function keysOf(
   catalog: string,
 ): readonly [...ReturnType<typeof ledgerKeys>, erasing: string, snapshots: string] {
   return [...ledgerKeys(catalog), catalogKey(catalog, 'erasing'), snapshotsKey(catalog)];
-}
-
-async function available<T>(command: () => Promise<T>): Promise<T> {
-  try {
-    return await command();
-  } catch (error) {
-    if (error instanceof LedgerUnavailableError || error instanceof LedgerCorruptError) throw error;
-    throw new LedgerUnavailableError(`The ledgers in Redis cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
 }

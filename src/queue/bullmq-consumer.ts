@@ -2,9 +2,10 @@ import { type Job as BullmqJob, DelayedError, WaitingError, Worker } from 'bullm
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
+import { isStoreAway } from '../store-errors.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
-import { isStoreAway, type Job, UnrecoverableJobError } from './job-queue.ts';
+import { type Job, UnrecoverableJobError } from './job-queue.ts';
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
 

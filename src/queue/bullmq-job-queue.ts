@@ -1,13 +1,13 @@
 import { type JobsOptions, Queue } from 'bullmq';
 import { JOBS_PREFIX } from '../redis/keys.ts';
-import { mayHaveRun } from '../redis/may-have-run.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
-import { OutcomeUnknownError } from '../storage/storage-errors.ts';
+import { answered, available, isRefusal, mayHaveRun } from '../redis/redis-failures.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
 import { bullmqId, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { idsOfJobs } from './bullmq-job-ids.ts';
 import { JobCounts } from './job-counts.ts';
-import { type DeadJob, type Job, type JobQueue, QueueUnavailableError } from './job-queue.ts';
+import type { DeadJob, Job, JobQueue } from './job-queue.ts';
 import { RedisDeadJobs } from './redis-dead-jobs.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 
@@ -24,6 +24,8 @@ export interface BullmqJobQueueOptions {
   readonly onError?: (message: string, error: unknown) => void;
 }
 
+/** The subject of messages. */
+const WHAT = 'The job queue';
 const MOST_JOBS = 1_000_000;
 /** A router is killed at most this long before its jobs go to others. */
 const LOCK_MS = 10_000;
@@ -71,10 +73,10 @@ export class BullmqJobQueue implements JobQueue {
   }
 
   async add(jobs: readonly Job[]): Promise<void> {
-    if (this.#isClosed) throw new QueueUnavailableError('The job queue is closed.');
+    if (this.#isClosed) throw new StoreUnavailableError('The job queue is closed.');
     if (jobs.length === 0) return;
     const { epoch } = this.#connections;
-    await inWordsOfTheQueue(async () => {
+    await available(WHAT, async () => {
       if (epoch.isDoubtful) await epoch.verify();
       const names = [...new Set(jobs.map(({ name }) => name))];
       await this.#counts.know(names);
@@ -110,17 +112,17 @@ export class BullmqJobQueue implements JobQueue {
   }
 
   async pending(): Promise<number> {
-    return (await inWordsOfTheQueue(() => this.#counts.read())).pending;
+    return (await available(WHAT, () => this.#counts.read())).pending;
   }
 
   async delayed(): Promise<number> {
-    return (await inWordsOfTheQueue(() => this.#counts.read())).delayed;
+    return (await available(WHAT, () => this.#counts.read())).delayed;
   }
 
   async *jobs(): AsyncIterable<Job> {
-    for (const name of await inWordsOfTheQueue(() => this.#counts.names())) {
+    for (const name of await available(WHAT, () => this.#counts.names())) {
       for await (const id of idsOfJobs(this.#commands, name)) {
-        const job = await inWordsOfTheQueue(() => this.#queue(name).getJob(id));
+        const job = await available(WHAT, () => this.#queue(name).getJob(id));
         if (job === undefined) continue; // done meanwhile
         const { timestamp, delay, data } = job;
         yield { name, id: ownId(id), payload: data.payload, runAt: timestamp + delay };
@@ -129,15 +131,15 @@ export class BullmqJobQueue implements JobQueue {
   }
 
   buried(): Promise<number> {
-    return inWordsOfTheQueue(() => this.#dead.count());
+    return available(WHAT, () => this.#dead.count());
   }
 
   deadJobs(limit: number): Promise<DeadJob[]> {
-    return inWordsOfTheQueue(() => this.#dead.newest(limit));
+    return available(WHAT, () => this.#dead.newest(limit));
   }
 
   redrive(ids?: readonly string[]): Promise<number> {
-    return inWordsOfTheQueue(async () => {
+    return available(WHAT, async () => {
       let redriven = 0;
       for (const id of ids ?? (await this.#dead.ids())) {
         const found = await this.#dead.get(id);
@@ -175,7 +177,7 @@ export class BullmqJobQueue implements JobQueue {
     }));
     const queue = this.#queue(jobs[0].name);
     const [{ name, data, opts }] = bulk;
-    if (bulk.length === 1) await answered(() => queue.add(name, data, opts), mayHaveRun);
+    if (bulk.length === 1) await answered(() => queue.add(name, data, opts));
     // It is no transaction: Redis may have run out of memory half-way.
     else
       await answered(
@@ -212,34 +214,4 @@ export class BullmqJobQueue implements JobQueue {
     this.#queues.set(name, queue);
     return queue;
   }
-}
-
-async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof QueueUnavailableError || error instanceof OutcomeUnknownError) throw error;
-    throw new QueueUnavailableError(`The job queue in Redis cannot be used: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
-}
-
-/** @throws OutcomeUnknownError when what failed may have taken effect all the same */
-async function answered(
-  command: () => Promise<unknown>,
-  mayHaveTaken: (error: unknown) => boolean,
-): Promise<void> {
-  try {
-    await command();
-  } catch (error) {
-    if (!mayHaveTaken(error)) throw error;
-    const how = isRefusal(error) ? 'Redis refused at least part of it' : 'Redis did not answer';
-    throw new OutcomeUnknownError(`${how}: ${(error as Error).message}.`, { cause: error });
-  }
-}
-
-/** Whether Redis answered, with an error. */
-function isRefusal(error: unknown): boolean {
-  return (error as Error).name === 'ReplyError';
 }

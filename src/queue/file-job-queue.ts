@@ -1,16 +1,9 @@
 import type { SegmentLogOptions } from '../storage/segment-log.ts';
-import { StorageUnavailableError } from '../storage/storage-errors.ts';
+import { isStoreAway, StoreUnavailableError } from '../store-errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
 import { JobJournal } from './job-journal.ts';
-import {
-  type DeadJob,
-  isStoreAway,
-  type Job,
-  type JobQueue,
-  QueueUnavailableError,
-  UnrecoverableJobError,
-} from './job-queue.ts';
+import { type DeadJob, type Job, type JobQueue, UnrecoverableJobError } from './job-queue.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
 
 export interface FileJobQueueOptions extends SegmentLogOptions {
@@ -53,20 +46,18 @@ export class FileJobQueue implements JobQueue {
     this.#maxCharacters = options.maxCharacters ?? 128_000_000;
   }
 
-  /** @throws QueueUnavailableError; StorageCorruptError, which names file and byte */
-  static open(folder: string, options: FileJobQueueOptions = {}): Promise<FileJobQueue> {
-    return inWordsOfTheQueue(async () => new FileJobQueue(await JobJournal.open(folder, options), options));
+  /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
+  static async open(folder: string, options: FileJobQueueOptions = {}): Promise<FileJobQueue> {
+    return new FileJobQueue(await JobJournal.open(folder, options), options);
   }
 
-  add(jobs: readonly Job[]): Promise<void> {
-    return inWordsOfTheQueue(async () => {
-      if (this.#state === 'closed') throw new QueueUnavailableError('The job queue is closed.');
-      const underWay = jobs.map(({ id }) => this.#adding.get(id));
-      const fresh = this.#freshJobs(jobs);
-      this.#refuseOverflow(fresh);
-      await Promise.all([this.#write(fresh), ...underWay]);
-      this.#serve();
-    });
+  async add(jobs: readonly Job[]): Promise<void> {
+    if (this.#state === 'closed') throw new StoreUnavailableError('The job queue is closed.');
+    const underWay = jobs.map(({ id }) => this.#adding.get(id));
+    const fresh = this.#freshJobs(jobs);
+    this.#refuseOverflow(fresh);
+    await Promise.all([this.#write(fresh), ...underWay]);
+    this.#serve();
   }
 
   process(
@@ -103,14 +94,12 @@ export class FileJobQueue implements JobQueue {
     return this.#book.dead(limit);
   }
 
-  redrive(ids: readonly string[] = this.#book.deadIds()): Promise<number> {
-    return inWordsOfTheQueue(async () => {
-      const possible = new Set(ids.filter((id) => this.#book.isDead(id) && !this.#book.has(id)));
-      if (possible.size === 0) return 0;
-      await this.#journal.write({ event: 'redriven', ids: [...possible], runAt: this.#clock.now() });
-      this.#serve();
-      return possible.size;
-    });
+  async redrive(ids: readonly string[] = this.#book.deadIds()): Promise<number> {
+    const possible = new Set(ids.filter((id) => this.#book.isDead(id) && !this.#book.has(id)));
+    if (possible.size === 0) return 0;
+    await this.#journal.write({ event: 'redriven', ids: [...possible], runAt: this.#clock.now() });
+    this.#serve();
+    return possible.size;
   }
 
   async close(graceMs: number): Promise<void> {
@@ -144,7 +133,7 @@ export class FileJobQueue implements JobQueue {
     const count = waiting + this.#adding.size + jobs.length;
     const characters = jobs.reduce((sum, job) => sum + job.payload.length + job.id.length, this.#book.bytes);
     if (jobs.length > 0 && (count > this.#maxJobs || characters > this.#maxCharacters)) {
-      throw new QueueUnavailableError(`The job queue is full: ${waiting} jobs wait.`);
+      throw new StoreUnavailableError(`The job queue is full: ${waiting} jobs wait.`);
     }
   }
 
@@ -211,14 +200,5 @@ export class FileJobQueue implements JobQueue {
       const message = error instanceof Error ? error.message : String(error);
       return { event: 'buried', id, failedAt: now, error: message.slice(0, MAX_ERROR_CHARACTERS) };
     }
-  }
-}
-
-async function inWordsOfTheQueue<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof StorageUnavailableError)) throw error;
-    throw new QueueUnavailableError(error.message, { cause: error });
   }
 }

@@ -1,8 +1,9 @@
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import { jobKey } from './bullmq-job.ts';
-import { type Job, QueueUnavailableError } from './job-queue.ts';
+import type { Job } from './job-queue.ts';
 
 /**
  * KEYS names of queues. ARGV prefix. Answers how many jobs wait or run, and how many are delayed. Those among the
@@ -65,13 +66,13 @@ export class JobCounts {
     return { pending, delayed };
   }
 
-  /** @throws QueueUnavailableError when there is no room for those of these jobs that are not there yet. */
+  /** @throws StoreUnavailableError when there is no room for those of these jobs that are not there yet. */
   async reserve(jobs: readonly Job[]): Promise<void> {
     const now = performance.now();
     if (jobs.length > this.#free || now - this.#countedAt > COUNT_VALID_MS) {
       const { pending } = await this.read();
       if (pending + jobs.length > this.#maxJobs && pending + (await this.#absent(jobs)) > this.#maxJobs) {
-        throw new QueueUnavailableError(`The job queue is full: ${pending} jobs wait.`);
+        throw new StoreUnavailableError(`The job queue is full: ${pending} jobs wait.`);
       }
       this.#free = Math.floor((this.#maxJobs - pending) * SHARE);
       this.#countedAt = now;

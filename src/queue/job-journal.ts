@@ -30,7 +30,7 @@ export class JobJournal {
     this.book = book;
   }
 
-  /** @throws StorageCorruptError, StorageUnavailableError */
+  /** @throws StorageCorruptError, StoreUnavailableError */
   static async open(folder: string, options: SegmentLogOptions): Promise<JobJournal> {
     const log = await SegmentLog.open(folder, options);
     const replayed = new JobBook();
@@ -43,7 +43,7 @@ export class JobJournal {
     return new JobJournal(log, replayed.copy());
   }
 
-  /** Makes an event durable, then applies it. @throws StorageUnavailableError when it did not happen. */
+  /** Makes an event durable, then applies it. @throws StoreUnavailableError when it did not happen. */
   write(event: JobEvent): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#add({ event, bytes: encode(event), writer: { resolve, reject } });

@@ -21,17 +21,6 @@ export class UnrecoverableJobError extends Error {
   override readonly name = 'UnrecoverableJobError';
 }
 
-/** The queue is full or its store is away: retry later. */
-export class QueueUnavailableError extends Error {
-  override readonly name = 'QueueUnavailableError';
-  readonly retryAfterSeconds = 1;
-}
-
-/** True for failures of a store that is full or away: the work itself has no fault and may be tried again. */
-export function isStoreAway(error: unknown): boolean {
-  return error instanceof Error && 'retryAfterSeconds' in error;
-}
-
 /**
  * Work that may wait, fail and be tried again. At least once: a handler can see a job twice and must be
  * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried, unless it failed
@@ -39,7 +28,7 @@ export function isStoreAway(error: unknown): boolean {
  * the store is back. Contract: tests/contracts/job-queue.contract.ts.
  */
 export interface JobQueue {
-  /** Durable when it resolves. @throws QueueUnavailableError when over the length limit or out of disk. */
+  /** Durable when it resolves. @throws StoreUnavailableError when over the length limit or out of disk. */
   add(jobs: readonly Job[]): Promise<void>;
   /** Starts taking jobs of this name. One call per name. */
   process(name: string, handler: (job: Job) => Promise<void>, options: { concurrency: number }): void;

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
+import { StoreUnavailableError } from '../store-errors.ts';
 import { EPOCH_KEY } from './keys.ts';
 
 /** This is not the Redis that the process knows, or not any more. Nothing may be written to it. */
-export class RedisLostError extends Error {
+export class RedisLostError extends StoreUnavailableError {
   override readonly name = 'RedisLostError';
-  readonly retryAfterSeconds = 5;
+  override readonly retryAfterSeconds = 5;
 }
 
 /** Told once when it happens, not with every check. */

@@ -38,7 +38,7 @@ export class AcceptedRewards {
 
   /**
    * Resolves when they are durable, all of them.
-   * @throws QueueUnavailableError when nothing of them was accepted; OutcomeUnknownError
+   * @throws StoreUnavailableError when nothing of them was accepted; OutcomeUnknownError
    */
   async send(taken: readonly TakenReports[]): Promise<void> {
     for (const one of taken) this.#remember(one);

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
-import { OutcomeUnknownError } from '../ledger/ledger.ts';
 import type { ProblemCode } from '../problem.ts';
+import { OutcomeUnknownError } from '../store-errors.ts';
 
 const MAX_WAIT_MS = 1000;
 /** The code of the problem that a report was answered with; or it repeats one that was learned. */

@@ -44,7 +44,7 @@ export class RewardIntake {
   /**
    * One result per report, in order. What is `queued` is durable. Reports of one decision in one call are taken
    * together: the decision closes unless one of them says `more`.
-   * @throws QueueUnavailableError when none of them was accepted; OutcomeUnknownError
+   * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
   async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
     const results = new Array<RewardResult>(reports.length);

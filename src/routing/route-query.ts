@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
-import { DecisionLogUnavailableError } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
 import { Problem } from '../problem.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import { answerOf } from './answer.ts';
 import { decide } from './decide.ts';
 import { expose } from './expose.ts';
@@ -45,7 +45,7 @@ export async function routeQuery(
   if (!(await log.append(decision))) {
     // Another one with this key came first, through this process or another: its decision stands.
     const first = await log.get(id);
-    if (first === null) throw new DecisionLogUnavailableError(`Decision "${id}" has just expired.`);
+    if (first === null) throw new StoreUnavailableError(`Decision "${id}" has just expired.`);
     return found(first);
   }
   if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);

@@ -63,7 +63,7 @@ export class FileSnapshotStore implements SnapshotStore {
     this.#newestFence = newestFence;
   }
 
-  /** @throws StaleFenceError; StorageUnavailableError when the disk is full or away. */
+  /** @throws StaleFenceError; StoreUnavailableError when the disk is full or away. */
   put(snapshot: StoredSnapshot, fence: number, keep: number): Promise<void> {
     const put = this.#putting.then(() => this.#put(snapshot, fence, keep));
     this.#putting = put.catch(() => {});

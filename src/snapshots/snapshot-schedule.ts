@@ -116,8 +116,9 @@ export class SnapshotSchedule {
 
   #report(message: string, error: Error): void {
     // That another Redis is in its place is said once, by who found out.
-    const cause = error.cause ?? error;
-    if (!(cause instanceof Error && cause.name === 'RedisLostError')) this.#parts.onError(message, error);
+    const causes = [error, error.cause];
+    const isLost = causes.some((one) => one instanceof Error && one.name === 'RedisLostError');
+    if (!isLost) this.#parts.onError(message, error);
   }
 
   async #snapshotIfDue(catalog: string): Promise<void> {

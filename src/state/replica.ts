@@ -5,11 +5,10 @@ import {
   type LedgerReader,
   LedgerRemovedError,
   LedgerTrimmedError,
-  LedgerUnavailableError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
 import { inSlices, type Steps } from '../slices.ts';
-import { OutcomeUnknownError } from '../storage/storage-errors.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
@@ -136,7 +135,7 @@ export class Replica {
 
   /**
    * Appends a command and answers what the fold decided about it.
-   * @throws LedgerUnavailableError, ReplicaFailedError, or whatever `close` was given: nothing was accepted
+   * @throws StoreUnavailableError, ReplicaFailedError, or whatever `close` was given: nothing was accepted
    * @throws OutcomeUnknownError when it may have been
    */
   async submit(entry: Entry): Promise<FoldOutcome> {
@@ -151,13 +150,13 @@ export class Replica {
 
   /**
    * Resolves when everything that is durable now has been folded here.
-   * @throws LedgerUnavailableError when that takes too long, ReplicaFailedError, or whatever `close` was given
+   * @throws StoreUnavailableError when that takes too long, ReplicaFailedError, or whatever `close` was given
    */
   async caughtUp(): Promise<void> {
     const head = await this.#ledger.head();
     await this.reached(head, AbortSignal.timeout(TIMEOUT_MS));
     if (this.state.position >= head) return;
-    throw new LedgerUnavailableError(`entries up to ${head} have not been folded here in time`);
+    throw new StoreUnavailableError(`entries up to ${head} have not been folded here in time`);
   }
 
   /** Resolves when the entry at this position has been folded here, or when `giveUp` aborts. @throws as above */
@@ -216,7 +215,7 @@ export class Replica {
   }
 
   /** @param because what everybody is told who wants something afterwards */
-  async close(because: Error = new LedgerUnavailableError('the catalog is closed')): Promise<void> {
+  async close(because: Error = new StoreUnavailableError('the catalog is closed')): Promise<void> {
     if (!this.#stop.signal.aborted) this.#stop.abort(because);
     await this.#running;
     this.#rejectAll(because);
@@ -235,7 +234,7 @@ export class Replica {
         const folded = await this.#foldOrStartOver();
         if (folded === 0) await this.#ledger.wait(this.state.position, signal);
       } catch (error) {
-        if (!(error instanceof LedgerUnavailableError)) throw error;
+        if (!(error instanceof StoreUnavailableError)) throw error;
         await wait(RETRY_MS, undefined, { signal }).catch(() => {});
       }
     }

@@ -1,5 +1,5 @@
 import type { Entry } from '../ledger/entry.ts';
-import { OutcomeUnknownError } from '../storage/storage-errors.ts';
+import { OutcomeUnknownError } from '../store-errors.ts';
 import type { FoldOutcome } from './outcome.ts';
 
 /** So long a command waits for what the fold decides about it while nothing is folded at all. */

@@ -12,7 +12,7 @@ export class DataFolderLockedError extends Error {
 
 /**
  * Takes a data folder for this process, creating it if need be. A lock of a process that died is taken over.
- * @throws DataFolderLockedError, StorageUnavailableError
+ * @throws DataFolderLockedError, StoreUnavailableError
  */
 export async function lockDataFolder(
   dataDir: string,
@@ -58,7 +58,7 @@ async function closeToOthers(folder: string, onNotice: (message: string) => void
 
 /**
  * Tries whether a log of this folder could be appended to. It writes more than fits into what a full disk has left
- * in half empty pages. @throws StorageUnavailableError
+ * in half empty pages. @throws StoreUnavailableError
  */
 export async function checkWritable(dataDir: string, lock: HeldLock): Promise<void> {
   const probe = join(dataDir, `probe${UNFINISHED}`);

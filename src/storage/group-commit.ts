@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { StoreUnavailableError } from '../store-errors.ts';
 import { groupBytes, MAX_GROUP_RECORDS, MAX_RECORD_BYTES } from './record-format.ts';
-import { StorageUnavailableError } from './storage-errors.ts';
 
 export interface WriteOptions {
   /** Begin a new segment with this batch. */
@@ -51,7 +51,7 @@ export class GroupCommit {
     this.#commitGroup = commitGroup;
   }
 
-  /** Resolves once the batch is durable. @throws StorageUnavailableError when it was not kept. */
+  /** Resolves once the batch is durable. @throws StoreUnavailableError when it was not kept. */
   add(records: readonly Uint8Array[], options: WriteOptions): Promise<Appended> {
     return new Promise((resolve, reject) => {
       const bytes = groupBytes(records);
@@ -69,7 +69,7 @@ export class GroupCommit {
   }
 
   #refuse(records: readonly Uint8Array[], bytes: number): void {
-    if (this.#closed) throw new StorageUnavailableError('The log is closed.');
+    if (this.#closed) throw new StoreUnavailableError('The log is closed.');
     if (records.length > MAX_GROUP_RECORDS) {
       throw new RangeError(`A batch has at most ${MAX_GROUP_RECORDS} records, not ${records.length}.`);
     }
@@ -77,7 +77,7 @@ export class GroupCommit {
       throw new RangeError(`A record has at most ${MAX_RECORD_BYTES} bytes.`);
     }
     if (this.#waiting.length > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-      throw new StorageUnavailableError('The disk does not keep up: too much is waiting to be written.');
+      throw new StoreUnavailableError('The disk does not keep up: too much is waiting to be written.');
     }
   }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { every, type Repeated } from '../every.ts';
+import { StoreUnavailableError } from '../store-errors.ts';
 import {
   createFileWhole,
   createFolder,
@@ -13,7 +14,7 @@ import {
 } from './durable-file.ts';
 import { askForLife, LifeSign } from './life-sign.ts';
 import { currentProcess, type ProcessIdentity } from './process-identity.ts';
-import { errorCode, LockLostError, StorageUnavailableError } from './storage-errors.ts';
+import { errorCode, LockLostError } from './storage-errors.ts';
 
 /** A lock that this process holds. */
 export interface HeldLock {
@@ -153,7 +154,7 @@ class FileLock implements HeldLock {
   async #release(): Promise<void> {
     await this.#beats.close();
     const isOurs = !this.#lost.signal.aborted;
-    this.#lost.abort(new StorageUnavailableError('The lock was given up by this process itself.'));
+    this.#lost.abort(new StoreUnavailableError('The lock was given up by this process itself.'));
     // The file stays, without a holder: the next generation counts on from it.
     try {
       if (isOurs && (await isThere(this.#file))) await writeFileDurably(this.#file, describe(null));

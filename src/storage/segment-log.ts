@@ -1,4 +1,5 @@
 import { rm, stat } from 'node:fs/promises';
+import { OutcomeUnknownError } from '../store-errors.ts';
 import { createFolder, removeUnfinished, syncFolder } from './durable-file.ts';
 import { type Appended, type CommittedGroup, GroupCommit, type WriteOptions } from './group-commit.ts';
 import type { HeldLock } from './process-lock.ts';
@@ -7,7 +8,6 @@ import { listSegments, Segment } from './segment.ts';
 import { type LogRecord, readRecordAt, readRecords } from './segment-reader.ts';
 import { SegmentWriter } from './segment-writer.ts';
 import {
-  OutcomeUnknownError,
   StorageCorruptError,
   StorageIncompleteError,
   StorageTrimmedError,
@@ -62,7 +62,7 @@ export class SegmentLog {
     this.#commits = new GroupCommit((records, startSegment) => this.#commit(records, startSegment));
   }
 
-  /** Opens a log, or starts one. @throws StorageCorruptError, StorageIncompleteError, StorageUnavailableError */
+  /** Opens a log, or starts one. @throws StorageCorruptError, StorageIncompleteError, StoreUnavailableError */
   static async open(folder: string, options: SegmentLogOptions = {}): Promise<SegmentLog> {
     try {
       return new SegmentLog(folder, await openFolder(folder, options), options);
@@ -97,7 +97,7 @@ export class SegmentLog {
 
   /**
    * Appends a batch, all or nothing, and resolves once it is durable.
-   * @throws StorageUnavailableError when it was not kept; OutcomeUnknownError when it may have been
+   * @throws StoreUnavailableError when it was not kept; OutcomeUnknownError when it may have been
    */
   append(records: readonly Uint8Array[], options: WriteOptions = {}): Promise<Appended> {
     return this.#commits.add(records, options);

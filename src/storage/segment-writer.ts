@@ -1,9 +1,10 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
+import { OutcomeUnknownError } from '../store-errors.ts';
 import { createFileWhole, syncFolder, writeFileDurably, writeFully } from './durable-file.ts';
 import { FILE_HEADER } from './record-format.ts';
 import { Segment } from './segment.ts';
 import { recoverSegment } from './segment-recovery.ts';
-import { OutcomeUnknownError, StorageIncompleteError } from './storage-errors.ts';
+import { StorageIncompleteError } from './storage-errors.ts';
 
 /** The segment that is being appended to. One write at a time: `SegmentLog` sees to that. */
 export class SegmentWriter {

@@ -1,25 +1,9 @@
 import { dirname } from 'node:path';
-
-/** The disk is full, away or failing, or too much is waiting for it. Nothing of what was asked was kept. */
-export class StorageUnavailableError extends Error {
-  override readonly name: string = 'StorageUnavailableError';
-}
+import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 
 /** Another process has taken what this one wrote to: it must stop. Nothing of what was asked was acknowledged. */
-export class LockLostError extends StorageUnavailableError {
+export class LockLostError extends StoreUnavailableError {
   override readonly name = 'LockLostError';
-}
-
-/** Something was sent or written, and it is not known whether it took effect. The message says how that came. */
-export class OutcomeUnknownError extends Error {
-  override readonly name = 'OutcomeUnknownError';
-  readonly retryAfterSeconds = 1;
-  readonly suggestedFix =
-    'Send it again: with the same Idempotency-Key (rewards: `idempotencyKey`) it takes effect once. Without one, look first whether it has.';
-
-  constructor(how: string, options?: ErrorOptions) {
-    super(`It is not known whether this was applied; it may have been. ${how}`, options);
-  }
 }
 
 /** Records that were asked for are older than the oldest that is kept. */
@@ -63,17 +47,17 @@ export class StorageIncompleteError extends Error {
   }
 }
 
-/** Wraps what the file system threw; an error that is typed already passes through. */
+/** Turns what the file system threw into a StoreUnavailableError; returns an error that is typed already as it is. */
 export function unavailable(error: unknown, what: string): Error {
   const isTyped =
-    error instanceof StorageUnavailableError ||
+    error instanceof StoreUnavailableError ||
     error instanceof OutcomeUnknownError ||
     error instanceof StorageCorruptError ||
     error instanceof StorageIncompleteError;
   if (isTyped) return error;
   const code = errorCode(error);
   const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : (code ?? String(error));
-  return new StorageUnavailableError(`${what}: ${reason}.`, { cause: error });
+  return new StoreUnavailableError(`${what}: ${reason}.`, { cause: error });
 }
 
 export function errorCode(error: unknown): string | undefined {

@@ -19,7 +19,7 @@ const EXPIRE_EVERY_MS = 10 * 60 * 1000;
 
 /**
  * One machine, no Redis: everything lies in the data folder, which no other process may use meanwhile.
- * @throws DataFolderLockedError, StorageUnavailableError, LedgerCorruptError
+ * @throws DataFolderLockedError, StoreUnavailableError, LedgerCorruptError
  */
 export async function openEmbeddedStores(
   settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays' | 'maxPendingRewards'>,

@@ -1,7 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Catalogs, type OpenCatalog } from '../../src/catalog/catalogs.ts';
 import { CatalogFollower } from '../../src/catalog/follow-catalogs.ts';
-import { LedgerCorruptError, LedgerRemovedError, LedgerUnavailableError } from '../../src/ledger/ledger.ts';
+import { LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 
 /** Catalogs in a store; what is wrong with one of them is said when it is opened, or asked whether it exists. */
 async function stored(faults: Map<string, Error>, names: Set<string>) {
@@ -77,7 +78,7 @@ it('one whose ledger was lost while it was open keeps none away either', async (
   const faults = new Map<string, Error>();
   const names = new Set(['default']);
   const { catalogs, follower, onError } = await stored(faults, names);
-  faults.set('default', new LedgerUnavailableError('Redis has lost the ledger'));
+  faults.set('default', new StoreUnavailableError('Redis has lost the ledger'));
   names.add('good');
   await follower.look();
   expect(catalogs.names()).toEqual(['default', 'good']);

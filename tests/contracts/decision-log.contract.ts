@@ -3,11 +3,8 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/decisions/decision.ts';
 import { headOf } from '../../src/decisions/decision-head.ts';
-import {
-  type DecisionLog,
-  type DecisionLogs,
-  DecisionLogUnavailableError,
-} from '../../src/decisions/decision-log.ts';
+import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */
@@ -204,7 +201,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       const log = await start();
       await logs.release('default');
       await logs.release('never-existed');
-      await expect(log.append(made('late'))).rejects.toThrow(DecisionLogUnavailableError);
+      await expect(log.append(made('late'))).rejects.toThrow(StoreUnavailableError);
       const anew = await logs.open('default');
       expect(await anew.append(made('a'))).toBe(true);
       expect(await idsOf(anew)).toEqual(['default.a']);

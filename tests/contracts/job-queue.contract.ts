@@ -1,10 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import {
-  type Job,
-  type JobQueue,
-  QueueUnavailableError,
-  UnrecoverableJobError,
-} from '../../src/queue/job-queue.ts';
+import { type Job, type JobQueue, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 
 /** One place in which jobs are kept, used by one process at a time. */
 export interface QueuePlace {
@@ -229,7 +225,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       await start();
       let attempts = 0;
       const handler = async (): Promise<void> => {
-        if (++attempts < 15) throw new QueueUnavailableError('away');
+        if (++attempts < 15) throw new StoreUnavailableError('away');
       };
       queue.process('work', handler, { concurrency: 1 });
       await queue.add([job('a')]);
@@ -338,7 +334,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       const later = { ...job('later'), runAt: place.now() + 3600 * place.secondMs };
       await queue.add([later, { ...later, id: 'later still' }]);
       await queue.add([job('a'), job('b')]);
-      await expect(queue.add([job('c'), job('d')])).rejects.toThrow(QueueUnavailableError);
+      await expect(queue.add([job('c'), job('d')])).rejects.toThrow(StoreUnavailableError);
       expect(await queue.pending()).toBe(2);
       await queue.add([job('a'), job('b')]);
       await queue.add([job('c')]);
@@ -402,7 +398,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       queue.process('work', async () => {}, { concurrency: 1 });
       expect(() => queue.process('work', async () => {}, { concurrency: 1 })).toThrow('"work"');
       await queue.close(0);
-      await expect(queue.add([job('a')])).rejects.toThrow(QueueUnavailableError);
+      await expect(queue.add([job('a')])).rejects.toThrow(StoreUnavailableError);
       await queue.close(0);
     });
   });

@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts';
 import { FileDecisionLog } from '../../src/decisions/file-decision-log.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
@@ -127,12 +127,12 @@ describe('FileDecisionLog', () => {
     const full = Object.assign(new Error('full'), { code: 'ENOSPC' });
     vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
     await handle.close();
-    await expect(log.append(sampleDecision('default.a', START))).rejects.toThrow(DecisionLogUnavailableError);
+    await expect(log.append(sampleDecision('default.a', START))).rejects.toThrow(StoreUnavailableError);
     expect(await log.get('default.a')).toBeNull();
     await log.append(sampleDecision('default.a', START));
     expect((await log.get('default.a'))?.id).toBe('default.a');
     await log.close();
-    await expect(log.append(sampleDecision('default.b', START))).rejects.toThrow(DecisionLogUnavailableError);
+    await expect(log.append(sampleDecision('default.b', START))).rejects.toThrow(StoreUnavailableError);
   });
 
   it('tries again to open a log that could not be opened', async () => {
@@ -142,7 +142,7 @@ describe('FileDecisionLog', () => {
     const handle = await open(root, 'r');
     vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(new Error('broken'));
     await handle.close();
-    await expect(logs.open('default')).rejects.toThrow(DecisionLogUnavailableError);
+    await expect(logs.open('default')).rejects.toThrow(StoreUnavailableError);
     expect(await (await logs.open('default')).get('default.a')).toBeNull();
     await logs.close();
   });

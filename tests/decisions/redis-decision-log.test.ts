@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts';
 import { RedisDecisionLog } from '../../src/decisions/redis-decision-log.ts';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
 
@@ -105,7 +105,7 @@ describe.skipIf(redisProgram.path === null)(
       const { commands, log } = await router(redis);
       await log.append(made('one'));
       await redis.stop();
-      await expect(log.activate('shop.a', 5)).rejects.toThrow(DecisionLogUnavailableError);
+      await expect(log.activate('shop.a', 5)).rejects.toThrow(StoreUnavailableError);
       await redis.start();
       await expect.poll(() => commands.status, { timeout: 10_000 }).toBe('ready');
       await expect.poll(() => log.head('shop.a').catch(() => null), { timeout: 10_000 }).not.toBeNull();
@@ -129,7 +129,7 @@ describe.skipIf(redisProgram.path === null)(
       expect(await anew.head('shop.c')).not.toBeNull();
       await logs.close();
       expect(await commands.exists(KEY, catalogKey('shop', 'decision:shop.b'))).toBe(0);
-      await expect(log.append(made('late', 'shop.d'))).rejects.toThrow(DecisionLogUnavailableError);
+      await expect(log.append(made('late', 'shop.d'))).rejects.toThrow(StoreUnavailableError);
     });
 
     it('what was written a while ago is let go of, as long as Redis answers', async () => {

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { Settlements } from '../../src/decisions/settlements.ts';
-import { type Job, QueueUnavailableError } from '../../src/queue/job-queue.ts';
+import type { Job } from '../../src/queue/job-queue.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
 
 /** A queue that is away at first. */
@@ -15,9 +16,9 @@ class Awaited {
 
   async add(jobs: readonly Job[]): Promise<void> {
     this.attempts++;
-    if (this.isAway) throw new QueueUnavailableError('away');
+    if (this.isAway) throw new StoreUnavailableError('away');
     await this.door;
-    if (this.isAway || jobs.length > this.room) throw new QueueUnavailableError('full');
+    if (this.isAway || jobs.length > this.room) throw new StoreUnavailableError('full');
     this.room -= jobs.length;
     this.taken.push(...jobs.map(({ id }) => id));
   }

@@ -2,15 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import { LedgerUnavailableError } from '../../src/ledger/ledger.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import { QueueUnavailableError } from '../../src/queue/job-queue.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
-import { StorageUnavailableError } from '../../src/storage/storage-errors.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
@@ -61,16 +58,16 @@ describe.skipIf(reason !== null)(`a full disk${reason === null ? '' : ` (skipped
       Array.from({ length: 10 }, (_, i) => ledger.append([entry(100 + i)])),
     );
     for (const attempt of attempts) {
-      expect(attempt).toMatchObject({ status: 'rejected', reason: expect.any(LedgerUnavailableError) });
+      expect(attempt).toMatchObject({ status: 'rejected', reason: expect.any(StoreUnavailableError) });
     }
     await expect(ledger.append([entry(110)])).rejects.toThrow('the disk is full');
     const payload = 'x'.repeat(20_000);
-    await expect(queue.add([{ name: 'work', id: 'full', payload }])).rejects.toThrow(QueueUnavailableError);
+    await expect(queue.add([{ name: 'work', id: 'full', payload }])).rejects.toThrow(StoreUnavailableError);
     await expect(decisions.append(sampleDecision('default.full', now(), 60))).rejects.toThrow(
-      DecisionLogUnavailableError,
+      StoreUnavailableError,
     );
     await expect(snapshots.put({ position: 2, bytes: Buffer.alloc(1000) }, 1, 3)).rejects.toThrow(
-      StorageUnavailableError,
+      StoreUnavailableError,
     );
     expect(await ledger.head()).toBe(1);
     expect(await decisions.get('default.full')).toBeNull();

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { DecisionLogUnavailableError } from '../../src/decisions/decision-log.ts';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
@@ -71,7 +71,7 @@ describe.skipIf(redisProgram.path === null)(
       const log = await logs.open('shop');
       await redis.stop();
       await log.append(sampleDecision('shop.a', Date.now()));
-      await expect(log.head('shop.a')).rejects.toThrow(DecisionLogUnavailableError);
+      await expect(log.head('shop.a')).rejects.toThrow(StoreUnavailableError);
       await redis.start();
       await until(() =>
         log.head('shop.a').then(

@@ -24,11 +24,11 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     forbidden: ['hono', '../src/problem.ts', '../bandit/policy.ts'],
   },
   'src/storage': {
-    allowed: ['node:fs', 'node:fs/promises', './segment.ts'],
+    allowed: ['node:fs', 'node:fs/promises', './segment.ts', '../store-errors.ts'],
     forbidden: ['../ledger/entry.ts', '../problem.ts', 'lmdb'],
   },
   'src/redis': {
-    allowed: ['ioredis', 'node:crypto', './keys.ts'],
+    allowed: ['ioredis', 'node:crypto', './keys.ts', '../store-errors.ts'],
     forbidden: ['../ledger/entry.ts', 'bullmq'],
   },
   'src/ledger': {

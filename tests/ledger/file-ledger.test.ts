@@ -7,13 +7,9 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import {
-  LedgerCorruptError,
-  LedgerRemovedError,
-  LedgerTrimmedError,
-  LedgerUnavailableError,
-} from '../../src/ledger/ledger.ts';
+import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RecentRecords } from '../../src/storage/recent-records.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
@@ -77,12 +73,12 @@ describe('FileLedger', () => {
     vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
     await handle.close();
     const refused = await ledger.append([numbered(3)]).catch((error) => error);
-    expect(refused).toBeInstanceOf(LedgerUnavailableError);
+    expect(refused).toBeInstanceOf(StoreUnavailableError);
     expect(refused.message).toContain('the disk is full');
     expect(await ledger.append([numbered(3)])).toBe(3);
     await ledger.close();
-    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerUnavailableError);
-    await expect(ledger.append([numbered(4)])).rejects.toThrow(LedgerUnavailableError);
+    await expect(ledger.read(0, 1)).rejects.toThrow(StoreUnavailableError);
+    await expect(ledger.append([numbered(4)])).rejects.toThrow(StoreUnavailableError);
 
     const file = join(folder, `${'1'.padStart(16, '0')}.log`);
     const bytes = readFileSync(file);

@@ -9,8 +9,9 @@ import { systemClock } from '../../src/queue/clock.ts';
 import { DueHeap } from '../../src/queue/due-heap.ts';
 import { Fifo } from '../../src/queue/fifo.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import { type Job, QueueUnavailableError, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
+import { type Job, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -146,7 +147,7 @@ describe('FileJobQueue', () => {
     const seen: string[] = [];
     queue.process('work', async ({ id }) => void seen.push(id), { concurrency: 1 });
     await until(clock, async () => (await queue.pending()) === 0);
-    await expect(queue.add([job('c')])).rejects.toThrow(QueueUnavailableError);
+    await expect(queue.add([job('c')])).rejects.toThrow(StoreUnavailableError);
     await expect(queue.add([job('c')])).rejects.toThrow('the disk is full');
     expect(await queue.pending()).toBe(0);
     write.mockRestore();
@@ -175,9 +176,9 @@ describe('FileJobQueue', () => {
 
   it('refuses more text than it may hold', async () => {
     const queue = await FileJobQueue.open(newFolder(), { maxCharacters: 1000 });
-    await expect(queue.add([job('a', 'x'.repeat(1000))])).rejects.toThrow(QueueUnavailableError);
+    await expect(queue.add([job('a', 'x'.repeat(1000))])).rejects.toThrow(StoreUnavailableError);
     await queue.add([job('a', 'x'.repeat(900))]);
-    await expect(queue.add([job('b', 'x'.repeat(100))])).rejects.toThrow(QueueUnavailableError);
+    await expect(queue.add([job('b', 'x'.repeat(100))])).rejects.toThrow(StoreUnavailableError);
     await queue.close(0);
   });
 

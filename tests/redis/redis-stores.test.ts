@@ -2,12 +2,7 @@ import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
-import {
-  LedgerCorruptError,
-  LedgerRemovedError,
-  LedgerTrimmedError,
-  LedgerUnavailableError,
-} from '../../src/ledger/ledger.ts';
+import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
@@ -16,6 +11,7 @@ import { type RedisClient, RedisConnections } from '../../src/redis/redis-connec
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { evaluationStoreContract } from '../contracts/evaluation-store.contract.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
@@ -73,7 +69,7 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     const ledger = await new RedisLedgers(own).open('gone');
     await other.commands.del(catalogKey('gone', 'ledger-identity'));
     await expect(ledger.exists()).rejects.toThrow(/lost the ledger of catalog "gone"/);
-    await expect(ledger.read(0, 1)).rejects.toThrow(LedgerUnavailableError);
+    await expect(ledger.read(0, 1)).rejects.toThrow(StoreUnavailableError);
     await new RedisLedgers(other).remove('gone');
     expect(await ledger.exists()).toBe(false);
     await (await new RedisLedgers(other).open('gone')).close();
@@ -113,7 +109,7 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
       // As if the rest of its second had gone by: it is renewed before that is over.
       await connections.commands.pexpire(erasing, 500);
       await expect.poll(() => connections.commands.pttl(erasing), { interval: 20 }).toBeGreaterThan(500);
-      await expect(ledgers.open('slow')).rejects.toThrow(LedgerUnavailableError);
+      await expect(ledgers.open('slow')).rejects.toThrow(StoreUnavailableError);
     });
     await (await ledgers.open('slow')).close();
     connections.close();

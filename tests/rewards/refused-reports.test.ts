@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { LedgerUnavailableError, OutcomeUnknownError } from '../../src/ledger/ledger.ts';
 import { RefusedReports } from '../../src/rewards/refused-reports.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { START, Story } from '../state/entries.ts';
 
 /** Catalogs that fold what is submitted; `fail` says what happens to the next entry. */
@@ -38,7 +38,7 @@ describe('reports that are answered with a problem', () => {
     await refused.flush();
     expect(counted('default')).toBe(1);
     fail.push(() => {
-      throw new LedgerUnavailableError('away');
+      throw new StoreUnavailableError('away');
     });
     refused.count('default.b', 'decision-not-found');
     await refused.flush();

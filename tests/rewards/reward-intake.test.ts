@@ -4,12 +4,13 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import { type JobQueue, QueueUnavailableError } from '../../src/queue/job-queue.ts';
+import type { JobQueue } from '../../src/queue/job-queue.ts';
 import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import type { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
 import { observationKey, type RewardsJob } from '../../src/rewards/reward-job.ts';
 import type { Routing } from '../../src/routing/routing.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { ManualClock } from '../queue/manual-clock.ts';
 import { START, Story } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -68,7 +69,7 @@ describe('rewards in one call', () => {
     const queue = await fileQueue(1, folder);
     const { intake, open } = intakeOver(queue);
     for (const name of ['default', 'other']) open.set(name, openCatalog(name).catalog);
-    await expect(intake.report(made())).rejects.toThrow(QueueUnavailableError);
+    await expect(intake.report(made())).rejects.toThrow(StoreUnavailableError);
     await queue.close(0);
     const reopened = await fileQueue(1, folder);
     expect((await reopened.pending()) + (await reopened.delayed())).toBe(0);
@@ -133,7 +134,7 @@ describe('rewards that a store has lost', () => {
     const add: JobQueue['add'] = async () => {
       if (++tries === 1) return;
       deleted.close();
-      throw new QueueUnavailableError('away');
+      throw new StoreUnavailableError('away');
     };
     const { intake, accepted, open } = intakeOver({ add });
     open.set('default', deleted.catalog);

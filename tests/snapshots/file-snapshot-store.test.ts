@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileLeases } from '../../src/snapshots/file-leases.ts';
 import { FileSnapshotStore, FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { StaleFenceError, snapshotLease } from '../../src/snapshots/snapshot-store.ts';
-import { StorageUnavailableError } from '../../src/storage/storage-errors.ts';
+import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -68,7 +68,7 @@ describe('FileSnapshotStore', () => {
     vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(full);
     await handle.close();
     await expect(store.put({ position: 2, bytes: Buffer.from('two') }, fence, 3)).rejects.toThrow(
-      StorageUnavailableError,
+      StoreUnavailableError,
     );
     expect(await store.list()).toEqual([1]);
     expect(readdirSync(join(dataDir, 'catalogs/default/snapshots'))).toHaveLength(1);

@@ -5,7 +5,7 @@ import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/l
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';
 import { WaitingOutcomes } from '../../src/state/waiting-outcomes.ts';
-import { OutcomeUnknownError } from '../../src/storage/storage-errors.ts';
+import { OutcomeUnknownError } from '../../src/store-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
 

@@ -5,12 +5,8 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { checkLog } from '../../src/storage/log-repair.ts';
 import { SegmentLog } from '../../src/storage/segment-log.ts';
-import {
-  LockLostError,
-  OutcomeUnknownError,
-  StorageTrimmedError,
-  StorageUnavailableError,
-} from '../../src/storage/storage-errors.ts';
+import { LockLostError, StorageTrimmedError } from '../../src/storage/storage-errors.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { contentsIn, contentsOf, records } from './log-contents.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
@@ -145,7 +141,7 @@ describe('SegmentLog', () => {
       const failed = await Promise.allSettled([log.append(records('x', 'y')), log.append(records('z'))]);
       for (const { status, ...rest } of failed) {
         expect(status).toBe('rejected');
-        expect((rest as PromiseRejectedResult).reason).toBeInstanceOf(StorageUnavailableError);
+        expect((rest as PromiseRejectedResult).reason).toBeInstanceOf(StoreUnavailableError);
       }
       expect((await log.append(records('after'))).last).toBe(2);
       await log.close();
@@ -163,7 +159,7 @@ describe('SegmentLog', () => {
       .mockRejectedValueOnce(diskError('EIO'))
       .mockRejectedValueOnce(diskError('EIO'));
     await expect(log.append(records('lost'.repeat(50)))).rejects.toThrow(OutcomeUnknownError);
-    await expect(log.append(records('refused'))).rejects.toThrow(StorageUnavailableError);
+    await expect(log.append(records('refused'))).rejects.toThrow(StoreUnavailableError);
     await log.append(records('after'));
     await log.close();
     expect(await contentsIn(folder)).toEqual(['before', 'after']);
@@ -189,7 +185,7 @@ describe('SegmentLog', () => {
     await expect(log.append([Buffer.alloc(40 * 1024 * 1024)])).rejects.toThrow('does not keep up');
     await first;
     await log.close();
-    await expect(log.append(records('late'))).rejects.toThrow(StorageUnavailableError);
+    await expect(log.append(records('late'))).rejects.toThrow(StoreUnavailableError);
   });
 
   it('does not touch a file of a newer version', async () => {

@@ -1,0 +1,26 @@
+/**
+ * The store is full, away, closed, or of somebody else, and nothing of what was asked was accepted: try again later.
+ * Thrown by everything that keeps something: files, ledgers, the job queue, decision logs, Redis.
+ */
+export class StoreUnavailableError extends Error {
+  override readonly name: string = 'StoreUnavailableError';
+  /** Passed on by the HTTP layer as `Retry-After`. */
+  readonly retryAfterSeconds: number = 1;
+}
+
+/** Something was sent or written, and it is not known whether it took effect. The message says why. */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+  readonly retryAfterSeconds = 1;
+  readonly suggestedFix =
+    'Send it again: with the same Idempotency-Key (rewards: `idempotencyKey`) it takes effect once. Without one, look first whether it has.';
+
+  constructor(how: string, options?: ErrorOptions) {
+    super(`It is not known whether this was applied; it may have been. ${how}`, options);
+  }
+}
+
+/** Whether an error says that a store is full or away, so that the same work may succeed later. */
+export function isStoreAway(error: unknown): boolean {
+  return error instanceof Error && 'retryAfterSeconds' in error && error.retryAfterSeconds !== undefined;
+}
