@@ -1,16 +1,19 @@
 import type { Evaluation } from './evaluation.ts';
 
+export const EVALUATION_FORMAT = 2;
+
 /** An evaluation as it is kept. */
 export interface StoredEvaluation {
+  readonly version: typeof EVALUATION_FORMAT;
   readonly evaluation: Evaluation;
-  /** While it is under way: until when the process that works on it is taken to live; ms since the epoch. */
-  readonly aliveUntil: number;
+  /** Probability that an interval misses the true value. */
+  readonly alpha: number;
+  /** How often it was running when its process died. */
+  readonly interruptions: number;
 }
 
 /** Evaluations of all catalogs. Contract: tests/contracts/evaluation-store.contract.ts. */
 export interface EvaluationStore {
-  /** Whether several processes work with it: then one that is under way may be another's. */
-  readonly shared: boolean;
   /**
    * Durable when it resolves. What has ended does not change any more: answers false then, and nothing is written.
    * Of those that have ended the newest of a catalog are kept.
@@ -26,6 +29,15 @@ export interface EvaluationStore {
 
 /** Evaluations that are kept of each catalog. */
 export const KEPT_EVALUATIONS = 100;
+
+/** @throws Error when another version of Bandolier has written it. */
+export function parseEvaluation(text: string): StoredEvaluation {
+  const stored: StoredEvaluation = JSON.parse(text);
+  if (stored.version === EVALUATION_FORMAT) return stored;
+  throw new Error(
+    `An evaluation is stored in format ${stored.version ?? 1}, and this version of Bandolier reads format ${EVALUATION_FORMAT}: use the version that wrote it, or delete the evaluation.`,
+  );
+}
 
 export function newestFirst(stored: readonly StoredEvaluation[]): StoredEvaluation[] {
   return [...stored].sort((a, b) => (a.evaluation.createdAt < b.evaluation.createdAt ? 1 : -1));

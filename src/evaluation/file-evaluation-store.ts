@@ -7,12 +7,12 @@ import {
   type EvaluationStore,
   KEPT_EVALUATIONS,
   newestFirst,
+  parseEvaluation,
   type StoredEvaluation,
 } from './evaluation-store.ts';
 
 /** Evaluations in a data folder, which belongs to one process: `catalogs/<catalog>/evaluations/<id>.json`. */
 export class FileEvaluationStore implements EvaluationStore {
-  readonly shared = false;
   readonly #dataDir: string;
   /** One after the other, so that nothing is written over what has ended meanwhile. */
   #saving: Promise<unknown> = Promise.resolve();
@@ -31,7 +31,7 @@ export class FileEvaluationStore implements EvaluationStore {
   async get(catalog: string, id: string): Promise<StoredEvaluation | null> {
     if (!ID.test(id)) return null;
     try {
-      return JSON.parse(await readFile(this.#file(catalog, id), 'utf8'));
+      return parseEvaluation(await readFile(this.#file(catalog, id), 'utf8'));
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return null;
       throw error;

@@ -5,6 +5,7 @@ import {
   type EvaluationStore,
   KEPT_EVALUATIONS,
   newestFirst,
+  parseEvaluation,
   type StoredEvaluation,
 } from './evaluation-store.ts';
 
@@ -32,7 +33,6 @@ return 1
 
 /** Evaluations in Redis: a hash for each catalog, where every router finds them. */
 export class RedisEvaluationStore implements EvaluationStore {
-  readonly shared = true;
   readonly #connections: RedisConnections;
 
   constructor(connections: RedisConnections) {
@@ -67,5 +67,5 @@ function keysOf(catalog: string): [evaluations: string, ended: string] {
 }
 
 function parsed(value: string): StoredEvaluation {
-  return JSON.parse(value.slice(1));
+  return parseEvaluation(value.slice(1));
 }

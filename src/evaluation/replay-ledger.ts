@@ -20,13 +20,13 @@ export async function spanOf(ledger: Ledger): Promise<Span> {
 
 /**
  * Puts every entry of the span to the replay, with its decision where that is wanted.
- * @param pause asked after every entry with the share that is done, 0…1; answers false to stop.
+ * @param pause called after every entry with the share that is done, 0…1; null to go on at once. It may throw to stop.
  */
 export async function replayLedger(
   replay: Replay,
   { ledger, log }: { readonly ledger: Ledger; readonly log: DecisionLog },
   { start, end }: Span,
-  pause: (done: number) => Promise<boolean> | true,
+  pause: (done: number) => Promise<void> | null,
 ): Promise<void> {
   let after = start;
   while (after < end) {
@@ -41,8 +41,8 @@ export async function replayLedger(
       after = entry.position;
       const id = replay.wants(entry);
       replay.add(entry, id === null ? null : (decisions.get(id) ?? null));
-      const answer = pause((after - start) / (end - start));
-      if (answer !== true && !(await answer)) return;
+      const pausing = pause((after - start) / (end - start));
+      if (pausing !== null) await pausing;
     }
   }
 }

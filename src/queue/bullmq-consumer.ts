@@ -5,7 +5,7 @@ import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { isStoreAway } from '../store-errors.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
-import { type Job, UnrecoverableJobError } from './job-queue.ts';
+import { type Job, type JobHandler, UnrecoverableJobError } from './job-queue.ts';
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
 import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
@@ -33,14 +33,15 @@ const LAST_WORDS_MS = 2_000;
 /** Takes jobs of one name, and decides what becomes of those that fail. */
 export class BullmqConsumer {
   readonly #name: string;
-  readonly #handler: (job: Job) => Promise<void>;
+  readonly #handler: JobHandler;
   readonly #parts: BullmqConsumerParts;
   readonly #worker: Worker<JobData>;
   readonly #givenUp: Promise<'given up'>;
   #giveUp = (): void => {};
+  readonly #stop = new AbortController();
   #running = 0;
 
-  constructor(name: string, handler: (job: Job) => Promise<void>, parts: BullmqConsumerParts) {
+  constructor(name: string, handler: JobHandler, parts: BullmqConsumerParts) {
     this.#name = name;
     this.#handler = handler;
     this.#parts = parts;
@@ -74,6 +75,7 @@ export class BullmqConsumer {
 
   /** Waits for the jobs that run, at most `graceMs`; then they go back into the queue. */
   async close(graceMs: number): Promise<void> {
+    this.#stop.abort();
     const grace = setTimeout(this.#giveUp, graceMs);
     const closed = this.#worker.close();
     await within(LAST_WORDS_MS, closed);
@@ -103,16 +105,17 @@ export class BullmqConsumer {
     throw new DelayedError();
   }
 
-  async #attempt(job: BullmqJob<JobData>): Promise<'done' | { readonly error: unknown }> {
+  async #attempt(job: BullmqJob<JobData>): Promise<'done' | 'given up' | { readonly error: unknown }> {
+    const stop = this.#stop.signal;
     try {
       await this.#parts.epoch.verify();
       if (failuresOf(job) >= MAX_ATTEMPTS) {
         throw new UnrecoverableJobError(`its workers stopped or were held up in it ${MAX_ATTEMPTS} times`);
       }
-      await this.#handler(jobOf(job));
+      await this.#handler(jobOf(job), stop);
       return 'done';
     } catch (error) {
-      return { error };
+      return stop.aborted && error === stop.reason ? 'given up' : { error };
     }
   }
 

@@ -7,7 +7,7 @@ import { BullmqConsumer } from './bullmq-consumer.ts';
 import { bullmqId, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { idsOfJobs } from './bullmq-job-ids.ts';
 import { JobCounts } from './job-counts.ts';
-import type { DeadJob, Job, JobQueue } from './job-queue.ts';
+import type { DeadJob, Job, JobHandler, JobQueue } from './job-queue.ts';
 import { RedisDeadJobs } from './redis-dead-jobs.ts';
 import { retryDelayMs } from './retry-schedule.ts';
 
@@ -89,11 +89,7 @@ export class BullmqJobQueue implements JobQueue {
     });
   }
 
-  process(
-    name: string,
-    handler: (job: Job) => Promise<void>,
-    { concurrency }: { concurrency: number },
-  ): void {
+  process(name: string, handler: JobHandler, { concurrency }: { concurrency: number }): void {
     if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
     this.#workerConnection ??= this.#connections.anotherToDuplicate({ maxRetriesPerRequest: null });
     const { retryDelayMs, clock, lockMs, onError } = this.#options;
@@ -111,8 +107,8 @@ export class BullmqJobQueue implements JobQueue {
     this.#consumers.set(name, consumer);
   }
 
-  async pending(): Promise<number> {
-    return (await available(WHAT, () => this.#counts.read())).pending;
+  async pending(names: readonly string[] = []): Promise<number> {
+    return (await available(WHAT, () => this.#counts.read(names))).pending;
   }
 
   async delayed(): Promise<number> {

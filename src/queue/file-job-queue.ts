@@ -3,7 +3,13 @@ import { isStoreAway, StoreUnavailableError } from '../store-errors.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
 import { JobJournal } from './job-journal.ts';
-import { type DeadJob, type Job, type JobQueue, UnrecoverableJobError } from './job-queue.ts';
+import {
+  type DeadJob,
+  type Job,
+  type JobHandler,
+  type JobQueue,
+  UnrecoverableJobError,
+} from './job-queue.ts';
 import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
 
 export interface FileJobQueueOptions extends SegmentLogOptions {
@@ -15,7 +21,7 @@ export interface FileJobQueueOptions extends SegmentLogOptions {
 }
 
 interface Consumer {
-  readonly handler: (job: Job) => Promise<void>;
+  readonly handler: JobHandler;
   readonly concurrency: number;
   running: number;
 }
@@ -33,6 +39,7 @@ export class FileJobQueue implements JobQueue {
   readonly #consumers = new Map<string, Consumer>();
   /** Ids that are being made durable for the first time. */
   readonly #adding = new Map<string, Promise<void>>();
+  readonly #stop = new AbortController();
   #running = 0;
   #state: 'open' | 'draining' | 'closed' = 'open';
   #onIdle = (): void => {};
@@ -60,19 +67,15 @@ export class FileJobQueue implements JobQueue {
     this.#serve();
   }
 
-  process(
-    name: string,
-    handler: (job: Job) => Promise<void>,
-    { concurrency }: { concurrency: number },
-  ): void {
+  process(name: string, handler: JobHandler, { concurrency }: { concurrency: number }): void {
     if (this.#consumers.has(name)) throw new Error(`Jobs named "${name}" have a handler already.`);
     this.#consumers.set(name, { handler, concurrency, running: 0 });
     this.#serve();
   }
 
-  async pending(): Promise<number> {
+  async pending(names?: readonly string[]): Promise<number> {
     this.#book.promote(this.#clock.now());
-    return this.#book.size - this.#book.delayed;
+    return this.#book.pending(names);
   }
 
   async delayed(): Promise<number> {
@@ -105,6 +108,7 @@ export class FileJobQueue implements JobQueue {
   async close(graceMs: number): Promise<void> {
     if (this.#state !== 'open') return;
     this.#state = 'draining';
+    this.#stop.abort();
     this.#timer.cancel();
     if (this.#running > 0) {
       await new Promise<void>((resolve) => {
@@ -129,7 +133,7 @@ export class FileJobQueue implements JobQueue {
   }
 
   #refuseOverflow(jobs: readonly StoredJob[]): void {
-    const waiting = this.#book.size - this.#book.delayed;
+    const waiting = this.#book.pending();
     const count = waiting + this.#adding.size + jobs.length;
     const characters = jobs.reduce((sum, job) => sum + job.payload.length + job.id.length, this.#book.bytes);
     if (jobs.length > 0 && (count > this.#maxJobs || characters > this.#maxCharacters)) {
@@ -180,17 +184,19 @@ export class FileJobQueue implements JobQueue {
     consumer.running--;
     this.#running--;
     if (this.#state === 'closed') return; // too late to be written down: the job will run again
-    this.#journal.note(event);
+    if (event !== null) this.#journal.note(event);
     if (this.#running === 0) this.#onIdle();
     this.#serve();
   }
 
-  /** Runs the handler; answers what became of the job. */
-  async #attempt({ handler }: Consumer, { name, id, payload, attempts }: LiveJob): Promise<JobEvent> {
+  /** Runs the handler; answers what became of the job, null when it stopped because the queue closes. */
+  async #attempt({ handler }: Consumer, { name, id, payload, attempts }: LiveJob): Promise<JobEvent | null> {
+    const stop = this.#stop.signal;
     try {
-      await handler({ name, id, payload: JSON.parse(payload) });
+      await handler({ name, id, payload: JSON.parse(payload) }, stop);
       return { event: 'done', id };
     } catch (error) {
+      if (stop.aborted && error === stop.reason) return null;
       const now = this.#clock.now();
       const failed = attempts + 1;
       const hasTriesLeft = failed < MAX_ATTEMPTS || isStoreAway(error);

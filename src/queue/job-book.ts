@@ -50,13 +50,8 @@ export class JobBook {
   readonly #dead = new Map<string, StoredDeadJob>();
   #nextOrder = 1;
   #bytes = 0;
-  /** Those among the delayed ones that failed before. */
-  #retries = 0;
-
-  /** Jobs that wait, run or are delayed. */
-  get size(): number {
-    return this.#live.size;
-  }
+  /** Jobs in `#live`, and those among them that are delayed and have not failed yet, by name. */
+  readonly #counts = new Map<string, { live: number; delayed: number }>();
 
   /** Characters of their names, ids and payloads. */
   get bytes(): number {
@@ -65,7 +60,12 @@ export class JobBook {
 
   /** Jobs whose time has not come; those that wait for another try are not among them. */
   get delayed(): number {
-    return this.#delayed.size - this.#retries;
+    return this.#sum(this.#counts.keys(), ({ delayed }) => delayed);
+  }
+
+  /** Jobs that wait, run, or failed and will be tried again: of these names, or of all. */
+  pending(names: Iterable<string> = this.#counts.keys()): number {
+    return this.#sum(names, ({ live, delayed }) => live - delayed);
   }
 
   /** When the next delayed job is due, ms since the epoch. */
@@ -111,7 +111,7 @@ export class JobBook {
   promote(now: number): void {
     for (let top = this.#delayed.top; top !== undefined && top.runAt <= now; top = this.#delayed.top) {
       this.#delayed.take();
-      if (top.attempts > 0) this.#retries--;
+      if (top.attempts === 0) this.#countOf(top.name).delayed--;
       this.#waiting(top.name).add(top);
     }
   }
@@ -169,7 +169,9 @@ export class JobBook {
     this.#live.set(job.id, live);
     this.#bytes += sizeOf(job);
     this.#delayed.add(live);
-    if (live.attempts > 0) this.#retries++;
+    const count = this.#countOf(job.name);
+    count.live++;
+    if (live.attempts === 0) count.delayed++;
   }
 
   #remove(id: string): LiveJob | undefined {
@@ -177,6 +179,7 @@ export class JobBook {
     if (job === undefined) return undefined;
     this.#live.delete(id);
     this.#bytes -= sizeOf(job);
+    this.#countOf(job.name).live--;
     return job;
   }
 
@@ -204,6 +207,21 @@ export class JobBook {
     this.#add({ ...dead.job, attempts: 0, runAt });
   }
 
+  #countOf(name: string): { live: number; delayed: number } {
+    let count = this.#counts.get(name);
+    if (count === undefined) {
+      count = { live: 0, delayed: 0 };
+      this.#counts.set(name, count);
+    }
+    return count;
+  }
+
+  #sum(names: Iterable<string>, pick: (count: { live: number; delayed: number }) => number): number {
+    let sum = 0;
+    for (const name of names) sum += pick(this.#countOf(name));
+    return sum;
+  }
+
   #waiting(name: string): Fifo<LiveJob> {
     let fifo = this.#ready.get(name);
     if (fifo === undefined) {
@@ -219,7 +237,7 @@ export class JobBook {
     this.#dead.clear();
     while (this.#delayed.take() !== undefined);
     this.#bytes = 0;
-    this.#retries = 0;
+    this.#counts.clear();
   }
 }
 

@@ -6,12 +6,14 @@ import { jobKey } from './bullmq-job.ts';
 import type { Job } from './job-queue.ts';
 
 /**
- * KEYS names of queues. ARGV prefix. Answers how many jobs wait or run, and how many are delayed. Those among the
+ * KEYS names of queues. ARGV prefix, names to count; none: all. Answers how many jobs wait or run, and how many are delayed. Those among the
  * delayed ones that failed before belong to the first.
  */
 const COUNT = new Script(`
 local pending, delayed = 0, 0
-for _, name in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+local names = {unpack(ARGV, 2)}
+if #names == 0 then names = redis.call('SMEMBERS', KEYS[1]) end
+for _, name in ipairs(names) do
   local queue = ARGV[1] .. ':' .. name .. ':'
   local late = redis.call('ZCARD', queue .. 'delayed')
   local again = 0
@@ -61,8 +63,10 @@ export class JobCounts {
     return this.#client.smembers(namesKey);
   }
 
-  async read(): Promise<{ readonly pending: number; readonly delayed: number }> {
-    const [pending, delayed] = (await COUNT.run(this.#client, [namesKey], [JOBS_PREFIX])) as number[];
+  /** Of these names; of all if there are none. */
+  async read(names: readonly string[] = []): Promise<{ readonly pending: number; readonly delayed: number }> {
+    const args = [JOBS_PREFIX, ...names];
+    const [pending, delayed] = (await COUNT.run(this.#client, [namesKey], args)) as number[];
     return { pending, delayed };
   }
 

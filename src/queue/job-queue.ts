@@ -16,6 +16,13 @@ export interface DeadJob {
   readonly error: string;
 }
 
+/**
+ * Runs one job.
+ * @param stop Aborts when the queue closes. A long job stops then and throws `stop.reason`: it has not failed, goes back
+ * into the queue as it was, and runs again from its beginning, here after a restart or in another process.
+ */
+export type JobHandler = (job: Job, stop: AbortSignal) => Promise<void>;
+
 /** Throw this from a handler to bury the job at once, without further tries. */
 export class UnrecoverableJobError extends Error {
   override readonly name = 'UnrecoverableJobError';
@@ -30,10 +37,10 @@ export class UnrecoverableJobError extends Error {
 export interface JobQueue {
   /** Durable when it resolves. @throws StoreUnavailableError when over the length limit or out of disk. */
   add(jobs: readonly Job[]): Promise<void>;
-  /** Starts taking jobs of this name. One call per name. */
-  process(name: string, handler: (job: Job) => Promise<void>, options: { concurrency: number }): void;
-  /** Jobs that wait, run, or failed and will be tried again. */
-  pending(): Promise<number>;
+  /** Starts taking jobs of this name, so many at a time whatever other names there are. One call per name. */
+  process(name: string, handler: JobHandler, options: { concurrency: number }): void;
+  /** Jobs that wait, run, or failed and will be tried again: of these names, or of all. */
+  pending(names?: readonly string[]): Promise<number>;
   /** Jobs whose time has not come. */
   delayed(): Promise<number>;
   /**
@@ -47,6 +54,6 @@ export interface JobQueue {
   deadJobs(limit: number): Promise<DeadJob[]>;
   /** Puts buried jobs back into the queue; all of them if no ids are given. Answers how many. */
   redrive(ids?: readonly string[]): Promise<number>;
-  /** Stops taking jobs, waits for the running ones (at most `graceMs`), closes the store. */
+  /** Stops taking jobs, aborts `stop`, waits for the running ones (at most `graceMs`), closes the store. */
   close(graceMs: number): Promise<void>;
 }

@@ -1,11 +1,15 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
+import { SETTLEMENT_JOB } from '../decisions/settlement-job.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
 import type { RewardHealth } from './health-report.ts';
 import type { RefusedReports } from './refused-reports.ts';
 import { rewardAlerts } from './reward-alerts.ts';
+import { REWARDS_JOB } from './reward-job.ts';
 
+/** What changes what is known of rewards; other jobs may wait. */
+const REWARD_JOBS = [REWARDS_JOB, SETTLEMENT_JOB];
 const HOUR_MS = 60 * 60 * 1000;
 
 /** Where the counts of all processes are. */
@@ -43,7 +47,7 @@ export async function rewardHealth(
   const { duplicate: repeated = 0, ...refusals } = sums(hours.map((hour) => hour.refused));
   const figures = {
     catalog: catalog.name,
-    pending: (await queue.pending()) + (await catalog.replica.lag()),
+    pending: (await queue.pending(REWARD_JOBS)) + (await catalog.replica.lag()),
     decisions: { routed, rewarded, share: routed === 0 ? null : Math.min(1, rewarded / routed) },
     reports: {
       ...statuses,

@@ -7,7 +7,7 @@ import type { JobQueue } from '../queue/job-queue.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RewardOutcome, RewardStatus } from '../state/outcome.ts';
 import { isRewardId } from './reward-id.ts';
-import { rewardsJob } from './reward-job.ts';
+import { REWARDS_JOB, rewardsJob } from './reward-job.ts';
 
 export interface RewardState {
   readonly rewardId: string;
@@ -33,7 +33,7 @@ export async function rewardStatus(
     if (folded !== undefined) return folded;
     if (isRewardId(rewardId)) {
       // In this order: what has left the queue is in the ledger, and what is folded has left the ledger.
-      const onItsWay = (await queue.pending()) + (await catalog.replica.lag()) > 0;
+      const onItsWay = (await queue.pending([REWARDS_JOB])) + (await catalog.replica.lag()) > 0;
       const arrived = outcomeOf(catalog.state, decisionId, rewardId);
       if (arrived !== undefined) return arrived;
       const dead = await deadReward(queue, rewardId);

@@ -12,6 +12,7 @@ import { Pins } from '../catalog/pins.ts';
 import { Rerankers } from '../catalog/rerankers.ts';
 import { Tools } from '../catalog/tools.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
+import { startEvaluationWorker } from '../evaluation/run-evaluation.ts';
 import { ExperimentDriver } from '../experiments/experiment-driver.ts';
 import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
@@ -169,11 +170,13 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     const experiments = new Experiments(catalogs, exposures);
     const driver = new ExperimentDriver(catalogs, { experiments, leases: stores.leases, onError });
     closers.push(() => driver.close());
-    const evaluations = new Evaluations({
-      ...{ catalogs, decisionLogs, store: stores.evaluations, kernels, now, onError },
+    const store = stores.evaluations;
+    const evaluations = new Evaluations({ catalogs, store, queue: stores.queue, now });
+    // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
+    startEvaluationWorker({
+      ...{ queue: stores.queue, catalogs, decisionLogs, store, kernels, now, onError },
       steadyNow: () => performance.now(),
     });
-    closers.push(() => evaluations.close());
     const versions = new PolicyVersions(catalogs, stores.snapshots, kernels);
     const refused = new RefusedReports(catalogs);
     closers.push(() => refused.close());

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Evaluation } from '../../src/evaluation/evaluation.ts';
 import {
+  EVALUATION_FORMAT,
   type EvaluationStore,
   KEPT_EVALUATIONS,
   type StoredEvaluation,
@@ -36,7 +37,7 @@ export function evaluationStoreContract(name: string, createPlace: () => Promise
       const store = await start();
       const one = stored(1);
       expect(await store.save(one)).toBe(true);
-      const further = { evaluation: { ...one.evaluation, progress: 0.5 }, aliveUntil: 77 };
+      const further = { ...one, evaluation: { ...one.evaluation, progress: 0.5 }, interruptions: 2 };
       expect(await store.save(further)).toBe(true);
       for (const reader of [store, await place.connect()]) {
         expect(await reader.get('default', one.evaluation.id)).toEqual(further);
@@ -49,7 +50,7 @@ export function evaluationStoreContract(name: string, createPlace: () => Promise
       const one = stored(1);
       await store.save(one);
       const cancelled = ended(one);
-      const saves = [cancelled, one, { ...cancelled, aliveUntil: 5 }].map((some) => store.save(some));
+      const saves = [cancelled, one, { ...cancelled, interruptions: 5 }].map((some) => store.save(some));
       expect(await Promise.all(saves)).toEqual([true, false, false]);
       expect(await store.get('default', one.evaluation.id)).toEqual(cancelled);
     });
@@ -94,9 +95,10 @@ function stored(minute: number, catalog = 'default'): StoredEvaluation {
     winner: null,
     reason: null,
   };
-  return { evaluation, aliveUntil: 1 };
+  return { version: EVALUATION_FORMAT, evaluation, alpha: 0.05, interruptions: 0 };
 }
 
-function ended({ evaluation }: StoredEvaluation): StoredEvaluation {
-  return { evaluation: { ...evaluation, status: 'cancelled', endedAt: evaluation.createdAt }, aliveUntil: 0 };
+function ended(stored: StoredEvaluation): StoredEvaluation {
+  const { evaluation } = stored;
+  return { ...stored, evaluation: { ...evaluation, status: 'cancelled', endedAt: evaluation.createdAt } };
 }

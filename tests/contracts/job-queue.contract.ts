@@ -393,6 +393,43 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       await place.until(isIdle);
     });
 
+    it('tells a long job when it closes, and runs it again as one that has not failed', async () => {
+      await start();
+      let isRunning = false;
+      const handler = async (_: Job, stop: AbortSignal): Promise<void> => {
+        isRunning = true;
+        await new Promise((_resolve, reject) => stop.addEventListener('abort', () => reject(stop.reason)));
+      };
+      queue.process('work', handler, { concurrency: 1 });
+      await queue.add([job('long', 'payload'), job('next')]);
+      await place.until(() => isRunning);
+      // It does not wait for the end of an hour.
+      await queue.close(3600 * place.secondMs);
+      queue = await place.connect();
+      expect(await queue.pending()).toBe(2);
+      const seen: string[] = [];
+      queue.process('work', async ({ id }) => void seen.push(id), { concurrency: 1 });
+      await place.until(isIdle);
+      expect(seen.sort()).toEqual(['long', 'next']);
+      expect(await queue.buried()).toBe(0);
+    });
+
+    it('counts jobs by name, and runs those of one name while another one is busy', async () => {
+      await start();
+      const gate = new Gate();
+      queue.process('long', () => gate.opened, { concurrency: 1 });
+      await queue.add([{ ...job('a'), name: 'long' }, { ...job('b'), name: 'long' }, job('c')]);
+      expect(await queue.pending(['long'])).toBe(2);
+      expect(await queue.pending(['work', 'unknown'])).toBe(1);
+      expect(await queue.pending(['work', 'long'])).toBe(3);
+      const seen = collect(queue);
+      await place.until(() => seen.length === 1);
+      await place.until(async () => (await queue.pending(['work'])) === 0);
+      expect(await queue.pending()).toBe(2);
+      gate.open();
+      await place.until(isIdle);
+    });
+
     it('refuses a second handler for the same name, and anything after it was closed', async () => {
       await start();
       queue.process('work', async () => {}, { concurrency: 1 });

@@ -1,0 +1,194 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { DecisionLogs } from '../decisions/decision-log.ts';
+import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
+import { isStoreAway } from '../store-errors.ts';
+import type { Evaluation } from './evaluation.ts';
+import type { EvaluationStore, StoredEvaluation } from './evaluation-store.ts';
+import { Replay } from './replay.ts';
+import { replayLedger, spanOf } from './replay-ledger.ts';
+
+export interface EvaluationWorkerParts {
+  readonly queue: JobQueue;
+  readonly catalogs: Pick<Catalogs, 'find'>;
+  readonly decisionLogs: DecisionLogs;
+  readonly store: EvaluationStore;
+  readonly kernels: Kernels;
+  /** ms since the epoch. */
+  now(): number;
+  /** ms of a clock that never jumps. */
+  steadyNow(): number;
+  onError(message: string, error: unknown): void;
+}
+
+/** Works so long at a time, then leaves the event loop to requests for as long. */
+const SLICE_MS = 4;
+const PAUSE_MS = 4;
+/** How often progress is stored, and how soon a cancellation is seen. */
+const SAVE_EVERY_MS = 1_000;
+/** An evaluation that was under way so often when its process died may be what it dies of. */
+const MAX_INTERRUPTIONS = 3;
+
+const EVALUATION_JOB = 'evaluation';
+const evaluationJob = z.object({ catalog: z.string(), id: z.string() });
+
+/** The job that runs a stored evaluation. */
+export function evaluationJobOf({ catalog, id }: Evaluation): Job {
+  return { name: EVALUATION_JOB, id, payload: { catalog, id } };
+}
+
+/** This process does not have the catalog open: another one does, or will. */
+class CatalogElsewhereError extends Error {
+  override readonly name = 'CatalogElsewhereError';
+  readonly retryAfterSeconds = 1;
+}
+
+/** Runs evaluations as jobs of the queue, one at a time in each process that has replicas. */
+export function startEvaluationWorker(parts: EvaluationWorkerParts): void {
+  const handler = async (job: Job, stop: AbortSignal): Promise<void> => {
+    const { success, data } = evaluationJob.safeParse(job.payload);
+    if (!success) throw new UnrecoverableJobError(`job ${job.id} has a payload of another version`);
+    const stored = await parts.store.get(data.catalog, data.id);
+    if (stored === null || stored.evaluation.endedAt !== null) return;
+    const catalog = parts.catalogs.find(data.catalog);
+    if (catalog === undefined) throw new CatalogElsewhereError(`catalog "${data.catalog}" is not open here`);
+    await new EvaluationRun(stored, catalog, parts, stop).run();
+  };
+  parts.queue.process(EVALUATION_JOB, handler, { concurrency: 1 });
+}
+
+/** It was cancelled, its catalog was deleted, or another process has ended it: there is nothing more to do. */
+class EvaluationOverError extends Error {
+  override readonly name = 'EvaluationOverError';
+}
+
+/**
+ * One run of one evaluation: from its beginning, however far an earlier run came. Stores how far it is; that a save is
+ * refused, because the evaluation has ended, is how a cancellation arrives here.
+ */
+class EvaluationRun {
+  readonly #catalog: Catalog;
+  readonly #parts: EvaluationWorkerParts;
+  readonly #stop: AbortSignal;
+  #stored: StoredEvaluation;
+  #savedAt = 0;
+
+  constructor(stored: StoredEvaluation, catalog: Catalog, parts: EvaluationWorkerParts, stop: AbortSignal) {
+    this.#stored = stored;
+    this.#catalog = catalog;
+    this.#parts = parts;
+    this.#stop = stop;
+  }
+
+  /** @throws what makes the job run again: the queue closes, or a store is away */
+  async run(): Promise<void> {
+    const { evaluation } = this.#stored;
+    try {
+      await this.#begin();
+      await this.#end(await this.#replayed());
+    } catch (error) {
+      if (error instanceof EvaluationOverError) return;
+      const runsAgain = error === this.#stop.reason || isStoreAway(error);
+      // While the store is away it stays as it is stored, and counts as interrupted.
+      if (runsAgain) await this.#save({ status: 'queued', progress: 0 }).catch(() => {});
+      if (runsAgain) throw error;
+      this.#parts.onError(`evaluation ${evaluation.id} failed`, error);
+      await this.#end({ status: 'failed', reason: (error as Error).message });
+    }
+  }
+
+  async #begin(): Promise<void> {
+    const { evaluation, interruptions } = this.#stored;
+    if (evaluation.status === 'running') {
+      this.#stored = { ...this.#stored, interruptions: interruptions + 1 };
+    }
+    if (this.#stored.interruptions >= MAX_INTERRUPTIONS) {
+      const reason = `It was interrupted ${MAX_INTERRUPTIONS} times before it was done: the process ended, or its store was away. Start it again; if it fails again, with fewer candidates.`;
+      await this.#end({ status: 'failed', reason });
+      throw new EvaluationOverError();
+    }
+    await this.#save({ status: 'running', progress: 0 });
+  }
+
+  async #end(how: Partial<Evaluation>): Promise<void> {
+    const endedAt = new Date(this.#parts.now()).toISOString();
+    await this.#save({ ...how, endedAt }).catch((error) => {
+      if (!(error instanceof EvaluationOverError)) throw error;
+    });
+  }
+
+  /** @throws EvaluationOverError */
+  async #save(change: Partial<Evaluation>): Promise<void> {
+    const { store, steadyNow } = this.#parts;
+    this.#savedAt = steadyNow();
+    this.#stored = { ...this.#stored, evaluation: { ...this.#stored.evaluation, ...change } };
+    if (this.#catalog.closed.aborted || !(await store.save(this.#stored))) throw new EvaluationOverError();
+  }
+
+  async #replayed(): Promise<Partial<Evaluation>> {
+    const { decisionLogs, kernels, steadyNow } = this.#parts;
+    const { ledger, replica, name } = this.#catalog;
+    const { evaluation, alpha } = this.#stored;
+    const { candidates, learnShare } = evaluation;
+    const log = await decisionLogs.open(name);
+    const span = await spanOf(ledger);
+    const learnUntil =
+      learnShare === 1 ? undefined : span.start + Math.floor(learnShare * (span.end - span.start));
+    const context = { kernels, derived: true };
+    const replay = await replica.whole(
+      (state) => new Replay(state, candidates, context, { alpha, learnUntil }),
+    );
+    let sliceStart = steadyNow();
+    const rest = async (progress: number): Promise<void> => {
+      await wait(PAUSE_MS);
+      this.#stop.throwIfAborted();
+      if (steadyNow() - this.#savedAt > SAVE_EVERY_MS) await this.#save({ progress, ...countsOf(replay) });
+      sliceStart = steadyNow();
+    };
+    try {
+      await replayLedger(replay, { ledger, log }, span, (progress) =>
+        steadyNow() - sliceStart < SLICE_MS ? null : rest(progress),
+      );
+      return resultOf(replay);
+    } finally {
+      replay.free();
+    }
+  }
+}
+
+function countsOf(replay: Replay): Pick<Evaluation, 'decisions' | 'skipped'> {
+  return { decisions: replay.decisions, skipped: { ...replay.skipped } };
+}
+
+/** What a replay found, and which candidate won. */
+function resultOf(replay: Replay): Partial<Evaluation> {
+  const results = replay.results();
+  const counts = { ...countsOf(replay), progress: 1 };
+  if (replay.decisions === 0) return { status: 'refused', reason: whyNothing(replay), ...counts };
+  const value = (name: string) =>
+    results.find((result) => result.name === name)?.estimates.find(({ estimator }) => estimator === 'dr')
+      ?.value;
+  const judged = results.filter(({ kind, refusal }) => kind === 'candidate' && refusal === null);
+  const [winner] = judged.sort((a, b) => (value(b.name) ?? 0) - (value(a.name) ?? 0));
+  if (winner !== undefined) return { status: 'done', results, winner: winner.name, ...counts };
+  const reason = results.find(({ kind }) => kind === 'candidate')?.refusal ?? null;
+  return { status: 'refused', results, reason, ...counts };
+}
+
+const REASONS: readonly [keyof Replay['skipped'], string][] = [
+  ['otherEmbedder', 'were logged with another embedding model, and what it learned cannot be compared'],
+  ['unexplored', 'were served without drawing, so they have no propensities: log with exploration'],
+  ['fallback', 'were fallbacks'],
+  ['toolGone', 'had candidates that are forgotten by now'],
+  ['decisionGone', 'have expired'],
+  ['forLearning', 'were for learning alone: lower `learnShare`, or wait for more'],
+];
+
+function whyNothing({ skipped }: Replay): string {
+  const parts = REASONS.filter(([kind]) => skipped[kind] > 0).map(([kind, why]) => `${skipped[kind]} ${why}`);
+  if (parts.length === 0) return 'No decision with a reward has been logged.';
+  return `Of the decisions with rewards, ${parts.join('; ')}.`;
+}
