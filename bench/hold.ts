@@ -113,7 +113,15 @@ for (const [count, first] of [
     embedding,
   }));
   const { fingerprint } = catalog.state;
-  const entry: Entry = { kind: 'tools', key: `put/${first}`, at: 0, put, remove: [], fingerprint };
+  const entry: Entry = {
+    kind: 'tools',
+    source: 'api',
+    key: `put/${first}`,
+    at: 0,
+    put,
+    remove: [],
+    fingerprint,
+  };
   const { whole, steps } = foldMeasured(catalog.state, entry);
   rows.push(row(`a put of ${count} tools, at once`, [whole]), row('  one step of it', steps));
 }

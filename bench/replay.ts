@@ -54,6 +54,7 @@ const setUp: Entry[] = [
   },
   {
     kind: 'tools',
+    source: 'api',
     key: 't',
     at: 0,
     put: embeddings.map((embedding, i) => ({

@@ -66,6 +66,7 @@ const setUp: Entry[] = [
   },
   {
     kind: 'tools',
+    source: 'api',
     key: 't',
     at: START,
     put: Array.from({ length: TOOLS }, (_, i) => ({

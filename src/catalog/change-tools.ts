@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
 import { inSlices, mapInSteps } from '../slices.ts';
 import type { ToolsApplied } from '../state/outcome.ts';
@@ -21,7 +21,7 @@ export interface ChangeOptions {
 
 export type ToolChanges = Omit<ToolsApplied, 'kind'>;
 
-/** Full sync: afterwards the catalog holds exactly these tools. Only changed definitions are embedded. */
+/** Full sync: afterwards these are the tools that were put over the API. Only changed definitions are embedded. */
 export async function syncTools(
   catalog: Catalog,
   tools: readonly ToolDefinition[],
@@ -63,6 +63,7 @@ async function change(
     const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined);
     const outcome = await catalog.replica.submit({
       kind: 'tools',
+      source: API_SOURCE,
       ...command,
       at: catalog.now(),
       put,
@@ -87,6 +88,17 @@ async function change(
         'revision-mismatch',
         `The catalog is at revision ${outcome.revision}, not ${ifMatch}.`,
         'Read the tools again, apply your change to what you find, and send its revision as If-Match.',
+      );
+    }
+    if (outcome.kind === 'tools-refused' && outcome.reason === 'source') {
+      const violations = outcome.owners.map(({ tool, source }) => {
+        return { path: 'tools', message: `"${tool}" belongs to source "${source}"` };
+      });
+      throw new Problem(
+        'validation-failed',
+        `Tools of other sources cannot be changed here: ${violations[0].message}.`,
+        'Change them where they come from, or use other names.',
+        { violations },
       );
     }
   }

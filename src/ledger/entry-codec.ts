@@ -11,6 +11,8 @@ import type { ToolDefinition } from './tool-definition.ts';
 
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
+/** Of the JSON of an entry, which is `[version, entry]`. */
+const VERSION = 2;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -40,29 +42,34 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
     case 'observation':
       return encodeObservation(entry);
     case 'settlement':
-      return packDocument(
-        ENTRY_TAG,
-        { ...entry, decision: packObserved(entry.decision) },
-        decisionArrays(entry.decision),
-      );
+      return pack({ ...entry, decision: packObserved(entry.decision) }, decisionArrays(entry.decision));
     case 'settings':
     case 'forget':
     case 'experiment':
     case 'exposures':
     case 'unlearned':
     case 'version':
-      return packDocument(ENTRY_TAG, entry, []);
+      return pack(entry, []);
   }
 }
 
-/** @throws Error when the bytes are no entry, or one that only a newer version knows. */
+function pack(entry: PackedEntry, arrays: readonly NumberArray[]): Buffer {
+  return packDocument(ENTRY_TAG, [VERSION, entry], arrays);
+}
+
+/** @throws Error when the bytes are no entry, or one that only another version of Bandolier can read. */
 export function decodeEntry(bytes: Uint8Array): Entry {
   return atOnce(decodeInSteps(bytes));
 }
 
 function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
   const { json, arrays } = unpackDocument(ENTRY_TAG, bytes);
-  const packed = json as PackedEntry;
+  const [version, packed] = Array.isArray(json) ? (json as [unknown, PackedEntry]) : [1, json as PackedEntry];
+  if (version !== VERSION) {
+    throw new Error(
+      `The ledger holds entries of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote them, or begin with an empty data folder or Redis.`,
+    );
+  }
   switch (packed.kind) {
     case 'tools':
       return yield* decodeTools(packed, arrays);
@@ -76,10 +83,6 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
     case 'settlement':
       return { ...packed, decision: unpackObserved(packed.decision, arrays) };
     case 'settings':
-      if (packed.patch === undefined) {
-        throw new Error('The ledger holds whole settings, which only an earlier version of Bandolier knows.');
-      }
-      return packed;
     case 'forget':
     case 'experiment':
     case 'exposures':
@@ -138,15 +141,12 @@ function* encodeTools(entry: ToolsEntry): Steps<Buffer> {
   }
   const lengths = Uint32Array.from(texts, ({ length }) => length);
   const text = new Uint8Array(Buffer.concat(texts));
-  return packDocument(ENTRY_TAG, { ...entry, put }, [text, lengths, ...vectors]);
+  return pack({ ...entry, put }, [text, lengths, ...vectors]);
 }
 
 function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Steps<ToolsEntry> {
   const [text, lengths] = arrays;
-  if (!(text instanceof Uint8Array)) {
-    throw new Error('The ledger holds tools in a form that only an earlier version of Bandolier knows.');
-  }
-  const bytes = Buffer.from(text.buffer, text.byteOffset, text.length);
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const put: ToolPut[] = [];
   let start = 0;
   for (const [i, { hash, embedding }] of packed.put.entries()) {
@@ -161,11 +161,8 @@ function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Step
 
 function encodeEmbedder(entry: EmbedderEntry): Buffer {
   const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
-  return packDocument(
-    ENTRY_TAG,
-    { ...entry, vectors },
-    entry.vectors.map(({ embedding }) => embedding),
-  );
+  const arrays = entry.vectors.map(({ embedding }) => embedding);
+  return pack({ ...entry, vectors }, arrays);
 }
 
 function encodeObservation(entry: ObservationEntry): Buffer {
@@ -174,10 +171,8 @@ function encodeObservation(entry: ObservationEntry): Buffer {
     numbers.set([value, weight, latencyMs ?? 0, cost ?? 0], i * NUMBERS_PER_REPORT);
     return { ...report, has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2) };
   });
-  return packDocument(ENTRY_TAG, { ...entry, decision: packObserved(entry.decision), reports }, [
-    numbers,
-    ...decisionArrays(entry.decision),
-  ]);
+  const arrays = [numbers, ...decisionArrays(entry.decision)];
+  return pack({ ...entry, decision: packObserved(entry.decision), reports }, arrays);
 }
 
 function decodeObservation(packed: PackedObservation, arrays: readonly NumberArray[]): ObservationEntry {

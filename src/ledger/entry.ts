@@ -62,12 +62,17 @@ export interface SettingsEntry extends EntryBase {
   readonly patch: SettingsPatch;
 }
 
-/** Tools put or removed, with their embeddings, so that no replica embeds twice. */
+/**
+ * Tools of one source, put or removed, with their embeddings, so that no replica embeds twice. Refused if it names a live
+ * tool of another source.
+ */
 export interface ToolsEntry extends EntryBase {
   readonly kind: 'tools';
+  /** Where the tools come from. */
+  readonly source: string;
   readonly put: readonly ToolPut[];
   readonly remove: readonly string[];
-  /** Full sync: name and definition hash of every tool that shall exist afterwards; all others are removed. */
+  /** Full sync: name and definition hash of every tool that the source has afterwards; its others are removed. */
   readonly sync?: Readonly<Record<string, string>>;
   /** Refused unless the catalog has this revision. */
   readonly ifMatch?: string;

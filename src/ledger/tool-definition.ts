@@ -1,3 +1,6 @@
+/** Source of the tools that are put over the HTTP API, from the command line and in simulations. */
+export const API_SOURCE = 'api';
+
 /** A tool as users put it. Fixed wire shape. */
 export interface ToolDefinition {
   readonly name: string;

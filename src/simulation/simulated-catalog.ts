@@ -3,7 +3,7 @@ import { definitionHash } from '../catalog/definition-hash.ts';
 import type { Decision } from '../decisions/decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry } from '../ledger/entry.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
 import { decide } from '../routing/decide.ts';
@@ -62,11 +62,17 @@ export class SimulatedCatalog {
 
   put(tools: readonly PreparedTool[]): void {
     const put = tools.map(({ tool, embedding }) => ({ tool, hash: definitionHash(tool), embedding }));
-    this.#fold({ kind: 'tools', put, remove: [], fingerprint: this.state.fingerprint });
+    this.#fold({ kind: 'tools', source: API_SOURCE, put, remove: [], fingerprint: this.state.fingerprint });
   }
 
   remove(names: readonly string[]): void {
-    this.#fold({ kind: 'tools', put: [], remove: names, fingerprint: this.state.fingerprint });
+    this.#fold({
+      kind: 'tools',
+      source: API_SOURCE,
+      put: [],
+      remove: names,
+      fingerprint: this.state.fingerprint,
+    });
   }
 
   /** @param id of the decision, by which its draws are keyed. */

@@ -7,8 +7,8 @@ import type { ToolRecord } from './tool-table.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Puts and removes tools, or refuses the whole entry; nothing in between. Pauses after every tool: ten thousand take
- * a second. What is put is found at once, then goes what is removed; `revision` and `position` say when all is done.
+ * Puts and removes tools of one source, or refuses the whole entry. Pauses after every tool: ten thousand take a second.
+ * First every tool is put, and found from then on, then tools are removed; `revision` and `position` change last.
  */
 export function* foldTools(
   state: CatalogState,
@@ -19,15 +19,16 @@ export function* foldTools(
   if (entry.ifMatch !== undefined && entry.ifMatch !== revision) {
     return { kind: 'tools-refused', reason: 'revision', revision };
   }
+  const owners = otherOwners(state, entry);
+  if (owners.length > 0) return { kind: 'tools-refused', reason: 'source', owners };
   if (entry.fingerprint !== state.fingerprint || !coversSync(state, entry)) {
     return { kind: 'tools-refused', reason: 'stale', revision };
   }
-  const live = state.tools.size;
   let added = 0;
   let changed = 0;
   const putNames = new Set(entry.put.map(({ tool }) => tool.name));
   for (const put of entry.put) {
-    const effect = putTool(state, put, putNames, entry.at);
+    const effect = putTool(state, put, putNames, entry);
     if (effect === 'added') added++;
     else if (effect === 'changed') changed++;
     yield;
@@ -40,9 +41,19 @@ export function* foldTools(
   }
   yield* forgetExpired(state);
   if (added + changed + removed > 0) state.revision = `r${position}`;
-  const kept = entry.sync === undefined ? entry.put.length : Object.keys(entry.sync).length;
-  const unchanged = entry.sync === undefined ? kept - added - changed : Math.max(0, live - changed - removed);
+  const wanted = entry.sync === undefined ? entry.put.length : Object.keys(entry.sync).length;
+  const unchanged = wanted - added - changed;
   return { kind: 'tools', added, changed, removed, unchanged, revision: state.revision };
+}
+
+/** The tools that the entry names and that belong to another source. */
+function otherOwners({ tools }: CatalogState, entry: ToolsEntry): { tool: string; source: string }[] {
+  const putNames = entry.put.map(({ tool }) => tool.name);
+  const names = new Set([...putNames, ...entry.remove, ...Object.keys(entry.sync ?? {})]);
+  return [...names].flatMap((tool) => {
+    const source = tools.get(tool)?.source ?? entry.source;
+    return source === entry.source ? [] : [{ tool, source }];
+  });
 }
 
 /** A full sync lists every tool by hash but carries only those that its sender saw change. */
@@ -56,21 +67,22 @@ function coversSync(state: CatalogState, entry: ToolsEntry): boolean {
 
 function putTool(
   state: CatalogState,
-  { tool, hash, embedding }: ToolPut,
+  put: ToolPut,
   putNames: ReadonlySet<string>,
-  at: number,
+  { source, at }: ToolsEntry,
 ): 'added' | 'changed' | 'unchanged' {
+  const { tool, hash, embedding } = put;
   const known = state.tools.find(tool.name);
   if (known?.removedAt === null && known.hash === hash) return 'unchanged';
-  const renamed = known === undefined ? predecessor(state, tool.replaces ?? [], putNames) : undefined;
+  const renamed = known === undefined ? predecessor(state, put, putNames, source) : undefined;
   const before = known ?? renamed;
   if (before === undefined) {
-    const { slot } = state.tools.put(tool, hash, embedding, at);
+    const { slot } = state.tools.put(put, source, at);
     for (const { policy } of state.learners.all()) policy.addTool(slot);
     return 'added';
   }
   const old = state.tools.vectors.get(before.slot).slice();
-  const record = state.tools.put(tool, hash, embedding, at, renamed);
+  const record = state.tools.put(put, source, at, renamed);
   const similarity = embedding === null ? 1 : cosine(old, embedding);
   if (before.hash !== hash) {
     for (const { policy } of state.learners.all()) policy.changeTool(record.slot, similarity);
@@ -78,20 +90,28 @@ function putTool(
   return before.removedAt === null ? 'changed' : 'added';
 }
 
-/** The tool whose place a new one takes: the first of the old names that is known and not itself being put. */
+/**
+ * The tool that a new one replaces: of its earlier names the first that is known, is not itself being put, and was
+ * removed or is of the same source.
+ */
 function predecessor(
   state: CatalogState,
-  names: readonly string[],
+  { tool: { replaces = [] } }: ToolPut,
   putNames: ReadonlySet<string>,
+  source: string,
 ): ToolRecord | undefined {
-  const name = names.find((old) => !putNames.has(old) && state.tools.find(old) !== undefined);
-  return name === undefined ? undefined : state.tools.find(name);
+  return replaces
+    .filter((name) => !putNames.has(name))
+    .map((name) => state.tools.find(name))
+    .find((record) => record !== undefined && (record.removedAt !== null || record.source === source));
 }
 
 function removals(state: CatalogState, entry: ToolsEntry): ToolRecord[] {
-  const { sync } = entry;
-  if (sync !== undefined)
-    return [...state.tools.live()].filter(({ tool }) => !Object.hasOwn(sync, tool.name));
+  const { sync, source } = entry;
+  if (sync !== undefined) {
+    const own = [...state.tools.live()].filter((record) => record.source === source);
+    return own.filter(({ tool }) => !Object.hasOwn(sync, tool.name));
+  }
   const names = new Set(entry.remove);
   return [...names].map((name) => state.tools.get(name)).filter((record) => record !== undefined);
 }

@@ -22,7 +22,13 @@ export type ToolsOutcome =
   /** If-Match named another revision. */
   | { readonly kind: 'tools-refused'; readonly reason: 'revision'; readonly revision: string }
   /** The catalog or its embedder changed since the sender looked: look again and send again. */
-  | { readonly kind: 'tools-refused'; readonly reason: 'stale'; readonly revision: string };
+  | { readonly kind: 'tools-refused'; readonly reason: 'stale'; readonly revision: string }
+  /** These tools belong to other sources. */
+  | {
+      readonly kind: 'tools-refused';
+      readonly reason: 'source';
+      readonly owners: readonly { readonly tool: string; readonly source: string }[];
+    };
 
 export interface ToolsApplied {
   readonly kind: 'tools';

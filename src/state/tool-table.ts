@@ -1,5 +1,6 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { ToolPut } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
 /** Counts that users see; learning keeps its own. */
@@ -20,6 +21,8 @@ export interface ToolRecord {
   readonly slot: number;
   readonly tool: ToolDefinition;
   readonly hash: string;
+  /** Where it comes from; only this source may change or remove it. */
+  readonly source: string;
   readonly addedAt: number;
   /** Tombstone: when it was removed; null while it is live. */
   readonly removedAt: number | null;
@@ -97,26 +100,21 @@ export class ToolTable {
   }
 
   /** Adds a tool, brings one back, or changes one. `rename` names the record whose slot it takes over. */
-  put(
-    tool: ToolDefinition,
-    hash: string,
-    vector: Float32Array | null,
-    at: number,
-    rename?: ToolRecord,
-  ): ToolRecord {
+  put({ tool, hash, embedding }: ToolPut, source: string, at: number, rename?: ToolRecord): ToolRecord {
     const before = rename ?? this.#byName.get(tool.name);
     if (rename !== undefined) this.#byName.delete(rename.tool.name);
     const record: ToolRecord = {
       slot: before?.slot ?? this.#freeSlots.pop() ?? this.#bySlot.length,
       tool,
       hash,
+      source,
       addedAt: before?.addedAt ?? at,
       removedAt: null,
       statistics: before?.statistics ?? emptyStatistics(),
     };
     if (before === undefined || before.removedAt !== null) this.#live++;
     this.#place(record);
-    this.#vectors.put(record.slot, vector);
+    this.#vectors.put(record.slot, embedding);
     for (const follower of this.#followers) follower.put(record);
     return record;
   }

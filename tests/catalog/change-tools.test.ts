@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { patchTools } from '../../src/catalog/change-tools.ts';
+import { patchTools, syncTools } from '../../src/catalog/change-tools.ts';
 import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import type { ToolsEntry } from '../../src/ledger/entry.ts';
@@ -51,5 +51,22 @@ describe('a change of tools', () => {
       ['new', axis('t3')],
     ]);
     expect(catalog.state.tools.get('kept')?.hash).toBe(hashOf(tool('kept')));
+  });
+
+  it('names the tools of other sources that it would change, and changes nothing', async () => {
+    const story = Story.withTools(1);
+    story.tell(putTools([tool('inbox')], { source: 'mail' }));
+    const catalog = {
+      name: 'default',
+      state: story.state,
+      now: () => START,
+      replica: { submit: async (entry: ToolsEntry) => story.tell(entry) },
+      embedTools: async (tools: readonly unknown[]) => tools.map(() => axis('t3')),
+    } as unknown as Catalog;
+    const refused = await syncTools(catalog, [tool('t0'), tool('inbox')]).catch((error) => error);
+    expect(refused).toMatchObject({ code: 'validation-failed' });
+    expect(refused.violations).toEqual([{ path: 'tools', message: '"inbox" belongs to source "mail"' }]);
+    expect(await syncTools(catalog, [])).toMatchObject({ removed: 1, unchanged: 0 });
+    expect(story.state.tools.get('inbox')).toBeDefined();
   });
 });

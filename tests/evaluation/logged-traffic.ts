@@ -34,6 +34,7 @@ export class LoggedTraffic {
       },
       {
         kind: 'tools',
+        source: 'api',
         key: 't',
         at: 0,
         put: this.#vectors.map((embedding, i) => ({

@@ -258,7 +258,15 @@ describe('tools', () => {
   );
 
   it('lists a page and where the next one begins', async () => {
-    const record = { slot: 3, tool, hash: 'h', addedAt: 0, removedAt: null, statistics: {} as never };
+    const record = {
+      slot: 3,
+      tool,
+      hash: 'h',
+      source: 'api',
+      addedAt: 0,
+      removedAt: null,
+      statistics: {} as never,
+    };
     const asked: unknown[] = [];
     const list = async (_catalog: string, page: unknown) => {
       asked.push(page);

@@ -88,6 +88,7 @@ export const entry = fc.oneof(
     {
       ...base,
       kind: fc.constant('tools'),
+      source: text,
       put: fc.array(fc.record({ tool, hash: text, embedding: vector }, { noNullPrototype: true }), {
         maxLength: 4,
       }),

@@ -63,6 +63,7 @@ let keys = 0;
 export function putTools(tools: readonly ToolDefinition[], more: Partial<ToolsEntry> = {}): ToolsEntry {
   return {
     kind: 'tools',
+    source: 'api',
     key: `tools/${keys++}`,
     at: START,
     put: tools.map((definition) => ({

@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { ToolsEntry } from '../../src/ledger/entry.ts';
 import { foldInSteps } from '../../src/state/fold.ts';
 import { decision, observe, putTools, report, START, Story, tool } from './entries.ts';
 
@@ -153,5 +155,78 @@ describe('folding tools', () => {
       { status: 'rejected', reason: 'tool-unknown' },
     ]);
     expect(rememberedSlots()).not.toContain(slot);
+  });
+});
+
+const toolName = fc.constantFrom<string[]>('a', 'b', 'c', 'd', 'e');
+const change = fc.record({
+  kind: fc.constantFrom('sync', 'patch'),
+  source: fc.constantFrom('api', 'mail', 'files'),
+  put: fc.uniqueArray(toolName, { maxLength: 3 }),
+  remove: fc.uniqueArray(toolName, { maxLength: 2 }),
+  version: fc.integer({ min: 1, max: 2 }),
+});
+type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
+
+function entryOf({ kind, source, put, remove, version }: Change): ToolsEntry {
+  const tools = put.map((name) => tool(name, { description: `version ${version}` }));
+  if (kind === 'patch') return putTools(tools, { source, remove });
+  const sync = Object.fromEntries(tools.map((one) => [one.name, JSON.stringify(one)]));
+  return putTools(tools, { source, sync });
+}
+
+/** What an entry makes of the tools, by name. */
+function naively(before: ReadonlyMap<string, string>, { kind, source, put, remove }: Change) {
+  const named = kind === 'sync' ? put : [...put, ...remove];
+  const foreign = named.filter((name) => (before.get(name) ?? source) !== source);
+  if (foreign.length > 0) {
+    const owners = foreign.map((name) => ({ tool: name, source: before.get(name) }));
+    return { after: before, outcome: { kind: 'tools-refused', reason: 'source', owners } };
+  }
+  const stays = ([name, owner]: [string, string]): boolean =>
+    kind === 'sync' ? owner !== source || put.includes(name) : !remove.includes(name);
+  const kept = [...before].filter(stays);
+  const added = put.filter((name) => !before.has(name)).length;
+  const after = new Map([...kept, ...put.map((name) => [name, source] as const)]);
+  return { after, outcome: { kind: 'tools', added, removed: before.size - kept.length } };
+}
+
+describe('tools of several sources', () => {
+  it('belong to the source that put them: a sync replaces its own, and nobody changes those of others', () => {
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
+        const story = Story.withTools(0);
+        let owners: ReadonlyMap<string, string> = new Map();
+        for (const drawn of changes) {
+          const one = { ...drawn, remove: drawn.remove.filter((name) => !drawn.put.includes(name)) };
+          const { after, outcome } = naively(owners, one);
+          const told = story.tell(entryOf(one));
+          expect(told).toMatchObject(outcome);
+          if (told.kind === 'tools') expect(told.added + told.changed + told.unchanged).toBe(one.put.length);
+          owners = after;
+          const live = [...story.state.tools.live()];
+          expect(new Map(live.map(({ tool: { name }, source }) => [name, source]))).toEqual(owners);
+        }
+      }),
+      { seed: 3, numRuns: 200 },
+    );
+  });
+
+  it('keep what was learned when one source removes them and another one puts them', () => {
+    const story = Story.withTools(1);
+    const { slot, statistics } = story.state.tools.get('t0')!;
+    statistics.called = 7;
+    story.tell(putTools([], { remove: ['t0'] }));
+    expect(story.tell(putTools([tool('t0')], { source: 'mail' }))).toMatchObject({ added: 1 });
+    expect(story.state.tools.get('t0')).toMatchObject({ slot, source: 'mail', statistics: { called: 7 } });
+  });
+
+  it('are not replaced by a tool of another source, unless they were removed', () => {
+    const story = Story.withTools(2);
+    story.tell(putTools([], { remove: ['t1'] }));
+    const { slot } = story.state.tools.find('t1')!;
+    story.tell(putTools([tool('heir', { replaces: ['t0', 't1'] })], { source: 'mail' }));
+    expect(namesOf(story)).toEqual(['heir', 't0']);
+    expect(story.state.tools.get('heir')).toMatchObject({ slot, source: 'mail' });
   });
 });

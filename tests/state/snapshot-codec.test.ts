@@ -17,6 +17,7 @@ const history: fc.Arbitrary<Entry[]> = fc
   .array(
     fc.record({
       kind: fc.constantFrom('put', 'remove', 'reward', 'more', 'repeat'),
+      source: fc.constantFrom('api', 'mail'),
       tool: fc.integer({ min: 0, max: 5 }),
       other: fc.integer({ min: 0, max: 5 }),
       id: fc.integer({ min: 0, max: 8 }),
@@ -26,9 +27,11 @@ const history: fc.Arbitrary<Entry[]> = fc
     { minLength: 1, maxLength: 40 },
   )
   .map((steps) =>
-    steps.map(({ kind, tool: index, other, id, value, minutes }, step) => {
+    steps.map(({ kind, source, tool: index, other, id, value, minutes }, step) => {
       const at = START + minutes * 60_000;
-      if (kind === 'put') return putTools([tool(`t${index}`, { description: `words ${value}` })], { at });
+      if (kind === 'put') {
+        return putTools([tool(`t${index}`, { description: `words ${value}` })], { at, source });
+      }
       if (kind === 'remove') return putTools([], { remove: [`t${index}`], at });
       const tools = [...new Set([`t${index}`, `t${other}`])];
       const rewardId = kind === 'repeat' ? `r${id}` : `r${step}`;
