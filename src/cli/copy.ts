@@ -99,16 +99,11 @@ async function copy(openSource: () => Promise<Stores>, openTarget: () => Promise
     try {
       process.stdout.write(summary(await copyStores(source, target)));
     } finally {
-      await end(target);
+      await target.close();
     }
   } finally {
-    await end(source);
+    await source.close();
   }
-}
-
-async function end(stores: Stores): Promise<void> {
-  await stores.queue.close(0);
-  await stores.close();
 }
 
 function summary({ catalogs, entries, snapshots, decisions, jobs }: Copied): string {

@@ -164,7 +164,6 @@ async function* checkStores(
     if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
     else if (running !== null) yield* asTheServiceSays(running);
   } finally {
-    await stores?.queue.close(0);
     await stores?.close();
   }
 }

@@ -44,7 +44,6 @@ async function exportEverything(options: SettingFlags & { readonly catalog?: str
       });
     }
   } finally {
-    await stores.queue.close(0);
     await stores.close();
   }
 }

@@ -5,7 +5,7 @@ import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
 import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
 import { pullModel } from '../models/pull/pull-model.ts';
-import { resolveEmbedder } from '../service/embedder-sources.ts';
+import { resolveEmbedder } from '../service/models.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
 import { table } from './table.ts';
 

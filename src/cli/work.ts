@@ -26,7 +26,7 @@ async function work(): Promise<void> {
     throw new UserError('REDIS_URL is not set. Without Redis `bandolier serve` does this work by itself.');
   }
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
-  const running = await startWork(settings.redisUrl, settings, log);
+  const running = await startWork(settings, log);
   const interrupted = untilInterrupted();
   process.stdout.write('Working on rewards and snapshots. Ctrl-C stops it.\n');
   await interrupted;

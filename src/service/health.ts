@@ -1,8 +1,7 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { Health, Readiness } from '../http/endpoints/health.ts';
 import type { Stores } from '../stores/stores.ts';
-import type { Metrics } from '../telemetry/metrics.ts';
-import { measureService } from './measure-service.ts';
+import type { Metrics } from './metrics.ts';
 
 export interface HealthParts {
   readonly catalogs: Catalogs;
@@ -10,21 +9,21 @@ export interface HealthParts {
   readonly metrics: Metrics;
 }
 
-/** How the service is, for probes and for Prometheus. */
+/** Answers readiness probes and Prometheus. */
 export class ServiceHealth implements Health {
   readonly #parts: HealthParts;
-  #looking: Promise<Readiness> | null = null;
+  #checking: Promise<Readiness> | null = null;
 
   constructor(parts: HealthParts) {
     this.#parts = parts;
   }
 
-  /** Those who ask meanwhile get the same answer: it costs a write. */
+  /** One check at a time, since it costs a write: calls meanwhile get its answer. */
   ready(): Promise<Readiness> {
-    this.#looking ??= readiness(this.#parts).finally(() => {
-      this.#looking = null;
+    this.#checking ??= readiness(this.#parts).finally(() => {
+      this.#checking = null;
     });
-    return this.#looking;
+    return this.#checking;
   }
 
   /** Prometheus text. */
@@ -35,7 +34,8 @@ export class ServiceHealth implements Health {
 }
 
 /** Why nothing can be written now; null if it can. */
-async function unwritable(stores: Pick<Stores, 'writable'>): Promise<string | null> {
+async function storeFault(stores: Stores): Promise<string | null> {
+  if (stores.lost !== null) return stores.lost;
   try {
     await stores.writable();
     return null;
@@ -54,14 +54,14 @@ async function readiness({ catalogs, stores }: HealthParts): Promise<Readiness> 
   for (const [name, { message }] of catalogs.unopened()) {
     checks[`catalog:${name}`] = { ok: false, detail: message };
   }
-  const fault = stores.lost ?? (await unwritable(stores));
+  const fault = await storeFault(stores);
   checks.store = { ok: fault === null, detail: fault ?? 'takes writes' };
   const pending = await stores.queue.pending().catch(() => null);
   checks.queue = {
     ok: pending !== null,
     detail: pending === null ? 'its store is away' : `${pending} jobs wait`,
   };
-  // Without it words alone decide; that is worse, but it is an answer.
+  // Without it retrieval goes on with words alone, so the service is ready.
   const without = catalogs.all().filter(({ embedderDown }) => embedderDown);
   checks.embedder = {
     ok: true,
@@ -74,4 +74,51 @@ async function readiness({ catalogs, stores }: HealthParts): Promise<Readiness> 
   const skews = stores.clock.skews();
   checks.clock = { ok: true, detail: skews.length === 0 ? 'right' : skews.join(' ') };
   return { ready: Object.values(checks).every(({ ok }) => ok), checks };
+}
+
+/** Sets the gauges. Those that only the store knows are left out while it is away: an old value would be misleading. */
+async function measureService(parts: HealthParts): Promise<void> {
+  measureCatalogs(parts);
+  const { storeUp, queueJobs, ledgerLag, ledgerUnsaved } = parts.metrics;
+  try {
+    await measureStores(parts);
+    storeUp.set((await storeFault(parts.stores)) === null ? 1 : 0);
+  } catch {
+    for (const gauge of [queueJobs, ledgerLag, ledgerUnsaved]) gauge.reset();
+    storeUp.set(0);
+  }
+}
+
+async function measureStores({ catalogs, stores, metrics }: HealthParts): Promise<void> {
+  const { queue, snapshots } = stores;
+  metrics.queueJobs.set({ state: 'pending' }, await queue.pending());
+  metrics.queueJobs.set({ state: 'delayed' }, await queue.delayed());
+  metrics.queueJobs.set({ state: 'dead' }, await queue.buried());
+  for (const catalog of catalogs.all()) {
+    const { name } = catalog;
+    const head = await catalog.ledger.head();
+    metrics.ledgerLag.set({ catalog: name }, Math.max(0, head - catalog.state.position));
+    const [newest = 0] = await (await snapshots.open(name)).list();
+    metrics.ledgerUnsaved.set({ catalog: name }, Math.max(0, head - newest));
+  }
+}
+
+function measureCatalogs({ catalogs, metrics }: HealthParts): void {
+  for (const { name, state, index } of catalogs.all()) {
+    metrics.catalogTools.set({ catalog: name }, state.tools.size);
+    const vectors = index.report();
+    if (vectors !== null) {
+      metrics.indexOutside.set({ catalog: name }, vectors.outside);
+      metrics.indexAlarm.set({ catalog: name }, vectors.alarmed ? 1 : 0);
+      if (vectors.recall !== null) metrics.indexRecall.set({ catalog: name }, vectors.recall);
+    }
+    for (const { version, policy } of state.learners.all()) {
+      const { cases, updates, ...bytes } = policy.sizeInBytes();
+      for (const [part, size] of Object.entries(bytes)) {
+        metrics.learnerBytes.set({ catalog: name, version, part }, size);
+      }
+      metrics.learnerCases.set({ catalog: name, version }, cases);
+      metrics.learnerUpdates.set({ catalog: name, version }, updates);
+    }
+  }
 }

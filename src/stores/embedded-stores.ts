@@ -78,9 +78,11 @@ export async function openEmbeddedStores(
     decisionLogs,
     evaluations: new FileEvaluationStore(dataDir),
     queue,
+    location: () => ({ dataDir }),
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),
     close: async () => {
+      await queue.close(0);
       await expiry.close();
       clock.close();
       await decisionLogs.close();

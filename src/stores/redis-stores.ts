@@ -54,6 +54,7 @@ export async function openRedisStores(
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now: clock.now,
   });
+  const queue = new BullmqJobQueue(connections, { maxJobs: settings.maxPendingRewards, clock, onError });
   return {
     mode: 'redis',
     clock,
@@ -67,16 +68,14 @@ export async function openRedisStores(
     leases,
     decisionLogs,
     evaluations: new RedisEvaluationStore(connections),
-    queue: new BullmqJobQueue(connections, {
-      maxJobs: settings.maxPendingRewards,
-      clock,
-      onError,
-    }),
+    queue,
+    location: () => ({ redisUrl, epoch: epoch.current }),
     taken: new AbortController().signal, // it is shared: nobody takes it over
     writable: async () => {
       await connections.commands.set(PROBE_KEY, '', 'PX', 60_000);
     },
     close: async () => {
+      await queue.close(0);
       clock.close();
       await decisionLogs.close();
       await leases.close();

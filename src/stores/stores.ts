@@ -2,6 +2,7 @@ import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { EvaluationStore } from '../evaluation/evaluation-store.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
+import type { SnapshotLocation } from '../snapshots/snapshot-schedule.ts';
 import type { Leases, SnapshotStores } from '../snapshots/snapshot-store.ts';
 import type { StoreClock } from './store-clock.ts';
 
@@ -19,11 +20,13 @@ export interface Stores {
   readonly decisionLogs: DecisionLogs;
   readonly evaluations: EvaluationStore;
   readonly queue: JobQueue;
+  /** Where a thread finds ledgers and snapshots, to open them for itself. */
+  location(): SnapshotLocation;
   /** Aborted when another process has taken over what lies here: nothing is acknowledged any more, end the process. */
   readonly taken: AbortSignal;
   /** Tries whether something could be written now. @throws Error that says why not. */
   writable(): Promise<void>;
-  /** Closes what is open and lets the data folder go. The queue is closed by whoever processes its jobs. */
+  /** Closes what is open and releases the data folder. Running jobs get no time: if there are some, close the queue before. */
   close(): Promise<void>;
 }
 

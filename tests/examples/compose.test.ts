@@ -5,7 +5,7 @@ import { readSettings } from '../../config/read-settings.ts';
 import { serveCommand } from '../../src/cli/serve.ts';
 import { workCommand } from '../../src/cli/work.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { Metrics } from '../../src/service/metrics.ts';
 import { redisProgram, startRedis } from '../redis/redis-server.ts';
 
 interface Service {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { environmentVariable, settingNames } from '../../config/settings.ts';
-import { Metrics } from '../../src/telemetry/metrics.ts';
+import { Metrics } from '../../src/service/metrics.ts';
 
 const page = new URL('../../docs/operations.md', import.meta.url);
 const text = readFileSync(page, 'utf8');

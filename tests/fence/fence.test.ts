@@ -54,7 +54,6 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../state/fold.ts', '../redis/keys.ts', '../storage/segment.ts'],
     forbidden: ['../catalog/catalog.ts', '../stores/stores.ts', '../problem.ts'],
   },
-  'src/telemetry': { allowed: ['prom-client'], forbidden: ['../state/fold.ts', '../http/app.ts'] },
   'src/outgoing': {
     allowed: ['node:http', './private-address.ts'],
     forbidden: ['../ledger/entry.ts', '../problem.ts', 'undici'],

@@ -1,28 +1,85 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
-import type { EmbedderSources } from '../catalog/embedders.ts';
+import { DEFAULT_EMBEDDER, type EmbedderSources, Embedders } from '../catalog/embedders.ts';
+import { Rerankers } from '../catalog/rerankers.ts';
 import { EmbeddingCache } from '../models/cache/embedding-cache.ts';
-import { type Embedder, UnusableModelError } from '../models/embedder.ts';
+import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
+import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import { HttpEmbedder } from '../models/http/http-embedder.ts';
 import { modelFolder } from '../models/onnx/embedding-model.ts';
 import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
 import { pulledModelFolder } from '../models/pull/model-store.ts';
 import type { Reranker } from '../models/reranker.ts';
+import { createSplitters, type Splitters } from '../queries/splitters.ts';
+import type { Core } from './core.ts';
+import type { Metrics } from './metrics.ts';
 
-export interface EmbedderListeners {
-  /** An embedder came or went. */
+/** The chat endpoint that is configured; null if there is none. @throws Error if its model is not set */
+function chatSettings(settings: Settings): ChatSettings | null {
+  const { chatUrl, chatModel, chatKey, chatTimeoutMs, allowPrivateHosts } = settings;
+  if (chatUrl === undefined) return null;
+  if (chatModel === undefined) {
+    throw new Error('BANDOLIER_CHAT_URL is set, but not which model to ask there. Set BANDOLIER_CHAT_MODEL.');
+  }
+  return {
+    url: chatUrl,
+    model: chatModel,
+    key: chatKey,
+    timeoutMs: chatTimeoutMs,
+    allowPrivate: allowPrivateHosts,
+  };
+}
+
+interface EmbedderListeners {
+  /** An embedder became available or unavailable. */
   onChange(embedder: string, available: boolean, reason: string): void;
-  /** How many texts were embedded. */
+  /** So many texts were embedded. */
   onTexts(kind: 'query' | 'document', count: number): void;
   onError(message: string, error: unknown): void;
+}
+
+/** The models of a process: each is opened when a catalog names it first. */
+export interface Models {
+  readonly embedders: Embedders;
+  readonly rerankers: Rerankers;
+  readonly splitters: Splitters;
+}
+
+/**
+ * Opens the configured embedder, so that a model that cannot be used prevents the start; one whose endpoint is away now
+ * does not. @throws UnusableModelError, and what `chatSettings` throws
+ */
+export async function openModels(
+  { settings, log, onError, onClose }: Core,
+  metrics: Metrics,
+): Promise<Models> {
+  const splitters = createSplitters(chatSettings(settings), {
+    steadyNow: () => performance.now(),
+    onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
+  });
+  const sources = embedderSources(settings, {
+    onChange: (embedder, available, reason) => log.warn({ embedder, available }, `embedder: ${reason}`),
+    onTexts: (kind, count) => metrics.textsEmbedded.inc({ kind }, count),
+    onError,
+  });
+  const embedders = new Embedders(sources);
+  onClose(() => embedders.close());
+  await embedders.get(DEFAULT_EMBEDDER).catch((error) => {
+    if (!(error instanceof EmbedderUnavailableError)) throw error;
+  });
+  const rerankers = new Rerankers((model) =>
+    openReranker(settings, model, { now: () => Date.now(), onError }),
+  );
+  onClose(() => rerankers.close());
+  return { embedders, rerankers, splitters };
 }
 
 const ENDPOINT = 'endpoint';
 
 /** The embedders that the settings offer to catalogs, by name. */
-export function embedderSources(settings: Settings, listeners: EmbedderListeners): EmbedderSources {
+function embedderSources(settings: Settings, listeners: EmbedderListeners): EmbedderSources {
   return {
     nameOf: (name) => (name === 'default' ? configuredModel(settings) : name),
     resolve: (name) => resolveEmbedder(settings, name),
@@ -86,7 +143,7 @@ async function openResolved(
 }
 
 /** Opens a pulled cross-encoder. @throws UnusableModelError when there is none of this name, or of no use. */
-export async function openReranker(
+async function openReranker(
   settings: Settings,
   name: string,
   { now, onError }: { now(): number; onError(message: string, error: unknown): void },
