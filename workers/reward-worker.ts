@@ -1,5 +1,5 @@
 import type { DecisionLogs } from '../src/decisions/decision-log.ts';
-import { SETTLEMENT_JOB, settlementJob } from '../src/decisions/settlement-job.ts';
+import { SETTLEMENT_JOB, settlementJob } from '../src/decisions/settlements.ts';
 import type { OpenLedgers } from '../src/ledger/open-ledgers.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../src/queue/job-queue.ts';
 import { applyRewards, type RewardPlace, settleDecision } from '../src/rewards/apply-reward.ts';

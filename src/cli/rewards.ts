@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { DeadRewards } from '../rewards/dead-rewards.ts';
+import type { DeadRewards } from '../rewards/rewards.ts';
 import { ApiClient } from './api-client.ts';
 import { serviceUrl } from './setting-options.ts';
 import { table } from './table.ts';

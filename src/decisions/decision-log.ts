@@ -1,5 +1,4 @@
-import type { Decision } from './decision.ts';
-import type { DecisionHead } from './decision-head.ts';
+import type { Decision, DecisionHead } from './decision.ts';
 
 /** Whether a decision was marked as shown by this call or before; unknown: there is none of this id. */
 export type Activation = 'first' | 'again' | 'unknown';

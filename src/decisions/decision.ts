@@ -104,3 +104,26 @@ export interface DecisionColumns {
   readonly dense: Float32Array;
   readonly retrieval: Float32Array;
 }
+
+/** What has to be known of a decision to take rewards for it: a thirtieth of all that is kept. */
+export interface DecisionHead extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt'> {
+  /** Names of the tools in its slate. */
+  readonly shown: readonly string[];
+}
+
+export function headOf({
+  id,
+  catalog,
+  at,
+  deadline,
+  activatedAt,
+  slate,
+  candidates,
+}: Decision): DecisionHead {
+  return { id, catalog, at, deadline, activatedAt, shown: slate.map((index) => candidates[index]) };
+}
+
+/** Until when rewards of a decision are learned, ms since the epoch: its window opens when the slate was shown. */
+export function rewardDeadline(decision: Pick<Decision, 'deadline' | 'at' | 'activatedAt'>): number {
+  return decision.deadline - decision.at + (decision.activatedAt ?? decision.at);
+}

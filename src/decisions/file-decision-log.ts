@@ -2,9 +2,8 @@ import { documentTag, packDocument, unpackDocument } from '../storage/packed-doc
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
-import type { Decision } from './decision.ts';
+import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
-import { type DecisionHead, headOf } from './decision-head.ts';
 import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
 import type { Activation, DecisionLog } from './decision-log.ts';
 

@@ -1,14 +1,12 @@
-import { GatheredCommands } from '../redis/gathered-commands.ts';
 import { catalogKey } from '../redis/keys.ts';
 import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
-import { Script } from '../redis/script.ts';
+import { GatheredCommands, Script } from '../redis/script.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
-import type { Decision } from './decision.ts';
+import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import { type DecisionHead, headOf } from './decision-head.ts';
 import type { Activation, DecisionLog } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {

@@ -1,8 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
 import { isStoreAway } from '../store-errors.ts';
-import type { Decision } from './decision.ts';
-import { settlementJobOf } from './settlement-job.ts';
+import { type Decision, type DecisionHead, rewardDeadline } from './decision.ts';
+
+export const SETTLEMENT_JOB = 'settlement';
+
+/** Written here, parsed again by the worker that closes the decision. */
+export const settlementJob = z.object({
+  catalog: z.string(),
+  decisionId: z.string(),
+  /** Of the contract under which it was shown; null: it closes with what was reported. */
+  defaultReward: z.number().nullable(),
+});
+
+export type SettlementJob = z.infer<typeof settlementJob>;
+
+/** The job that closes a decision at its deadline. */
+export function settlementJobOf(decision: Omit<DecisionHead, 'shown'>, defaultReward: number | null): Job {
+  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id, defaultReward };
+  return {
+    name: SETTLEMENT_JOB,
+    id: `settlement-${decision.id}`,
+    payload,
+    runAt: rewardDeadline(decision),
+  };
+}
 
 /** Settlements that are kept here while the queue is away; more of them and routing answers 503. */
 const MOST_WAITING = 10_000;

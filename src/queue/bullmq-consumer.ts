@@ -5,9 +5,8 @@ import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { isStoreAway } from '../store-errors.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
-import { type Job, type JobHandler, UnrecoverableJobError } from './job-queue.ts';
+import { type Job, type JobHandler, MAX_ATTEMPTS, UnrecoverableJobError } from './job-queue.ts';
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
-import { MAX_ATTEMPTS } from './retry-schedule.ts';
 
 export interface BullmqConsumerParts {
   /** Must wait for Redis for as long as it takes. */

@@ -4,12 +4,10 @@ import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts
 import { answered, available, isRefusal, mayHaveRun } from '../redis/redis-failures.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
-import { bullmqId, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
-import { idsOfJobs } from './bullmq-job-ids.ts';
+import { bullmqId, idsOfJobs, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { JobCounts } from './job-counts.ts';
-import type { DeadJob, Job, JobHandler, JobQueue } from './job-queue.ts';
+import { type DeadJob, type Job, type JobHandler, type JobQueue, retryDelayMs } from './job-queue.ts';
 import { RedisDeadJobs } from './redis-dead-jobs.ts';
-import { retryDelayMs } from './retry-schedule.ts';
 
 export interface BullmqJobQueueOptions {
   /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */

@@ -1,4 +1,7 @@
 import { JOBS_PREFIX } from '../redis/keys.ts';
+import { membersByScore } from '../redis/members-by-score.ts';
+import type { RedisClient } from '../redis/redis-connection.ts';
+import { Script } from '../redis/script.ts';
 
 /** What is kept of a job in BullMQ. */
 export interface JobData {
@@ -26,7 +29,46 @@ export function ownId(bullmqId: string): string {
   return decodeURIComponent(bullmqId.slice(2));
 }
 
+/** Returns the key of the set of jobs that failed and wait for their next attempt. */
+export function failedBeforeKey(name: string): string {
+  return `${JOBS_PREFIX}:${name}:failed-before`;
+}
+
 /** Where BullMQ keeps a job. */
 export function jobKey(name: string, id: string): string {
   return `${JOBS_PREFIX}:${name}:${bullmqId(id)}`;
+}
+
+/** KEYS waiting, active, failed before. Answers the ids in all of them, as of one moment. */
+const NOT_DELAYED = new Script(`
+local ids = redis.call('LRANGE', KEYS[1], 0, -1)
+for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do ids[#ids + 1] = id end
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[3])) do ids[#ids + 1] = id end
+return ids
+`);
+
+/**
+ * Ids in BullMQ of all jobs of one name. Delayed ones come first, in batches, since there may be many; one that
+ * becomes due or is tried again meanwhile is found among the others afterwards. None is missed.
+ */
+export async function* idsOfJobs(client: RedisClient, name: string): AsyncGenerator<string> {
+  const queue = `${JOBS_PREFIX}:${name}`;
+  const seen = new Set<string>();
+  for await (const page of membersByScore(client, `${queue}:delayed`)) {
+    for (const id of page) {
+      if (seen.has(id)) continue;
+      seen.add(id);
+      yield id;
+    }
+  }
+  const others = await NOT_DELAYED.run(
+    client,
+    [`${queue}:wait`, `${queue}:active`, failedBeforeKey(name)],
+    [],
+  );
+  for (const id of others as string[]) {
+    if (seen.has(id)) continue;
+    seen.add(id);
+    yield id;
+  }
 }

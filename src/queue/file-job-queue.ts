@@ -1,6 +1,5 @@
 import type { SegmentLogOptions } from '../storage/segment-log.ts';
 import { isStoreAway, StoreUnavailableError } from '../store-errors.ts';
-import { type Clock, systemClock } from './clock.ts';
 import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
 import { JobJournal } from './job-journal.ts';
 import {
@@ -8,16 +7,32 @@ import {
   type Job,
   type JobHandler,
   type JobQueue,
+  MAX_ATTEMPTS,
+  retryDelayMs,
   UnrecoverableJobError,
 } from './job-queue.ts';
-import { MAX_ATTEMPTS, retryDelayMs } from './retry-schedule.ts';
+
+/** Time as the queue sees it, so that tests can turn it by hand. */
+export interface Clock {
+  /** ms since the epoch. */
+  now(): number;
+  /** Calls `action` once, `ms` from now; answers how to call it off. */
+  after(ms: number, action: () => void): () => void;
+}
+
+/** The machine's clock. Its timers do not keep a process alive. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, action) {
+    const timer = setTimeout(action, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
 
 export interface FileJobQueueOptions extends SegmentLogOptions {
   readonly clock?: Clock;
   /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
   readonly maxJobs?: number;
-  /** Characters that their names, ids and payloads may have together; 128 million unless said. */
-  readonly maxCharacters?: number;
 }
 
 interface Consumer {
@@ -27,6 +42,8 @@ interface Consumer {
 }
 
 const MAX_ERROR_CHARACTERS = 2_000;
+/** Names, ids and payloads of all jobs together: they are kept in memory. */
+const MAX_CHARACTERS = 128_000_000;
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
 
 /** A job queue in a folder. Jobs run in this process; a crash lets those run again that were not done. */
@@ -35,7 +52,6 @@ export class FileJobQueue implements JobQueue {
   readonly #book: JobBook;
   readonly #clock: Clock;
   readonly #maxJobs: number;
-  readonly #maxCharacters: number;
   readonly #consumers = new Map<string, Consumer>();
   /** Ids that are being made durable for the first time. */
   readonly #adding = new Map<string, Promise<void>>();
@@ -50,7 +66,6 @@ export class FileJobQueue implements JobQueue {
     this.#book = journal.book;
     this.#clock = options.clock ?? systemClock;
     this.#maxJobs = options.maxJobs ?? 1_000_000;
-    this.#maxCharacters = options.maxCharacters ?? 128_000_000;
   }
 
   /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
@@ -136,7 +151,7 @@ export class FileJobQueue implements JobQueue {
     const waiting = this.#book.pending();
     const count = waiting + this.#adding.size + jobs.length;
     const characters = jobs.reduce((sum, job) => sum + job.payload.length + job.id.length, this.#book.bytes);
-    if (jobs.length > 0 && (count > this.#maxJobs || characters > this.#maxCharacters)) {
+    if (jobs.length > 0 && (count > this.#maxJobs || characters > MAX_CHARACTERS)) {
       throw new StoreUnavailableError(`The job queue is full: ${waiting} jobs wait.`);
     }
   }

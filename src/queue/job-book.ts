@@ -1,5 +1,4 @@
-import { DueHeap } from './due-heap.ts';
-import { Fifo } from './fifo.ts';
+import { DueHeap, Fifo } from './job-order.ts';
 import type { DeadJob } from './job-queue.ts';
 
 /** A job as it is kept, in memory and in the journal. */

@@ -2,7 +2,7 @@ import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
-import { jobKey } from './bullmq-job.ts';
+import { failedBeforeKey, jobKey } from './bullmq-job.ts';
 import type { Job } from './job-queue.ts';
 
 /**
@@ -101,8 +101,3 @@ export class JobCounts {
 }
 
 const namesKey = `${JOBS_PREFIX}:names`;
-
-/** Jobs that failed and wait for their next try. */
-export function failedBeforeKey(name: string): string {
-  return `${JOBS_PREFIX}:${name}:failed-before`;
-}

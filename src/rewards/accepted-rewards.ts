@@ -6,64 +6,75 @@ import { observationKey, REWARDS_JOB, type RewardsJob } from './reward-job.ts';
 
 type Decision = RewardsJob['decisions'][number];
 
-/** Reports of one decision that are to be taken, and the job that closes it if they do not. */
+/** Checked reports of one decision, and the job that closes the decision if the reports themselves do not. */
 export interface TakenReports {
   readonly catalog: Pick<Catalog, 'name' | 'closed'>;
   readonly decision: Decision;
   readonly settlement: Job | null;
 }
 
+interface Batch {
+  readonly taken: TakenReports[];
+  readonly written: Promise<void>;
+  write(): void;
+}
+
+/** Decisions in one job. A queue takes one job of a hundred fifteen times faster than a hundred jobs of one. */
+const PER_JOB = 100;
+/** How long the first reports of a batch wait for more. */
+const BATCH_MS = 5;
 /** Accepted and not folded yet: a few thousand where a thousand a second are accepted. */
 const MOST_KEPT = 10_000;
-/** Decisions in one job. */
-const AT_ONCE = 100;
 const RETRY_MS = 1_000;
 
 /**
- * Rewards on their way: durable in the queue, and remembered here until this process has folded them or their catalog
- * is closed. A store that lost its last moments, or was restored from a backup, has lost them from the queue as well, and
- * gets them again.
+ * Rewards between their acceptance and their fold. A decision's reports pass through these states:
+ *
+ * - *collected*: in a batch, which is written 5 ms after it began, or when it holds a hundred decisions;
+ * - *kept*: written to the queue, and kept in memory in case the queue loses them;
+ * - *forgotten*: folded by this process (`folded`), or their catalog is closed, or ten thousand newer ones are kept.
+ *
+ * A batch that the queue refuses is forgotten at once, and everybody who added to it gets the error. A store that lost
+ * its last moments, or was restored from a backup, gets what is kept a second time (`sendAgain`); the fold applies each
+ * reward once.
  */
 export class AcceptedRewards {
   readonly #queue: Pick<JobQueue, 'add'>;
-  /** By the key of the entry that they become. */
-  readonly #waiting = new Map<string, TakenReports>();
-  /** Those whose catalogs tell when they are closed. */
+  /** By the key of the ledger entry that they become. */
+  readonly #kept = new Map<string, TakenReports>();
+  /** Signals of catalogs whose closing is listened to. */
   readonly #watched = new WeakSet<AbortSignal>();
   readonly #closing = new AbortController();
+  #batch: Batch | null = null;
 
   constructor(queue: Pick<JobQueue, 'add'>) {
     this.#queue = queue;
   }
 
   /**
-   * Resolves when they are durable, all of them.
-   * @throws StoreUnavailableError when nothing of them was accepted; OutcomeUnknownError
+   * Adds reports to the current batch; all of one call are written together. Resolves when they are durable.
+   * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
-  async send(taken: readonly TakenReports[]): Promise<void> {
-    for (const one of taken) this.#remember(one);
-    while (this.#waiting.size > MOST_KEPT) this.folded(this.#waiting.keys().next().value!);
-    const settlements = taken.map(({ settlement }) => settlement).filter((job) => job !== null);
-    try {
-      // First what does no harm by itself, should the queue take one and not the other.
-      await this.#queue.add([...settlements, ...jobsOf(taken)]);
-    } catch (error) {
-      for (const { decision } of taken) this.folded(observationKey(decision));
-      throw error;
-    }
+  send(taken: readonly TakenReports[]): Promise<void> {
+    if (taken.length === 0) return Promise.resolve();
+    this.#batch ??= this.#beginBatch();
+    const batch = this.#batch;
+    batch.taken.push(...taken);
+    if (batch.taken.length >= PER_JOB) batch.write();
+    return batch.written;
   }
 
-  /** The entry of this key has been folded here. */
+  /** The entry with this key has been folded by this process. */
   folded(key: string): void {
-    this.#waiting.delete(key);
+    this.#kept.delete(key);
   }
 
-  /** Puts what a catalog still waits for into the queue again; the fold takes it once. Resolves when it is there. */
+  /** Adds everything that is kept for a catalog to the queue once more. Resolves when it is durable there. */
   async sendAgain(catalog: string): Promise<void> {
     const { signal } = this.#closing;
-    const lost = [...this.#waiting].filter(([, one]) => one.catalog.name === catalog);
+    const lost = [...this.#kept].filter(([, one]) => one.catalog.name === catalog);
     while (lost.length > 0 && !signal.aborted) {
-      const taken = lost.splice(0, AT_ONCE).filter(([key, one]) => this.#waiting.get(key) === one);
+      const taken = lost.splice(0, PER_JOB).filter(([key, one]) => this.#kept.get(key) === one);
       if (taken.length === 0) continue;
       try {
         await this.#queue.add(jobsOf(taken.map(([, one]) => one)));
@@ -78,21 +89,48 @@ export class AcceptedRewards {
     this.#closing.abort();
   }
 
-  #remember(taken: TakenReports): void {
+  #beginBatch(): Batch {
+    const taken: TakenReports[] = [];
+    let write = (): void => {};
+    const written = new Promise<void>((resolve) => {
+      write = () => {
+        clearTimeout(timer);
+        this.#batch = null;
+        resolve(this.#write(taken));
+      };
+    });
+    const timer = setTimeout(write, BATCH_MS);
+    return { taken, written, write };
+  }
+
+  async #write(taken: readonly TakenReports[]): Promise<void> {
+    for (const one of taken) this.#keep(one);
+    while (this.#kept.size > MOST_KEPT) this.folded(this.#kept.keys().next().value!);
+    const settlements = taken.map(({ settlement }) => settlement).filter((job) => job !== null);
+    try {
+      // Settlements first: they do no harm by themselves, should the queue take them and not the rewards.
+      await this.#queue.add([...settlements, ...jobsOf(taken)]);
+    } catch (error) {
+      for (const { decision } of taken) this.folded(observationKey(decision));
+      throw error;
+    }
+  }
+
+  #keep(taken: TakenReports): void {
     const { closed } = taken.catalog;
     if (closed.aborted) return;
-    this.#waiting.set(observationKey(taken.decision), taken);
+    this.#kept.set(observationKey(taken.decision), taken);
     if (this.#watched.has(closed)) return;
     this.#watched.add(closed);
     closed.addEventListener('abort', () => {
-      for (const [key, { catalog }] of this.#waiting) {
-        if (catalog.closed === closed) this.#waiting.delete(key);
+      for (const [key, { catalog }] of this.#kept) {
+        if (catalog.closed === closed) this.#kept.delete(key);
       }
     });
   }
 }
 
-/** As few as there can be. */
+/** Returns as few jobs as carry all of these: per catalog one for every hundred decisions. */
 function jobsOf(taken: readonly TakenReports[]): Job[] {
   const byCatalog = new Map<string, Decision[]>();
   for (const { catalog, decision } of taken) {
@@ -102,8 +140,8 @@ function jobsOf(taken: readonly TakenReports[]): Job[] {
   }
   const jobs: Job[] = [];
   for (const [catalog, all] of byCatalog) {
-    for (let from = 0; from < all.length; from += AT_ONCE) {
-      const payload: RewardsJob = { catalog, decisions: all.slice(from, from + AT_ONCE) };
+    for (let from = 0; from < all.length; from += PER_JOB) {
+      const payload: RewardsJob = { catalog, decisions: all.slice(from, from + PER_JOB) };
       jobs.push({ name: REWARDS_JOB, id: `rewards-${randomBytes(9).toString('hex')}`, payload });
     }
   }

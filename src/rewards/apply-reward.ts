@@ -1,5 +1,5 @@
 import type { DecisionLog } from '../decisions/decision-log.ts';
-import type { SettlementJob } from '../decisions/settlement-job.ts';
+import type { SettlementJob } from '../decisions/settlements.ts';
 import type { Entry } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { observedDecision } from './observed-decision.ts';

@@ -1,5 +1,4 @@
-import type { Decision } from '../decisions/decision.ts';
-import { rewardDeadline } from '../decisions/reward-deadline.ts';
+import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
 

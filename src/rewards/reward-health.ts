@@ -1,11 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
-import { SETTLEMENT_JOB } from '../decisions/settlement-job.ts';
+import { SETTLEMENT_JOB } from '../decisions/settlements.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
-import type { RewardHealth } from './health-report.ts';
+import { type RewardHealth, rewardAlerts } from './health-report.ts';
 import type { RefusedReports } from './refused-reports.ts';
-import { rewardAlerts } from './reward-alerts.ts';
 import { REWARDS_JOB } from './reward-job.ts';
 
 /** What changes what is known of rewards; other jobs may wait. */

@@ -1,15 +1,12 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import type { DecisionHead } from '../decisions/decision-head.ts';
-import { rewardDeadline } from '../decisions/reward-deadline.ts';
-import { settlementJobOf } from '../decisions/settlement-job.ts';
+import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
+import { settlementJobOf } from '../decisions/settlements.ts';
 import { Problem } from '../problem.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AcceptedRewards, TakenReports } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';
-import { RewardBatches } from './reward-batches.ts';
-import { rewardIdFor } from './reward-id.ts';
-import { completeOutcome, type RewardReport, type RewardResult } from './reward-report.ts';
+import { completeOutcome, type RewardReport, type RewardResult, rewardIdFor } from './reward-report.ts';
 
 /** The time of the store, and how far it is ahead of right clocks; ms. */
 interface RewardClock {
@@ -24,7 +21,7 @@ const CLOCKS_DIFFER_MS = 60_000;
 export class RewardIntake {
   readonly #catalogs: Catalogs;
   readonly #routing: Routing;
-  readonly #batches: RewardBatches<TakenReports>;
+  readonly #accepted: AcceptedRewards;
   readonly #refused: RefusedReports;
   readonly #clock: RewardClock;
 
@@ -38,7 +35,7 @@ export class RewardIntake {
     this.#routing = routing;
     this.#clock = clock;
     this.#refused = refused;
-    this.#batches = new RewardBatches((taken) => accepted.send(taken));
+    this.#accepted = accepted;
   }
 
   /**
@@ -63,7 +60,7 @@ export class RewardIntake {
         }
       }),
     );
-    await this.#batches.add(taken.filter((one) => one !== null));
+    await this.#accepted.send(taken.filter((one) => one !== null));
     for (const [index, result] of results.entries()) {
       const { decisionId } = reports[index];
       if ('problem' in result) this.#refused.count(decisionId, result.problem.code);

@@ -1,12 +1,42 @@
+import { z } from 'zod';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { type DeadRewards, deadRewards } from './dead-rewards.ts';
+import { rewardDeadline } from '../decisions/decision.ts';
+import { catalogOf } from '../decisions/decision-id.ts';
+import { Problem } from '../problem.ts';
+import type { DeadJob } from '../queue/job-queue.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import type { RewardOutcome, RewardStatus } from '../state/outcome.ts';
 import type { RewardHealth } from './health-report.ts';
 import { type RewardSources, rewardHealth } from './reward-health.ts';
 import type { RewardIntake } from './reward-intake.ts';
-import type { RewardReport, RewardResult } from './reward-report.ts';
-import { type RewardState, rewardStatus } from './reward-status.ts';
+import { REWARDS_JOB, rewardsJob } from './reward-job.ts';
+import { isRewardId, type RewardReport, type RewardResult } from './reward-report.ts';
 
-/** Rewards: reported, and looked after until they are learned. */
+/** Where a reward stands. */
+export interface RewardState {
+  readonly rewardId: string;
+  /** `dead`: given up after ten attempts. The others than `queued` are what the fold says. */
+  readonly status: 'queued' | 'dead' | RewardStatus;
+  readonly reason?: string;
+}
+
+/** A job with rewards, or a settlement, that was given up after ten attempts. */
+export interface DeadRewards {
+  /** Names it to `redrive`. */
+  readonly id: string;
+  readonly kind: string;
+  readonly catalog: string | null;
+  readonly decisions: readonly string[];
+  readonly failedAt: string;
+  readonly attempts: number;
+  /** What went wrong at the last attempt. */
+  readonly error: string;
+}
+
+/** Of the jobs that were given up, so many are searched for a reward. */
+const MOST_DEAD = 1000;
+
+/** What the endpoints ask about rewards. */
 export class Rewards {
   readonly #catalogs: Catalogs;
   readonly #intake: RewardIntake;
@@ -18,28 +48,93 @@ export class Rewards {
     this.#sources = sources;
   }
 
-  /** One result per report, in order. */
+  /** Returns one result per report, in order. */
   report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
     return this.#intake.report(reports);
   }
 
-  /** @throws Problem reward-not-found */
-  status(rewardId: string): Promise<RewardState> {
-    return rewardStatus(rewardId, this.#catalogs, this.#sources);
+  /** Returns where a reward stands. @throws Problem reward-not-found when nothing is known of it (any more). */
+  async status(rewardId: string): Promise<RewardState> {
+    const decisionId = rewardId.slice(0, rewardId.lastIndexOf('.'));
+    const name = catalogOf(decisionId);
+    if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name); // throws what is wrong with it
+    const catalog = name === null ? undefined : this.#catalogs.find(name);
+    if (catalog === undefined) throw notFound(rewardId);
+    const folded = outcomeOf(catalog.state, decisionId, rewardId);
+    if (folded !== undefined) return folded;
+    if (!isRewardId(rewardId)) throw notFound(rewardId);
+
+    // In this order: what has left the queue is in the ledger, and what has left the ledger is folded.
+    const { queue } = this.#sources;
+    const isOnItsWay = (await queue.pending([REWARDS_JOB])) + (await catalog.replica.lag()) > 0;
+    const arrived = outcomeOf(catalog.state, decisionId, rewardId);
+    if (arrived !== undefined) return arrived;
+    const dead = await this.#deadReward(rewardId);
+    if (dead !== null) return dead;
+    if (isOnItsWay && (await this.#isOpen(catalog.name, decisionId))) return { rewardId, status: 'queued' };
+    throw notFound(rewardId);
   }
 
-  /** @throws Problem catalog-not-found */
+  /** Returns whether the rewards of the last day look as they should. @throws Problem catalog-not-found */
   health(catalog: string): Promise<RewardHealth> {
     return this.#catalogs.holding(catalog, (open) => rewardHealth(open, this.#sources));
   }
 
-  /** Those that were given up, newest first. */
-  dead(limit: number): Promise<DeadRewards[]> {
-    return deadRewards(this.#sources.queue, limit);
+  /** Returns jobs that were given up, newest first. */
+  async dead(limit: number): Promise<DeadRewards[]> {
+    return (await this.#sources.queue.deadJobs(limit)).map(viewOf);
   }
 
-  /** Puts them back with all their attempts before them, all of them if no ids are given; answers how many. */
+  /** Puts given-up jobs back with ten new attempts each, all of them if no ids are given; returns how many. */
   redrive(ids?: readonly string[]): Promise<number> {
     return this.#sources.queue.redrive(ids);
   }
+
+  async #deadReward(rewardId: string): Promise<RewardState | null> {
+    for (const { job, error } of await this.#sources.queue.deadJobs(MOST_DEAD)) {
+      const decisions = rewardsJob.safeParse(job.payload).data?.decisions ?? [];
+      if (decisions.some(({ reports }) => reports.some((report) => report.rewardId === rewardId))) {
+        return { rewardId, status: 'dead', reason: error };
+      }
+    }
+    return null;
+  }
+
+  /** Whether the decision is known, and recent enough that the fold still has the outcomes of all its rewards. */
+  async #isOpen(catalog: string, decisionId: string): Promise<boolean> {
+    return this.#catalogs.holding(catalog, async ({ state }) => {
+      const decision = await (await this.#sources.decisionLogs.open(catalog)).head(decisionId);
+      if (decision === null) return false;
+      return !state.decisions.mayBeDropped({ id: decisionId, deadline: rewardDeadline(decision) });
+    });
+  }
+}
+
+function outcomeOf(state: CatalogState, decisionId: string, rewardId: string): RewardOutcome | undefined {
+  return state.decisions.get(decisionId)?.rewards.get(rewardId) ?? state.refused.get(rewardId);
+}
+
+function notFound(rewardId: string): Problem {
+  return new Problem(
+    'reward-not-found',
+    `Nothing is known of reward "${rewardId}".`,
+    'Use the rewardId from the answer to your report. Rewards are remembered for about an hour after their window.',
+  );
+}
+
+const ofCatalog = z.object({ catalog: z.string() });
+const ofDecision = z.object({ decisionId: z.string() });
+
+function viewOf({ job, failedAt, attempts, error }: DeadJob): DeadRewards {
+  const batch = rewardsJob.safeParse(job.payload).data?.decisions ?? [];
+  const single = ofDecision.safeParse(job.payload).data;
+  return {
+    id: job.id,
+    kind: job.name,
+    catalog: ofCatalog.safeParse(job.payload).data?.catalog ?? null,
+    decisions: single === undefined ? batch.map(({ decisionId }) => decisionId) : [single.decisionId],
+    failedAt: new Date(failedAt).toISOString(),
+    attempts,
+    error,
+  };
 }

@@ -1,6 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Decision } from '../decisions/decision.ts';
-import { rewardDeadline } from '../decisions/reward-deadline.ts';
+import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import { sentenceFor } from './explain-sentence.ts';
 import type { DecisionExplanation, ExplainedCandidate, NearestCase } from './explanation.ts';
 

@@ -1,9 +1,7 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
-import type { Decision } from '../decisions/decision.ts';
-import type { DecisionHead } from '../decisions/decision-head.ts';
+import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { catalogOf, madeAt } from '../decisions/decision-id.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
-import { rewardDeadline } from '../decisions/reward-deadline.ts';
 import { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';

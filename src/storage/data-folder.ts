@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, readdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve, sep } from 'node:path';
-import { syncFolder, UNFINISHED, writeNewFile } from './durable-file.ts';
-import { type HeldLock, SILENCE_MS, takeLock } from './process-lock.ts';
+import { syncFolder, UNFINISHED, writeFileDurably, writeNewFile } from './durable-file.ts';
+import { SILENCE_MS } from './lock-holder.ts';
+import { type HeldLock, takeLock } from './process-lock.ts';
 import { errorCode, unavailable } from './storage-errors.ts';
 
 /** Another process works on this data folder. The message names it and says what to do. */
@@ -128,3 +129,24 @@ const CATALOGS = 'catalogs';
 const DOOMED = '.removed-';
 /** As the HTTP API has it; repeated here because a path is made of it. */
 const CATALOG_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
+
+/** Which deployment the content of a data folder is of; it gets a name of its own if it has none. */
+export async function readDeployment(dataDir: string): Promise<string> {
+  try {
+    return (await readFile(fileIn(dataDir), 'utf8')).trim();
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  }
+  const id = randomUUID();
+  await writeDeployment(dataDir, id);
+  return id;
+}
+
+/** The content of this data folder is a copy of that deployment. */
+export function writeDeployment(dataDir: string, id: string): Promise<void> {
+  return writeFileDurably(fileIn(dataDir), Buffer.from(`${id}\n`));
+}
+
+function fileIn(dataDir: string): string {
+  return join(dataDir, 'deployment');
+}

@@ -3,10 +3,7 @@ import { basename, dirname } from 'node:path';
 import { createFolder, readFully, syncFolder, writeFileDurably } from './durable-file.ts';
 import { endGroupHere, FILE_HEADER } from './record-format.ts';
 import { listSegments, Segment } from './segment.ts';
-import { readRecords } from './segment-reader.ts';
-import { recoverSegment } from './segment-recovery.ts';
-import { SegmentScan } from './segment-scan.ts';
-import { StorageCorruptError } from './storage-errors.ts';
+import { SegmentScan } from './segment-reader.ts';
 
 /** What was done to a log, for the person who asked for it. */
 export interface Truncation {
@@ -48,28 +45,6 @@ export async function restartLog(folder: string, after: number): Promise<readonl
   const setAside = await setAsideSegments(folder, await listSegments(folder));
   await writeFileDurably(new Segment(folder, after + 1).file, FILE_HEADER);
   return setAside;
-}
-
-/** Reads a whole log, also its older segments, which opening does not look at. Changes nothing. */
-export async function checkLog(
-  folder: string,
-): Promise<{ last: number; damage: StorageCorruptError | null }> {
-  const segments = (await listSegments(folder)).map((first) => new Segment(folder, first));
-  const newest = segments.at(-1);
-  if (newest === undefined) return { last: 0, damage: null };
-  let last = segments[0].first - 1;
-  try {
-    while (last < newest.first - 1) {
-      const records = await readRecords(segments, { after: last, upTo: newest.first - 1, limit: 10_000 });
-      last += records.length;
-    }
-    const handle = await open(newest.file, 'r');
-    const { next } = await recoverSegment(handle, newest).finally(() => handle.close());
-    return { last: next - 1, damage: null };
-  } catch (error) {
-    if (error instanceof StorageCorruptError) return { last, damage: error };
-    throw error;
-  }
 }
 
 /** Newest first: a crash in between leaves a log that ends earlier, not one with a hole. */

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { every, type Repeated } from '../every.ts';
@@ -8,12 +7,17 @@ import {
   createFolder,
   overwriteFile,
   syncFolder,
-  UNFINISHED,
   writeFileDurably,
-  writeNewFile,
 } from './durable-file.ts';
-import { askForLife, LifeSign } from './life-sign.ts';
-import { currentProcess, type ProcessIdentity } from './process-identity.ts';
+import { LifeSign } from './life-sign.ts';
+import {
+  currentProcess,
+  describe,
+  judgeHolder,
+  NOBODY,
+  type ProcessIdentity,
+  SILENCE_MS,
+} from './lock-holder.ts';
 import { errorCode, LockLostError } from './storage-errors.ts';
 
 /** A lock that this process holds. */
@@ -22,39 +26,38 @@ export interface HeldLock {
   /** 1 for the first holder of this name, and greater for every later one, also after restarts. */
   readonly generation: number;
   /**
-   * What became of the holder before: `silent` when it was taken for dead because nothing was heard or seen of it.
-   * It may wake up in the middle of a write, so files that it had open must not be written to any more.
+   * What became of the holder before. `silent`: it was taken for dead because it showed no sign of life. It may be
+   * paused in the middle of a write and go on, so files that it had open must not be written to any more.
    */
   readonly predecessor: 'ended' | 'silent';
-  /** Aborted once it was released, or, with a `LockLostError`, when somebody else took it. */
+  /** Aborts when the lock is released, or with a `LockLostError` when another process took it. */
   readonly lost: AbortSignal;
   /**
-   * Makes sure that nobody has taken the lock. Whoever acknowledges what it wrote asks in between: everybody who
-   * takes the lock later finds it. @throws LockLostError
+   * Checks that no other process has taken the lock. Call it between a write and its acknowledgement: then every later
+   * holder finds what was acknowledged. @throws LockLostError
    */
   verify(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Somebody else's lock. */
+/** A lock that another process holds. */
 export interface ForeignLock {
   readonly held: false;
   readonly holder: ProcessIdentity | null;
-  /** It was seen to live. If not, it was heard of lately, and nothing better is known. */
+  /** True: its process answered. False: it cannot be asked, and its last sign of life is recent. */
   readonly isAlive: boolean;
 }
 
+/** How often a holder shows that it is alive to those who cannot ask it. */
 const BEAT_MS = 3_000;
-/** A holder that cannot be asked and was not heard of for so long is taken for dead. */
-export const SILENCE_MS = 15_000;
 
 /**
- * Takes a lock among processes that share a folder, or answers who holds it. A holder that died is succeeded.
+ * Takes a lock among processes that share a folder, or returns who holds it. The lock of a dead process is taken over.
  *
- * Every holder creates a file of its own, `<name>.<generation>.lock`; the highest generation holds the lock. So
- * creating the next file is the one atomic step, and there is no moment at which a stale file is removed to
- * make room, which two processes could do at the same time. A holder on the same kernel shows a sign of life that
- * can be asked; any other one is believed by its beats, and may have been paused.
+ * Every holder creates a file of its own, `<name>.<generation>.lock`, and the highest generation holds the lock, as a
+ * fencing token does. Creating the next file is the only atomic step: no stale file has to be removed first, which two
+ * processes could do at the same time. A holder on the same kernel can be asked whether it is alive (`LifeSign`). Any
+ * other one is judged by its heartbeats, and may only be paused.
  */
 export async function takeLock(
   folder: string,
@@ -68,20 +71,20 @@ export async function takeLock(
     while (lock === null) {
       const newest = await newestGeneration(folder, name);
       const before = newest === 0 ? NOBODY : await judgeHolder(folder, lockFile(folder, name, newest), self);
-      if (before.verdict === 'alive' || before.verdict === 'heard of') {
+      if (before.verdict === 'alive' || before.verdict === 'recent') {
         return { held: false, holder: before.holder, isAlive: before.verdict === 'alive' };
       }
       sign ??= await LifeSign.show(folder);
       const content = describe({ ...self, socket: sign.name });
       const mine = lockFile(folder, name, newest + 1);
       if (!(await createFileWhole(mine, content))) continue;
-      // Ours may be an old number whose file had been cleaned away already: then a higher one stands.
+      // An old number, whose file had been removed already: then there is a higher one.
       if ((await newestGeneration(folder, name)) !== newest + 1) {
         await rm(mine, { force: true });
         continue;
       }
       await syncFolder(folder);
-      // Before anything is written under this lock: by its missing file an earlier holder knows that it lost.
+      // Before anything is written under this lock: an earlier holder knows by its missing file that it lost.
       for (const earlier of await generations(folder, name)) {
         if (earlier <= newest) await rm(lockFile(folder, name, earlier), { force: true });
       }
@@ -94,7 +97,7 @@ export async function takeLock(
   }
 }
 
-/** The generation of the newest holder, 0 when there was none. */
+/** Returns the generation of the newest holder, 0 when there was none. */
 export async function newestGeneration(folder: string, name: string): Promise<number> {
   return Math.max(0, ...(await generations(folder, name)));
 }
@@ -112,28 +115,36 @@ async function generations(folder: string, name: string): Promise<number[]> {
     .map(Number);
 }
 
-interface LockPlace {
+interface LockFile {
   readonly folder: string;
   readonly name: string;
   readonly content: Buffer;
   readonly sign: LifeSign;
 }
 
+/**
+ * A lock that this process holds, or held. Its states:
+ *
+ * - *held*: beats every 3 s; `verify` succeeds while the lock file is there.
+ * - *lost*: a beat or `verify` found the file gone, changed, or followed by a higher generation. `lost` is aborted with a
+ *   `LockLostError`, `verify` throws it, and the file is no longer touched.
+ * - *released*: `release` was called. The file stays and names no holder, so that generations go on from it.
+ */
 class FileLock implements HeldLock {
   readonly held = true;
   readonly generation: number;
   readonly predecessor: 'ended' | 'silent';
-  readonly #place: LockPlace;
+  readonly #at: LockFile;
   readonly #file: string;
   readonly #lost = new AbortController();
   readonly #beats: Repeated;
   #released: Promise<void> | null = null;
 
-  constructor(place: LockPlace, generation: number, predecessor: 'ended' | 'silent') {
-    this.#place = place;
+  constructor(at: LockFile, generation: number, predecessor: 'ended' | 'silent') {
+    this.#at = at;
     this.generation = generation;
     this.predecessor = predecessor;
-    this.#file = lockFile(place.folder, place.name, generation);
+    this.#file = lockFile(at.folder, at.name, generation);
     this.#beats = every(BEAT_MS, () => this.#beat(), { onError: () => {} }); // the next beat tries again
   }
 
@@ -154,18 +165,17 @@ class FileLock implements HeldLock {
   async #release(): Promise<void> {
     await this.#beats.close();
     const isOurs = !this.#lost.signal.aborted;
-    this.#lost.abort(new StoreUnavailableError('The lock was given up by this process itself.'));
-    // The file stays, without a holder: the next generation counts on from it.
+    this.#lost.abort(new StoreUnavailableError('This process has released the lock.'));
     try {
       if (isOurs && (await isThere(this.#file))) await writeFileDurably(this.#file, describe(null));
     } finally {
-      await this.#place.sign.hide(); // on a full disk that has to do
+      await this.#at.sign.hide(); // on a full disk this alone has to do
     }
   }
 
-  /** Shows those who cannot ask that we live, and finds out whether they believed it. */
+  /** Shows that this process is alive, and finds out whether the lock was taken all the same. */
   async #beat(): Promise<void> {
-    const { folder, name, content } = this.#place;
+    const { folder, name, content } = this.#at;
     try {
       const isOurs = content.equals(await readFile(this.#file));
       if (isOurs) await overwriteFile(this.#file, content);
@@ -180,61 +190,10 @@ class FileLock implements HeldLock {
     void this.#beats.close();
     this.#lost.abort(
       new LockLostError(
-        `Another process has taken "${this.#place.folder}", because this one was not heard of for ` +
-          `${SILENCE_MS / 1000} seconds, or because its lock was deleted. Nothing more is written here.`,
+        `Another process has taken "${this.#at.folder}", because this one showed no sign of life for ` +
+          `${SILENCE_MS / 1000} seconds, or because its lock file was deleted. Nothing more is written here.`,
       ),
     );
-  }
-}
-
-interface Holder extends ProcessIdentity {
-  readonly socket: string | null;
-}
-
-interface Judged {
-  readonly verdict: 'ended' | 'silent' | 'alive' | 'heard of';
-  readonly holder: Holder | null;
-}
-
-/** No lock file: a new folder, or somebody deleted it, whose process may live on. */
-const NOBODY: Judged & { readonly verdict: 'silent' } = { verdict: 'silent', holder: null };
-
-const VERDICTS = { alive: 'alive', dead: 'ended', gone: 'silent' } as const;
-
-async function judgeHolder(folder: string, file: string, self: ProcessIdentity): Promise<Judged> {
-  const read = await readHolder(file);
-  if (read === 'nobody') return { verdict: 'ended', holder: null };
-  const holder = read === 'unreadable' ? null : read;
-  const canBeAsked = holder !== null && self.kernel !== null && holder.kernel === self.kernel;
-  if (canBeAsked && holder.socket !== null) {
-    const life = await askForLife(folder, basename(holder.socket));
-    if (life !== 'unknown') return { verdict: VERDICTS[life], holder };
-  }
-  const silence = await silenceOf(folder, file);
-  return { verdict: silence > SILENCE_MS ? 'silent' : 'heard of', holder };
-}
-
-async function readHolder(file: string): Promise<Holder | 'nobody' | 'unreadable'> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')).holder ?? 'nobody';
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 'nobody'; // replaced just now: creating the next one will tell
-    if (error instanceof SyntaxError) return 'unreadable';
-    throw error;
-  }
-}
-
-/** Milliseconds since the file was written, by the clock that stamps files in its folder. */
-async function silenceOf(folder: string, file: string): Promise<number> {
-  const probe = join(folder, `${randomUUID()}${UNFINISHED}`);
-  try {
-    await writeNewFile(probe, Buffer.alloc(1));
-    return (await stat(probe)).mtimeMs - (await stat(file)).mtimeMs;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 0; // replaced just now
-    throw error;
-  } finally {
-    await rm(probe, { force: true });
   }
 }
 
@@ -250,8 +209,4 @@ async function isThere(file: string): Promise<boolean> {
 
 function lockFile(folder: string, name: string, generation: number): string {
   return join(folder, `${encodeURIComponent(name)}.${generation}.lock`);
-}
-
-function describe(holder: Holder | null): Buffer {
-  return Buffer.from(`${JSON.stringify({ holder }, null, 2)}\n`);
 }

@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { readFully } from './durable-file.ts';
 import { FILE_HEADER, holdsLaterGroup, judgeFileHeader } from './record-format.ts';
 import type { Segment } from './segment.ts';
-import { SegmentScan } from './segment-scan.ts';
+import { outOfOrder, SegmentScan } from './segment-reader.ts';
 import { StorageCorruptError } from './storage-errors.ts';
 
 export interface RecoveredSegment {
@@ -52,15 +52,6 @@ export async function recoverSegment(handle: FileHandle, segment: Segment): Prom
     }
   }
   return whole;
-}
-
-export function outOfOrder(segment: Segment, offset: number, expected: number, found: number): Error {
-  return new StorageCorruptError(
-    segment.file,
-    offset,
-    `record ${expected} should be here, but it is ${found}`,
-    expected - 1,
-  );
 }
 
 function newerVersion(segment: Segment): Error {

@@ -1,7 +1,6 @@
-import { readdir } from 'node:fs/promises';
+import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FILE_HEADER } from './record-format.ts';
-import { SharedHandle } from './shared-handle.ts';
 
 const MARK_EVERY_BYTES = 256 * 1024;
 const NAME = /^(\d{16})\.log$/;
@@ -69,4 +68,34 @@ export async function listSegments(folder: string): Promise<number[]> {
     .filter((digits) => digits !== undefined)
     .map(Number)
     .sort((a, b) => a - b);
+}
+
+/** A file that is open for as long as somebody reads it: those who read at the same time open it once. */
+export class SharedHandle {
+  readonly #file: string;
+  #handle: Promise<FileHandle> | null = null;
+  #readers = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** @throws what opening the file throws, and what `read` throws. */
+  async use<Result>(read: (handle: FileHandle) => Promise<Result>): Promise<Result> {
+    this.#handle ??= open(this.#file, 'r');
+    const opening = this.#handle;
+    this.#readers++;
+    try {
+      return await read(await opening);
+    } finally {
+      this.#readers--;
+      if (this.#readers === 0) {
+        this.#handle = null;
+        await opening.then(
+          (handle) => handle.close(),
+          () => {},
+        );
+      }
+    }
+  }
 }

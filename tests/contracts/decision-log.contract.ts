@@ -1,8 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { Decision } from '../../src/decisions/decision.ts';
-import { headOf } from '../../src/decisions/decision-head.ts';
+import { type Decision, headOf } from '../../src/decisions/decision.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
 import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';

@@ -5,12 +5,9 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../src/queue/clock.ts';
-import { DueHeap } from '../../src/queue/due-heap.ts';
-import { Fifo } from '../../src/queue/fifo.ts';
-import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import { type Job, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
-import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
+import { FileJobQueue, systemClock } from '../../src/queue/file-job-queue.ts';
+import { DueHeap, Fifo } from '../../src/queue/job-order.ts';
+import { type Job, retryDelayMs, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -175,10 +172,10 @@ describe('FileJobQueue', () => {
   });
 
   it('refuses more text than it may hold', async () => {
-    const queue = await FileJobQueue.open(newFolder(), { maxCharacters: 1000 });
-    await expect(queue.add([job('a', 'x'.repeat(1000))])).rejects.toThrow(StoreUnavailableError);
-    await queue.add([job('a', 'x'.repeat(900))]);
-    await expect(queue.add([job('b', 'x'.repeat(100))])).rejects.toThrow(StoreUnavailableError);
+    const queue = await FileJobQueue.open(newFolder());
+    await expect(queue.add([job('a', 'x'.repeat(128_000_000))])).rejects.toThrow(StoreUnavailableError);
+    await queue.add([job('a', 'x'.repeat(1000))]);
+    expect(await queue.pending()).toBe(1);
     await queue.close(0);
   });
 

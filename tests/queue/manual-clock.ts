@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/queue/clock.ts';
+import type { Clock } from '../../src/queue/file-job-queue.ts';
 
 /** A clock that stands still until it is turned. */
 export class ManualClock implements Clock {

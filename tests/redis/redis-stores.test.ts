@@ -5,7 +5,7 @@ import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-stor
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
-import { retryDelayMs } from '../../src/queue/retry-schedule.ts';
+import { retryDelayMs } from '../../src/queue/job-queue.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { type RedisClient, RedisConnections } from '../../src/redis/redis-connection.ts';
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';

@@ -11,11 +11,11 @@ import {
 import { basename, dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkLog, restartLog, truncateLog } from '../../src/storage/log-repair.ts';
+import { restartLog, truncateLog } from '../../src/storage/log-repair.ts';
 import { encodeGroup, FILE_HEADER, groupBytes } from '../../src/storage/record-format.ts';
 import { SegmentLog, type TornTail } from '../../src/storage/segment-log.ts';
 import { StorageCorruptError, StorageIncompleteError } from '../../src/storage/storage-errors.ts';
-import { contentsIn, contentsOf, records } from './log-contents.ts';
+import { checkLog, contentsIn, contentsOf, records } from './log-contents.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 const root = temporaryFolder();

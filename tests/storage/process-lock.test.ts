@@ -15,7 +15,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { DataFolderLockedError, lockDataFolder } from '../../src/storage/data-folder.ts';
-import { currentProcess } from '../../src/storage/process-identity.ts';
+import { currentProcess } from '../../src/storage/lock-holder.ts';
 import { type HeldLock, newestGeneration, takeLock } from '../../src/storage/process-lock.ts';
 import { LockLostError } from '../../src/storage/storage-errors.ts';
 import { temporaryFolder } from './temporary-folder.ts';

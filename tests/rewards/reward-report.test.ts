@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { decisionIdFor } from '../../src/decisions/decision-id.ts';
-import { isRewardId, rewardIdFor } from '../../src/rewards/reward-id.ts';
+import { isRewardId, rewardIdFor } from '../../src/rewards/reward-report.ts';
 
 it('tells ids that were given out from others', () => {
   const decision = fc.string({ minLength: 1 }).map((key) => decisionIdFor('shop', 1e12, key));

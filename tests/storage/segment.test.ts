@@ -1,7 +1,7 @@
 import { type FileHandle, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SharedHandle } from '../../src/storage/shared-handle.ts';
+import { SharedHandle } from '../../src/storage/segment.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 describe('a shared handle', () => {
