@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import type { Decision } from '../../src/decisions/decision.ts';
@@ -10,6 +10,7 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
+import { REWARDS_JOB, type RewardsJob } from '../../src/rewards/reward-job.ts';
 import type { RewardReport, RewardResult } from '../../src/rewards/reward-report.ts';
 import { Rewards } from '../../src/rewards/rewards.ts';
 import { Routing } from '../../src/routing/routing.ts';
@@ -114,6 +115,34 @@ describe('rewards over files', () => {
   rewardsFromReportToFold(async () => {
     const dataDir = join(root, randomUUID());
     return () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
+  });
+
+  it('a reward that was accepted finds its decision though the clock was set ahead before the next start', async () => {
+    const dataDir = join(root, randomUUID());
+    const open = () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
+    const before = await open();
+    const ledger = await before.ledgers.open('default');
+    await ledger.append(Story.withTools(6).entries);
+    const log = await before.decisionLogs.open('default');
+    const at = before.clock.now();
+    await log.append(shown('default.a', at));
+    const report = { tool: 't0', outcome: 'success', value: 1, weight: 1, at } as const;
+    const decisions = [
+      { decisionId: 'default.a', closes: true, reports: [{ ...report, rewardId: 'default.a.r' }] },
+    ];
+    const payload: RewardsJob = { catalog: 'default', decisions };
+    await before.queue.add([{ name: REWARDS_JOB, id: 'r', payload }]);
+    await before.queue.close(0);
+    await ledger.close();
+    await before.close();
+
+    vi.useFakeTimers({ toFake: ['Date'], now: at + 2 * SETTINGS.keepDecisionsDays * 86_400_000 });
+    disposals.push(() => vi.useRealTimers());
+    const process = await processOver(await open());
+    disposals.push(() => process.close());
+    await process.folded();
+    expect(process.statistics('t0')).toMatchObject({ called: 1, successes: 1 });
+    expect(process.catalog.state.refused.get('default.a.r')).toBeUndefined();
   });
 
   it('settlements that come while others wait for room are written with them', async () => {
@@ -269,6 +298,7 @@ function rewardsFromReportToFold(newStores: () => Promise<() => Promise<Stores>>
     };
     const corrected = await learned('default.corrected', ['success', 'failure']);
     const right = await learned('default.right', ['failure']);
+    expect(corrected?.taught).toBeDefined();
     expect(corrected?.taught).toEqual(right?.taught);
     expect(process.statistics('t0')).toMatchObject({ called: 3, successes: 1, failures: 2 });
   });
