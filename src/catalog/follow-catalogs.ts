@@ -17,14 +17,14 @@ interface Failure {
 
 /** Sees to it that catalogs which another process creates or deletes come and go here as well. */
 export class CatalogFollower {
-  readonly #catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>;
+  readonly #catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'failed'>;
   readonly #ledgers: Pick<Ledgers, 'list'>;
   readonly #onError: (message: string, error: unknown) => void;
   readonly #looks: Repeated;
   readonly #failures = new Map<string, Failure>();
 
   constructor(
-    catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'unopened'>,
+    catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'failed'>,
     ledgers: Pick<Ledgers, 'list'>,
     onError: (message: string, error: unknown) => void,
   ) {
@@ -55,7 +55,7 @@ export class CatalogFollower {
     }
     const listed = await this.#ledgers.list();
     // One that could not be opened may have been deleted since, and is listed no more.
-    for (const name of new Set(['default', ...listed, ...this.#catalogs.unopened().keys()])) {
+    for (const name of new Set(['default', ...listed, ...this.#catalogs.failed().keys()])) {
       await this.#try(name, () => this.#catalogs.acquire(name));
     }
   }

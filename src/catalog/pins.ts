@@ -1,6 +1,7 @@
 import type { Pin } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
+import { changeSettings } from './catalog-administration.ts';
 import type { Catalogs } from './catalogs.ts';
 
 /** A pin as users see it. */
@@ -29,7 +30,7 @@ export class Pins {
   /** Replaces them. @throws Problem catalog-not-found; validation-failed for a tool that the catalog does not have */
   async set(catalog: string, pins: readonly Pin[]): Promise<PinView[]> {
     refuseUnknown(pins, this.#catalogs.get(catalog));
-    await this.#catalogs.configure(catalog, { pins }, false);
+    await this.#catalogs.change(catalog, (open) => changeSettings(open, { pins }));
     return this.list(catalog);
   }
 }

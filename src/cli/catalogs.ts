@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import type { CatalogView } from '../catalog/catalogs.ts';
+import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
 import { ApiClient } from './api-client.ts';
 import { serviceUrl } from './setting-options.ts';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
+import type { CatalogAdministration } from '../catalog/catalog-administration.ts';
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
-import type { Catalogs } from '../catalog/catalogs.ts';
 import type { Pins } from '../catalog/pins.ts';
 import type { Tools } from '../catalog/tools.ts';
 import type { Evaluations } from '../evaluation/evaluations.ts';
@@ -29,7 +29,7 @@ import { markAnswers } from './request-id.ts';
 export interface Nouns {
   readonly routing: Routing;
   readonly rewards: Rewards;
-  readonly catalogs: Catalogs;
+  readonly catalogs: CatalogAdministration;
   readonly pins: Pins;
   readonly tools: Tools;
   readonly experiments: Experiments;

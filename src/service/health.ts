@@ -51,7 +51,7 @@ async function readiness({ catalogs, stores }: HealthParts): Promise<Readiness> 
     const fault = replica.failure ?? (lag instanceof Error ? lag : null);
     checks[`catalog:${name}`] = { ok: fault === null, detail: fault?.message ?? `${lag} entries behind` };
   }
-  for (const [name, { message }] of catalogs.unopened()) {
+  for (const [name, { message }] of catalogs.failed()) {
     checks[`catalog:${name}`] = { ok: false, detail: message };
   }
   const fault = await storeFault(stores);

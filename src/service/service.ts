@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Ridge } from '../../bandit/ridge.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { CatalogAdministration } from '../catalog/catalog-administration.ts';
 import { CatalogPositions } from '../catalog/catalog-positions.ts';
 import { Catalogs } from '../catalog/catalogs.ts';
 import { CatalogFollower } from '../catalog/follow-catalogs.ts';
@@ -88,10 +89,6 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     // A damaged file prevents the start. One damaged catalog of many in Redis does not: the follower reports it.
     stores.mode === 'embedded' ? await stores.ledgers.list() : [],
     settings.catalogs === undefined ? null : settings.catalogs.split(','),
-    async ({ embedder, reranker }) => {
-      if (embedder !== undefined) await embedders.get(embedder);
-      if (reranker) await rerankers.get(reranker.model);
-    },
   );
   onClose(() => catalogs.close());
   const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, onError) : null;
@@ -136,8 +133,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   // Before the queue, which takes the jobs that routing still holds.
   onClose(() => routing.close());
   return {
-    ...{ routing, catalogs, experiments, evaluations, positions },
+    ...{ routing, experiments, evaluations, positions },
     rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused }),
+    catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
+      if (embedder !== undefined) await embedders.get(embedder);
+      if (reranker) await rerankers.get(reranker.model);
+    }),
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),

@@ -44,17 +44,6 @@ it('one catalog that cannot be opened keeps no other away, is reported once, and
   await follower.close();
 });
 
-it('a start that fails closes what was opened', async () => {
-  const close = vi.fn(async () => {});
-  const open: OpenCatalog = async (name) => {
-    if (name === 'bad') throw new LedgerCorruptError('byte 7');
-    return { name, close } as unknown as Awaited<ReturnType<OpenCatalog>>;
-  };
-  const closed = { erase: async () => {}, release: async () => {} };
-  await expect(Catalogs.start(open, closed, ['bad'])).rejects.toThrow('byte 7');
-  expect(close).toHaveBeenCalledOnce();
-});
-
 it('one that cannot be opened can be deleted, here or elsewhere', async () => {
   vi.useFakeTimers();
   const faults = new Map<string, Error>([

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import type { Catalogs } from '../../catalog/catalogs.ts';
+import type { CatalogAdministration } from '../../catalog/catalog-administration.ts';
 import type { Pins } from '../../catalog/pins.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
@@ -16,7 +16,7 @@ const digestSchema = z
   })
   .openapi('StateDigest');
 
-export const catalogEndpoints = (catalogs: Catalogs, pins: Pins): Endpoint[] => [
+export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): Endpoint[] => [
   endpoint({
     method: 'get',
     path: '/v1/catalogs',
