@@ -9,7 +9,7 @@ import type { LearnerState } from './policy.ts';
  *   arrays: their elements, each array followed by zeros up to a multiple of 8
  */
 const MAGIC = [0x42, 0x4c, 0x52, 0x4e];
-const VERSION = 1;
+const VERSION = 2;
 const HEAD_BYTES = 16;
 const CHECKED_FROM = 12;
 
@@ -111,4 +111,31 @@ function kindOf(array: LearnerState['arrays'][string]): Kind {
 
 function aligned(bytes: number): number {
   return Math.ceil(bytes / 8) * 8;
+}
+
+type Arrays = LearnerState['arrays'];
+type ArrayType<T> = { readonly name: string; new (length: number): T };
+
+/**
+ * The named array of a saved learner.
+ * @throws Error when it is missing, of another type, or not of this length.
+ */
+export function savedArray<T extends Arrays[string]>(
+  arrays: Arrays,
+  name: string,
+  type: ArrayType<T>,
+  length?: number,
+): T {
+  const array = arrays[name];
+  if (!(array instanceof type)) {
+    throw new Error(
+      `The saved learner has no ${type.name} “${name}”: it was written by another version or policy.`,
+    );
+  }
+  if (length !== undefined && array.length !== length) {
+    throw new Error(
+      `The saved learner is damaged: “${name}” has ${array.length} values instead of ${length}.`,
+    );
+  }
+  return array;
 }

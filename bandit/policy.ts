@@ -1,5 +1,5 @@
 import type { Random } from './random.ts';
-import type { Ridge } from './ridge.ts';
+import type { Ridge } from './ridge/ridge.ts';
 import type { SparseVector } from './sparse-vector.ts';
 
 /**
@@ -43,6 +43,23 @@ export interface Recall {
   readonly votes: Float64Array;
   /** The nearest cases, best first: index into the memory and similarity. */
   readonly cases: readonly RecalledCase[];
+  /** What taught vectors say about the query. */
+  readonly taught: TaughtScores;
+}
+
+export type MemoryRecall = Omit<Recall, 'taught'>;
+
+/** w·ψ(q) by row of the taught vectors; both arrays have the same length. */
+export interface TaughtScores {
+  /** −1 for a row that no tool has. */
+  readonly slots: Int32Array;
+  readonly values: Float64Array;
+}
+
+/** What one term adds to w·ψ(q). */
+export interface TermShare {
+  readonly term: number;
+  readonly share: number;
 }
 
 export interface RecalledCase {
@@ -66,7 +83,7 @@ export interface Ranking {
   readonly bonus: Float64Array;
   /** n: weighted number of remembered outcomes of the tool near this query; 0 without a memory. */
   readonly trials: Float64Array;
-  /** The extra features beyond [q; φ; sim; 1], row-major n × extras.length, as they have to be logged. */
+  /** What has to be logged for learning, row-major n × extras.length. */
   readonly features: Float32Array;
 }
 
@@ -88,23 +105,30 @@ export interface RankingRequest {
 /** The reading half. */
 export interface Ranker {
   readonly name: string;
-  /** Names of the extra features, in the order of `Ranking.features`. */
+  /**
+   * Names of what is logged of each candidate, in the order of `Ranking.features`: the features of x beyond
+   * [q; φ; sim; 1], and what else learning needs to know of the time of the decision.
+   */
   readonly extras: readonly string[];
   recall(query: QueryFeatures): Recall;
   /** What a recalled case knows, tool by tool; empty when it is gone. */
   caseCounts(caseId: number): readonly CaseCount[];
-  /** The extra features of candidates, row-major n × extras.length; what `rank` scores and logs. */
+  /** How far the words of a query speak for this tool, or against it, by what it was taught; empty: nothing was. */
+  taughtTerms(query: QueryFeatures, slot: number): readonly TermShare[];
+  /** What `rank` would log of these candidates, row-major n × extras.length, as far as it is known without θ. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array;
   rank(request: RankingRequest): Ranking;
   /** A hint to a frozen policy: these queries are ranked next, and what concerns them alone can be computed together. */
   prepare(queries: readonly QueryFeatures[]): void;
 }
 
-/** One tool of one decision as the learner sees it: x = [embedding; φ(slot); similarity; 1; extras]. */
+/** One tool of one decision as the learner sees it: the query, the tool, and what was logged of both. */
 export interface Example {
-  readonly embedding: Float32Array | null;
+  readonly query: QueryFeatures;
   readonly slot: number;
+  /** e(q)·φ, −1…1. */
   readonly similarity: number;
+  /** The tool's row of `Ranking.features`. */
   readonly extras: Float32Array;
 }
 

@@ -6,10 +6,15 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { allocate, movedBasisPoints, reallocate } from '../bandit/assignment/allocation.ts';
+import {
+  allocate,
+  BUCKETS,
+  Bucketer,
+  movedBasisPoints,
+  reallocate,
+} from '../bandit/assignment/allocation.ts';
 import { VariantAssignment } from '../bandit/assignment/assignment.ts';
-import { BUCKETS, Bucketer } from '../bandit/assignment/bucket.ts';
-import { chiSquaredTail } from '../bandit/statistics/chi-squared.ts';
+import { chiSquaredTail } from '../bandit/statistics/distributions.ts';
 import { sha256 } from '../src/state/experiments/sha-256.ts';
 import { measuredOn } from './measured-on.ts';
 

@@ -14,10 +14,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { cosine } from '../bandit/cosine.ts';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import type { Policy } from '../bandit/policy.ts';
 import { randomFor } from '../bandit/random.ts';
+import { cosine } from '../bandit/tool-vectors.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Embedder } from '../src/models/embedder.ts';

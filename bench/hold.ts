@@ -9,8 +9,8 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { Cholesky } from '../bandit/cholesky.ts';
 import { randomFor } from '../bandit/random.ts';
+import { Cholesky } from '../bandit/ridge/cholesky.ts';
 import { definitionHash } from '../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Entry } from '../src/ledger/entry.ts';

@@ -8,8 +8,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
-import { Cholesky } from '../bandit/cholesky.ts';
-import type { SemanticRidge } from '../bandit/semantic-ridge.ts';
+import { Cholesky } from '../bandit/ridge/cholesky.ts';
+import type { SemanticRidge } from '../bandit/ridge/semantic-ridge.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
 import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { type Contender, mlMatrix, ours, SIZE, Stream } from './kernels/learner-at-work.ts';

@@ -8,12 +8,14 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { createPolicy } from '../bandit/policies/registry.ts';
-import type { Policy, Ranking } from '../bandit/policy.ts';
+import { EMPTY_RECALL } from '../bandit/policies/without-memory.ts';
+import type { Policy, Ranking, RankingRequest } from '../bandit/policy.ts';
 import { type Random, randomFor } from '../bandit/random.ts';
 import { EMPTY_SPARSE_VECTOR } from '../bandit/sparse-vector.ts';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
 import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { lineChart } from './line-chart.ts';
+import { LinUcbOneHot } from './linucb-onehot.ts';
 
 type Archetype = 1 | 2 | 3 | 4;
 type Point = readonly [number, number];
@@ -59,11 +61,13 @@ interface Contender {
   readonly parameters: Readonly<Record<string, number>>;
 }
 
+const ONEHOT = 'linucb-onehot';
+
 const CONTENDERS: readonly Contender[] = [
   ...[0.3, 0.5, 1].map((alpha) => contender('sc-linucb', { alpha, lambda: 1, prior: 0 })),
   contender('sc-linucb', { alpha: 0.5, lambda: 1, prior: 0.4 }),
   contender('lin-ts', { alpha: 0.5, lambda: 1, prior: 0.4 }),
-  ...[0.3, 0.5, 1].map((alpha) => contender('linucb-onehot', { alpha, lambda: 1 })),
+  ...[0.3, 0.5, 1].map((alpha) => contender(ONEHOT, { alpha, lambda: 1 })),
 ];
 
 function contender(policy: string, parameters: Record<string, number>): Contender {
@@ -79,7 +83,7 @@ function play(
   seed: number,
 ): number[] {
   const vectors = new ToolVectors(kernels, 2);
-  const policy = createPolicy(name, { kernels, vectors, parameters, derived: true });
+  const policy = playerOf(name, kernels, vectors, parameters);
   const world = randomFor(`regret/world/${seed}`);
   const draws = randomFor(`regret/draws/${seed}`);
   const slots = new Map<string, number>();
@@ -106,7 +110,12 @@ function play(
       const reward = draws.uniform(2 * step + 1) < success[chosen] ? 1 : 0;
       regret += Math.max(...success) - success[chosen];
       policy.learn(
-        { embedding, slot: live[chosen], similarity: similarity[chosen], extras: new Float32Array(0) },
+        {
+          query: { embedding, terms: EMPTY_SPARSE_VECTOR },
+          slot: live[chosen],
+          similarity: similarity[chosen],
+          extras: new Float32Array(0),
+        },
         reward,
         1,
       );
@@ -118,20 +127,36 @@ function play(
   return trace;
 }
 
+/** What both kinds of learners can do; the one-hot baseline is no policy of the product. */
+type Player = Pick<Policy, 'addTool' | 'forgetTool' | 'learn' | 'free'> & {
+  rank(request: RankingRequest): Pick<Ranking, 'score'>;
+};
+
+function playerOf(
+  name: string,
+  kernels: Kernels,
+  vectors: ToolVectors,
+  parameters: Contender['parameters'],
+): Player {
+  if (name !== ONEHOT) return createPolicy(name, { kernels, vectors, parameters, derived: true });
+  const { alpha, lambda } = parameters;
+  return new LinUcbOneHot({ kernels, dimensions: vectors.dimensions, alpha, lambda });
+}
+
 function rank(
-  policy: Policy,
+  policy: Player,
   embedding: Float32Array,
   slots: Int32Array,
   similarity: Float64Array,
   seed: number,
   step: number,
-): Ranking {
+): Pick<Ranking, 'score'> {
   const query = { embedding, terms: EMPTY_SPARSE_VECTOR };
   const nothing = new Float64Array(slots.length);
   return policy.rank({
     query,
     candidates: { slots, lexical: nothing, dense: nothing, base: nothing, similarity },
-    recall: policy.recall(query),
+    recall: EMPTY_RECALL,
     random: new LazyRandom(`regret/rank/${seed}/${step}`),
   });
 }
@@ -152,13 +177,13 @@ class LazyRandom implements Random {
 }
 
 /** A removed tool is gone for good, as in the paper; that is also what makes the one-hot learner start anew. */
-function leave(policy: Policy, slots: Map<string, number>, tool: string, slot: number): void {
+function leave(policy: Player, slots: Map<string, number>, tool: string, slot: number): void {
   policy.forgetTool(slot);
   slots.delete(tool);
 }
 
 function join(
-  policy: Policy,
+  policy: Player,
   vectors: ToolVectors,
   slots: Map<string, number>,
   tool: string,
@@ -228,7 +253,7 @@ function main(): void {
   for (const [experiment, phases] of Object.entries(EXPERIMENTS)) {
     const series = [];
     for (const contender of CONTENDERS) {
-      const seeds = Number(contender.policy === 'linucb-onehot' ? options['onehot-seeds'] : options.seeds);
+      const seeds = Number(contender.policy === ONEHOT ? options['onehot-seeds'] : options.seeds);
       const traces = Array.from({ length: seeds }, (_, seed) => play(kernels, phases, contender, seed));
       const final = traces.map((trace) => trace[trace.length - 1]);
       for (const count of new Set([Math.min(15, seeds), seeds])) {

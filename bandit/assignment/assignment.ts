@@ -1,5 +1,4 @@
-import { type Allocation, ownersOf } from './allocation.ts';
-import { BUCKETS, Bucketer, type Sha256 } from './bucket.ts';
+import { type Allocation, BUCKETS, Bucketer, ownersOf, type Sha256 } from './allocation.ts';
 
 /** An experiment as assignment sees it. */
 export interface AssignedExperiment {

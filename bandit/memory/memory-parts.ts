@@ -1,12 +1,11 @@
 import type { Kernels } from '../kernels/kernels.ts';
+import { savedArray } from '../learner-codec.ts';
 import type { LearnerState } from '../policy.ts';
 import { CaseEntries } from './case-entries.ts';
 import { CaseIndex } from './case-index.ts';
 import { CaseLinks } from './case-links.ts';
-import { CasePlaces, PLACES_LIMIT } from './case-places.ts';
+import { CasePlaces, MergedCases, PLACES_LIMIT } from './case-places.ts';
 import { CaseUnits } from './case-units.ts';
-import { MergedCases } from './merged-cases.ts';
-import { savedArray } from './saved-array.ts';
 
 export const TOOLS_PER_CASE = 64;
 

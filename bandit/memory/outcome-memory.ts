@@ -1,5 +1,12 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import type { CaseCount, CaseOutcome, LearnerState, QueryFeatures, Recall, RecalledCase } from '../policy.ts';
+import type {
+  CaseCount,
+  CaseOutcome,
+  LearnerState,
+  MemoryRecall,
+  QueryFeatures,
+  RecalledCase,
+} from '../policy.ts';
 import { isComparable } from './case-index.ts';
 import { createParts, loadParts, type MemoryLimits, type MemoryParts, saveParts } from './memory-parts.ts';
 import { RecallSums } from './recall-sums.ts';
@@ -33,7 +40,7 @@ export class OutcomeMemory {
     return this.parts.places.size;
   }
 
-  recall(query: QueryFeatures): Recall {
+  recall(query: QueryFeatures): MemoryRecall {
     const { index, entries, places } = this.parts;
     const nearest = index.nearest(query, NEIGHBOURS);
     const cases: RecalledCase[] = [];

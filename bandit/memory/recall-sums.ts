@@ -1,5 +1,5 @@
 import { float64Columns } from '../columns.ts';
-import type { Recall, RecalledCase } from '../policy.ts';
+import type { MemoryRecall, RecalledCase } from '../policy.ts';
 import type { CaseEntries } from './case-entries.ts';
 
 /** Similarity from which on a nearest case counts in full; below it even the best match is discounted. */
@@ -49,7 +49,7 @@ export class RecallSums {
     }
   }
 
-  finish(cases: readonly RecalledCase[]): Recall {
+  finish(cases: readonly RecalledCase[]): MemoryRecall {
     for (const slot of this.slots) this.rows[slot] = NONE;
     const [positives, trials, nearest, votes] = float64Columns(this.slots.length, 4);
     for (let row = 0; row < votes.length; row++) {

@@ -1,5 +1,5 @@
-import type { Interval } from '../statistics/interval.ts';
-import { studentQuantile } from '../statistics/student.ts';
+import type { Interval } from '../statistics/confidence-sequence.ts';
+import { studentQuantile } from '../statistics/distributions.ts';
 import {
   DECISIONS,
   DOUBLY_ROBUST,

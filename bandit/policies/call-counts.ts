@@ -1,4 +1,4 @@
-import { savedArray } from '../memory/saved-array.ts';
+import { savedArray } from '../learner-codec.ts';
 import type { LearnerState } from '../policy.ts';
 import { checkWeight } from './checks.ts';
 

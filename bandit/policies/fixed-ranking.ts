@@ -58,3 +58,31 @@ class FixedRanking extends WithoutMemory {
 
   free(): void {}
 }
+
+export const COSINE = fixedRanking(
+  {
+    name: 'cosine',
+    sentence: 'Ranks by the cosine between query and description alone; learns nothing.',
+    defaultExploration: 'greedy',
+  },
+  ({ candidates }) => candidates.similarity.slice(),
+);
+
+export const HYBRID = fixedRanking(
+  {
+    name: 'hybrid',
+    sentence: 'Keeps the retrieval order, BM25 and cosine together; learns nothing.',
+    defaultExploration: 'greedy',
+  },
+  ({ candidates }) => candidates.base.slice(),
+);
+
+/** All scores are equal, so that Plackett–Luce draws every slate with the same probability. */
+export const UNIFORM = fixedRanking(
+  {
+    name: 'uniform',
+    sentence: 'Draws among the candidates with equal probability; learns nothing.',
+    defaultExploration: 'plackett-luce',
+  },
+  ({ candidates }) => new Float64Array(candidates.slots.length),
+);

@@ -1,8 +1,8 @@
-import { Cholesky } from '../cholesky.ts';
 import type { Example, LearnerSize, LearnerState, RankingRequest } from '../policy.ts';
 import { POLICY_COUNTERS, type Random } from '../random.ts';
+import { Cholesky } from '../ridge/cholesky.ts';
 import type { PolicyContext, PolicyKind } from './policy-kind.ts';
-import { SEMANTIC_PARAMETERS, SemanticPolicy, savedRidge } from './semantic-policy.ts';
+import { SEMANTIC_PARAMETERS, SemanticPolicy, savedRidge } from './sc-linucb.ts';
 
 export const LIN_TS: PolicyKind = {
   name: 'lin-ts',
@@ -53,7 +53,7 @@ class LinTs extends SemanticPolicy {
     });
   }
 
-  private row({ embedding, slot, similarity }: Example): Float64Array {
+  private row({ query: { embedding }, slot, similarity }: Example): Float64Array {
     const { dimensions } = this.context.vectors;
     const x = new Float64Array(this.ridge.size);
     if (embedding !== null) x.set(embedding);

@@ -1,13 +1,14 @@
 import { float64Columns } from '../columns.ts';
 import type { Candidates, Recall } from '../policy.ts';
+import type { TaughtVectors } from '../taught/taught-vectors.ts';
 import type { CallCounts } from './call-counts.ts';
 
 /**
  * The extra features of `sc-linucb-memory`, by learning.md's names: h and c, the two halves of the retrieval
  * score; mx, the similarity of the nearest case in which the tool did well; vote, the memory's nomination; rho,
- * the local success rate; rate, the success rate of all its calls.
+ * the local success rate; rate, the success rate of all its calls; taught, the score of its taught vector.
  */
-export const MEMORY_FEATURES = ['h', 'c', 'mx', 'vote', 'rho', 'rate'] as const;
+export const MEMORY_FEATURES = ['h', 'c', 'mx', 'vote', 'rho', 'rate', 'taught'] as const;
 
 /** Trials that the retrieval score counts for in rho, and how it is read as a success rate. */
 const RHO_TRIALS = 0.5;
@@ -16,6 +17,8 @@ const RHO_RATE = 0.5;
 export interface MemoryFeatures {
   /** Row-major, candidates × MEMORY_FEATURES; float32, as they are logged and learned. */
   readonly features: Float32Array;
+  /** w_a·ψ(q), float64; 0 for a tool that was taught nothing. */
+  readonly taught: Float64Array;
   /** θ₀ᵀx, float64. */
   readonly base: Float64Array;
   /** n: remembered trials near the query. */
@@ -27,12 +30,14 @@ export interface MemoryFeatures {
  *
  * The base is taken from the float64 values in an order that keeps a promise: h + c is exactly 2g (or g, without
  * an embedder), and with an empty memory rho is exactly g/2, so θ₀ᵀx is a monotone function of g, rounding
- * included. On day 0 the greedy order therefore is the retrieval order, ties and near-ties alike.
+ * included. On day 0 the greedy order therefore is the retrieval order, ties and near-ties alike. How far to trust
+ * taught vectors is learned: their weight in θ₀ is 0.
  */
 export function memoryFeatures(
   { slots, lexical, dense, base: retrieval }: Candidates,
   recall: Recall,
   calls: CallCounts,
+  vectors: TaughtVectors,
   theta0: readonly number[],
 ): MemoryFeatures {
   const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
@@ -40,7 +45,7 @@ export function memoryFeatures(
   for (let row = 0; row < recall.slots.length; row++) rows.set(recall.slots[row], row);
   const width = MEMORY_FEATURES.length;
   const features = new Float32Array(slots.length * width);
-  const [base, trials] = float64Columns(slots.length, 2);
+  const [base, trials, taught] = float64Columns(slots.length, 3);
   for (let i = 0; i < slots.length; i++) {
     const row = rows.get(slots[i]) ?? -1;
     const positives = row < 0 ? 0 : recall.positives[row];
@@ -49,6 +54,8 @@ export function memoryFeatures(
     const vote = row < 0 ? 0 : recall.votes[row];
     const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
     const rate = calls.rate(slots[i]);
+    const taughtRow = vectors.rowOf(slots[i]);
+    if (taughtRow >= 0) taught[i] = recall.taught.values[taughtRow];
     const at = i * width;
     features[at] = lexical[i];
     features[at + 1] = dense[i];
@@ -56,6 +63,7 @@ export function memoryFeatures(
     features[at + 3] = vote;
     features[at + 4] = rho;
     features[at + 5] = rate;
+    features[at + 6] = taught[i];
     base[i] =
       retrievalWeight * (lexical[i] + dense[i]) +
       rhoWeight * rho +
@@ -64,5 +72,5 @@ export function memoryFeatures(
       rateWeight * rate;
     trials[i] = n;
   }
-  return { features, base, trials };
+  return { features, taught, base, trials };
 }

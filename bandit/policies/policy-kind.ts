@@ -33,8 +33,6 @@ export interface PolicyKind {
   readonly learns: boolean;
   /** How slates are drawn unless the catalog says otherwise; `greedy` for those that promise a fixed order. */
   readonly defaultExploration: 'plackett-luce' | 'ucb' | 'greedy';
-  /** Most slots it can work with, where there is such a limit; with more of them, `rank` throws. */
-  readonly maximumSlots?: number;
   create(context: PolicyContext): Policy;
   /** Continues a learner that was saved under the same parameters. */
   load(context: PolicyContext, state: LearnerState): Policy;

@@ -1,19 +1,15 @@
 import type { LearnerState, Policy } from '../policy.ts';
-import { COSINE } from './cosine.ts';
-import { HYBRID } from './hybrid.ts';
+import { COSINE, HYBRID, UNIFORM } from './fixed-ranking.ts';
 import { LIN_TS } from './lin-ts.ts';
-import { LINUCB_ONEHOT } from './linucb-onehot.ts';
 import { type PolicyContext, type PolicyKind, PolicySettingsError } from './policy-kind.ts';
 import { SC_LINUCB } from './sc-linucb.ts';
 import { SC_LINUCB_MEMORY } from './sc-linucb-memory.ts';
-import { UNIFORM } from './uniform.ts';
 
 /** Every policy there is. A new one is one file beside these, and one line here; tests and benches follow. */
 export const POLICY_KINDS: readonly PolicyKind[] = [
   SC_LINUCB_MEMORY,
   SC_LINUCB,
   LIN_TS,
-  LINUCB_ONEHOT,
   COSINE,
   HYBRID,
   UNIFORM,

@@ -12,20 +12,28 @@ import type {
   Ranking,
   RankingRequest,
   Recall,
+  TermShare,
 } from '../policy.ts';
-import type { Ridge } from '../ridge.ts';
-import { SemanticRidge } from '../semantic-ridge.ts';
+import { PROJECTION_SEED } from '../ridge/projection.ts';
+import type { Ridge } from '../ridge/ridge.ts';
+import { SemanticRidge, type SemanticRow } from '../ridge/semantic-ridge.ts';
+import { TaughtVectors } from '../taught/taught-vectors.ts';
 import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
-import { MEMORY_FEATURES, memoryFeatures } from './memory-features.ts';
+import { MEMORY_FEATURES, type MemoryFeatures, memoryFeatures } from './memory-features.ts';
 import type { PolicyContext, PolicyKind } from './policy-kind.ts';
-import { embeddingsOf, savedRidge } from './semantic-policy.ts';
+import { embeddingsOf, savedRidge } from './sc-linucb.ts';
 
 const NAME = 'sc-linucb-memory';
 /** λ: how strongly the weights are held at θ₀, in observations. */
 const LAMBDA = 10;
-/** θ₀ over MEMORY_FEATURES: h, c, mx, vote, rho, rate; it is 0 everywhere else. */
-const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0];
+/** θ₀ over MEMORY_FEATURES: h, c, mx, vote, rho, rate, taught; it is 0 everywhere else. */
+const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0, 0];
+/** What is logged of a candidate: the features of x, and the mean that it had. */
+const LOGGED = [...MEMORY_FEATURES, 'mean'];
+const MEAN_AT = MEMORY_FEATURES.length;
+/** However much a tool was taught, it is worth no more than this to try it. */
+const MOST_PROMISE = 1.5;
 /** A description that moved further than this is half another tool. */
 const SAME_TOOL_FROM = 0.8;
 const KEPT_OF_ANOTHER_TOOL = 0.5;
@@ -33,7 +41,7 @@ const KEPT_OF_ANOTHER_TOOL = 0.5;
 export const SC_LINUCB_MEMORY: PolicyKind = {
   name: NAME,
   sentence:
-    'SC-LinUCB with outcome memory: what happened with tools shown for similar queries decides as well.',
+    'SC-LinUCB with outcome memory and taught vectors: what happened with tools shown for similar queries decides as well.',
   parameters: [
     { name: 'alpha', default: 0.1, minimum: 0, maximum: 10, sentence: 'α: how much uncertainty is worth.' },
     {
@@ -52,6 +60,36 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
       sentence:
         'Most cases that outcome memory keeps; near-duplicates share one. With 256 dimensions each takes 2 to 3 KB.',
     },
+    {
+      name: 'projection',
+      default: 32,
+      minimum: 0,
+      maximum: 1024,
+      integer: true,
+      sentence: 'Dimensions of query and description in the ridge, projected at random; 0: all of them.',
+    },
+    {
+      name: 'taughtRate',
+      default: 0.2,
+      minimum: 0,
+      maximum: 0.5,
+      sentence: 'How far one success moves the taught vector of a tool; 0: there are no taught vectors.',
+    },
+    {
+      name: 'taughtFailures',
+      default: 0.5,
+      minimum: 0,
+      maximum: 1,
+      sentence: 'How far a failure moves it, as a share of a success.',
+    },
+    {
+      name: 'taughtBuckets',
+      default: 1024,
+      minimum: 0,
+      maximum: 16_384,
+      integer: true,
+      sentence: 'Buckets for words in a taught vector, 4 bytes each; 0: it knows the embedding alone.',
+    },
   ],
   learns: true,
   defaultExploration: 'plackett-luce',
@@ -60,70 +98,93 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
 };
 
 /**
- * The default policy. The paper's features and, beside them, what retrieval (h, c) and outcome memory (mx, vote,
- * rho, rate) say; the ridge is centred on weights θ₀ under which an empty memory ranks exactly like retrieval.
- *   score = θᵀx + α·√(xᵀA⁻¹x) + localBonus·g/(1 + n)
+ * The default policy. The paper's features, projected, and beside them what retrieval (h, c), outcome memory (mx, vote,
+ * rho, rate) and taught vectors (taught) say; the ridge is centred on weights θ₀ under which a learner that knows
+ * nothing ranks exactly like retrieval.
+ *   score = θᵀx + α·√(xᵀA⁻¹x) + localBonus·min(1.5, max(0, g + taught))/(1 + n)
  */
 class ScLinUcbMemory implements Policy {
   readonly name = NAME;
-  readonly extras = MEMORY_FEATURES;
+  readonly extras = LOGGED;
   private readonly context: PolicyContext;
   private readonly ridge: SemanticRidge;
   private readonly memory: OutcomeMemory;
   private readonly calls: CallCounts;
+  private readonly taught: TaughtVectors;
 
   constructor(context: PolicyContext, state?: LearnerState) {
     this.context = context;
     const { kernels, vectors, parameters, derived } = context;
     const extras = MEMORY_FEATURES.length;
-    const options = { kernels, vectors, extras, lambda: LAMBDA, prior: [0, 0, ...THETA_0], derived };
-    const limits = { dimensions: vectors.dimensions, cases: parameters.cases };
+    const { projection, taughtRate: rate, taughtFailures: failures, taughtBuckets: buckets } = parameters;
+    const prior = [0, 0, ...THETA_0];
+    const options = { kernels, vectors, projection, extras, lambda: LAMBDA, prior, derived };
+    const { dimensions } = vectors;
+    const limits = { dimensions, cases: parameters.cases };
+    const teaching = { dimensions, buckets, rate, failures };
     if (state === undefined) {
       this.ridge = new SemanticRidge(options);
       this.memory = new OutcomeMemory(kernels, limits);
       this.calls = new CallCounts();
+      this.taught = new TaughtVectors(kernels, teaching);
     } else {
+      checkProjection(state, projection);
       this.ridge = SemanticRidge.load(options, savedRidge(state));
       this.memory = OutcomeMemory.load(kernels, limits, state.arrays);
       this.calls = CallCounts.load(state.arrays);
+      this.taught = TaughtVectors.load(kernels, teaching, state.arrays);
     }
   }
 
   recall(query: QueryFeatures): Recall {
-    return this.memory.recall(query);
+    return { ...this.memory.recall(query), taught: this.taught.score(query) };
   }
 
   caseCounts(caseId: number): readonly CaseCount[] {
     return this.memory.caseCounts(caseId);
   }
 
-  features(_query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {
-    return memoryFeatures(candidates, recall, this.calls, THETA_0).features;
+  taughtTerms(query: QueryFeatures, slot: number): readonly TermShare[] {
+    return this.taught.termShares(query, slot);
+  }
+
+  /** At full width the mean is that of θ₀: θ is too much work to solve for there. */
+  features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {
+    const { slots, similarity } = candidates;
+    const { features, base } = this.featuresOf(candidates, recall);
+    const { taughtRate } = this.context.parameters;
+    const needed = taughtRate > 0; // nobody else reads the mean
+    const means = needed ? this.ridge.canonicalMeans(query.embedding, slots, similarity, features) : null;
+    return logged(features, means ?? base);
   }
 
   rank({ query, candidates, recall }: RankingRequest): Ranking {
     const { slots, similarity, base: retrieval } = candidates;
-    const { features, base, trials } = memoryFeatures(candidates, recall, this.calls, THETA_0);
+    const { features, base, trials, taught } = this.featuresOf(candidates, recall);
     const { gain, uncertainty } = this.ridge.score(query.embedding, slots, similarity, features);
     const { alpha, localBonus } = this.context.parameters;
     const [score, mean, bonus] = float64Columns(slots.length, 3);
     for (let i = 0; i < slots.length; i++) {
       mean[i] = base[i] + gain[i];
-      bonus[i] = alpha * uncertainty[i] + (localBonus * retrieval[i]) / (1 + trials[i]);
+      const promise = Math.min(MOST_PROMISE, Math.max(0, retrieval[i] + taught[i]));
+      bonus[i] = alpha * uncertainty[i] + (localBonus * promise) / (1 + trials[i]);
       score[i] = mean[i] + bonus[i];
     }
-    return { score, mean, base, gain, uncertainty, bonus, trials, features };
+    return { score, mean, base, gain, uncertainty, bonus, trials, features: logged(features, mean) };
   }
 
   learn(example: Example, reward: number, weight: number): void {
-    checkExample(example, this.extras.length, reward, weight);
-    this.ridge.learn(example, reward, weight);
+    checkExample(example, LOGGED.length, reward, weight);
+    // The taught vector first: its step is on what the mean of the decision left unexplained.
+    this.taught.learn(example.slot, example.query, reward, weight, example.extras[MEAN_AT]);
+    this.ridge.learn(rowOf(example), reward, weight);
   }
 
   correct(example: Example, from: number, to: number, weight: number): void {
-    checkExample(example, this.extras.length, from, weight);
-    checkExample(example, this.extras.length, to, weight);
-    this.ridge.correct(example, from, to, weight);
+    checkExample(example, LOGGED.length, from, weight);
+    checkExample(example, LOGGED.length, to, weight);
+    this.taught.correct(example.slot, example.query, from, to, weight);
+    this.ridge.correct(rowOf(example), from, to, weight);
   }
 
   countCall(slot: number, reward: number, weight: number): void {
@@ -144,19 +205,23 @@ class ScLinUcbMemory implements Policy {
 
   addTool(slot: number): void {
     this.calls.scale(slot, 0);
+    this.taught.scale(slot, 0);
   }
 
   changeTool(slot: number, similarity: number): void {
     if (similarity >= SAME_TOOL_FROM) return;
     this.calls.scale(slot, KEPT_OF_ANOTHER_TOOL);
     this.memory.scaleTool(slot, KEPT_OF_ANOTHER_TOOL);
+    this.taught.scale(slot, KEPT_OF_ANOTHER_TOOL);
   }
 
   forgetTool(slot: number): void {
     this.calls.scale(slot, 0);
     this.memory.forgetTool(slot);
+    this.taught.scale(slot, 0);
   }
 
+  /** Of cases; what a unit taught ridge and taught vectors cannot be told from what others did. */
   forgetUnit(unit: number): number {
     return this.memory.forgetUnit(unit);
   }
@@ -173,15 +238,15 @@ class ScLinUcbMemory implements Policy {
     const { updates, matrix, target } = this.ridge.save();
     return {
       policy: NAME,
-      numbers: { updates },
-      arrays: { matrix, target, ...this.calls.save(), ...this.memory.save() },
+      numbers: { updates, projection: this.context.parameters.projection, projectionSeed: PROJECTION_SEED },
+      arrays: { matrix, target, ...this.calls.save(), ...this.memory.save(), ...this.taught.save() },
     };
   }
 
   sizeInBytes(): LearnerSize {
     return {
       matrices: this.ridge.sizeInBytes,
-      perTool: this.calls.bytes + this.ridge.formsInBytes,
+      perTool: this.calls.bytes + this.taught.bytes + this.ridge.formsInBytes,
       memory: this.memory.bytes,
       cases: this.memory.size,
       updates: this.ridge.ridge.statistics.updates,
@@ -195,5 +260,34 @@ class ScLinUcbMemory implements Policy {
   free(): void {
     this.ridge.free();
     this.memory.dispose();
+    this.taught.free();
   }
+
+  private featuresOf(candidates: Candidates, recall: Recall): MemoryFeatures {
+    return memoryFeatures(candidates, recall, this.calls, this.taught, THETA_0);
+  }
+}
+
+/** The features of each candidate and its mean, row by row. */
+function logged(features: Float32Array, mean: Float64Array): Float32Array {
+  const width = LOGGED.length;
+  const rows = new Float32Array(mean.length * width);
+  for (let i = 0; i < mean.length; i++) {
+    rows.set(features.subarray(i * MEAN_AT, (i + 1) * MEAN_AT), i * width);
+    rows[i * width + MEAN_AT] = mean[i];
+  }
+  return rows;
+}
+
+function rowOf({ query, slot, similarity, extras }: Example): SemanticRow {
+  return { embedding: query.embedding, slot, similarity, extras: extras.subarray(0, MEAN_AT) };
+}
+
+/** @throws Error when A was learned over another projection. */
+function checkProjection({ numbers }: LearnerState, projection: number): void {
+  if (numbers.projection === projection && numbers.projectionSeed === PROJECTION_SEED) return;
+  throw new Error(
+    `This learner was saved with projection ${numbers.projection ?? 'none (version 1)'}, ` +
+      `seed ${numbers.projectionSeed ?? 'none'}; here it is ${projection}, seed ${PROJECTION_SEED}.`,
+  );
 }

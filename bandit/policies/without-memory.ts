@@ -8,8 +8,9 @@ import type {
   Ranking,
   RankingRequest,
   Recall,
+  TermShare,
 } from '../policy.ts';
-import type { Ridge } from '../ridge.ts';
+import type { Ridge } from '../ridge/ridge.ts';
 
 export const EMPTY_RECALL: Recall = {
   slots: new Int32Array(0),
@@ -18,6 +19,7 @@ export const EMPTY_RECALL: Recall = {
   nearest: new Float64Array(0),
   votes: new Float64Array(0),
   cases: [],
+  taught: { slots: new Int32Array(0), values: new Float64Array(0) },
 };
 
 /** The part that is alike in all policies that remember neither cases nor calls: nothing to do. */
@@ -41,6 +43,10 @@ export abstract class WithoutMemory implements Policy {
   }
 
   caseCounts(): readonly CaseCount[] {
+    return [];
+  }
+
+  taughtTerms(): readonly TermShare[] {
     return [];
   }
 

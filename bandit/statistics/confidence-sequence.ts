@@ -1,5 +1,10 @@
 import type { Difference } from './difference.ts';
-import type { Interval } from './interval.ts';
+
+/** What is still possible for a number, in its own unit of measure; an end may be infinite. */
+export interface Interval {
+  readonly lower: number;
+  readonly upper: number;
+}
 
 /**
  * Asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2024, "Time-uniform central limit

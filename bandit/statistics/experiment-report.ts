@@ -1,9 +1,8 @@
-import { confidenceSequence, type SequenceSettings } from './confidence-sequence.ts';
+import { confidenceSequence, type Interval, type SequenceSettings } from './confidence-sequence.ts';
 import { type Difference, difference } from './difference.ts';
 import type { ExperimentTally } from './experiment-tally.ts';
 import { fixedHorizonInterval } from './fixed-horizon.ts';
 import { type Guardrail, type GuardrailState, guardrailState } from './guardrail.ts';
-import type { Interval } from './interval.ts';
 import { type SampleRatio, sampleRatio } from './sample-ratio.ts';
 import { type Challenge, type DecisionRule, type Verdict, verdict } from './verdict.ts';
 

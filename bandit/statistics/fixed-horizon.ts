@@ -1,7 +1,6 @@
+import type { Interval } from './confidence-sequence.ts';
 import type { Difference } from './difference.ts';
-import type { Interval } from './interval.ts';
-import { normalQuantile } from './normal.ts';
-import { studentCdf, studentQuantile } from './student.ts';
+import { normalQuantile, studentCdf, studentQuantile } from './distributions.ts';
 
 /**
  * Welch's interval and two-sided p-value. They hold for one look at a number of units that was fixed beforehand, and

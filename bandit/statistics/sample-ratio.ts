@@ -1,5 +1,4 @@
-import { binomialPValue } from './binomial.ts';
-import { chiSquaredTail } from './chi-squared.ts';
+import { binomialPValue, chiSquaredTail } from './distributions.ts';
 import { lnGamma } from './gamma.ts';
 
 /** Units that came to each variant while the shares were these; a change of shares starts another period. */

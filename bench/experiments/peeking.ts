@@ -1,6 +1,5 @@
-import { confidenceSequence } from '../../bandit/statistics/confidence-sequence.ts';
+import { confidenceSequence, type Interval } from '../../bandit/statistics/confidence-sequence.ts';
 import { fixedHorizonInterval } from '../../bandit/statistics/fixed-horizon.ts';
-import type { Interval } from '../../bandit/statistics/interval.ts';
 import { Draws } from './draws.ts';
 import { TwoVariants } from './two-variants.ts';
 

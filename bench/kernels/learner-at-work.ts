@@ -1,8 +1,7 @@
 import { Matrix } from 'ml-matrix';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import type { Example } from '../../bandit/policy.ts';
 import { randomFor } from '../../bandit/random.ts';
-import { SemanticRidge } from '../../bandit/semantic-ridge.ts';
+import { SemanticRidge, type SemanticRow } from '../../bandit/ridge/semantic-ridge.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 
 export const DIMENSIONS = 256;
@@ -38,18 +37,18 @@ export class Stream {
     return Float32Array.from(values, (value) => value / norm);
   }
 
-  example(embedding = this.unit(), slot = Math.floor(this.uniform() * TOOLS)): Example {
+  example(embedding = this.unit(), slot = Math.floor(this.uniform() * TOOLS)): SemanticRow {
     const similarity = this.tools[slot].reduce((sum, value, i) => sum + value * embedding[i], 0);
     const extras = Float32Array.from({ length: EXTRAS }, () => this.uniform());
     return { embedding, slot, similarity, extras };
   }
 
-  row({ embedding, slot, similarity, extras }: Example): number[] {
+  row({ embedding, slot, similarity, extras }: SemanticRow): number[] {
     return [...(embedding as Float32Array), ...this.tools[slot], similarity, 1, ...extras];
   }
 
   /** One query and different tools. */
-  candidates(count: number): Example[] {
+  candidates(count: number): SemanticRow[] {
     const embedding = this.unit();
     const first = Math.floor(this.uniform() * TOOLS);
     return Array.from({ length: count }, (_, i) => this.example(embedding, (first + i) % TOOLS));
@@ -69,9 +68,9 @@ export class Stream {
 export interface Contender {
   readonly name: string;
   /** Learns one example: A⁻¹ follows. Ours also keeps A, b and θ. */
-  update(example: Example): void;
+  update(example: SemanticRow): void;
   /** Mean and variance (ours: and its root) of every candidate. */
-  scorer(candidates: readonly Example[]): () => void;
+  scorer(candidates: readonly SemanticRow[]): () => void;
 }
 
 export function ours(kernels: Kernels, stream: Stream): Contender & { readonly ridge: SemanticRidge } {

@@ -1,4 +1,4 @@
-import { studentQuantile } from '../../bandit/statistics/student.ts';
+import { studentQuantile } from '../../bandit/statistics/distributions.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Evaluation } from '../simulation/evaluate.ts';
 import type { Prepared } from '../simulation/prepare.ts';

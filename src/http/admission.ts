@@ -14,10 +14,9 @@ export interface Ticket {
   readonly turn: Promise<boolean>;
   /** Nobody waits for it any more; without effect once its turn has come. */
   giveUp(): void;
-  /** There is nothing to do for it now, since it waits for its client: it gives its slot to another one. */
-  pause(): void;
-  /** There is something to do for it again; it does not wait for a slot. */
-  resume(): void;
+  /** The rest of its body is awaited: until it is here there is nothing to do for it. */
+  bodyIsLate(): void;
+  bodyIsHere(): void;
   /** It is done. */
   leave(): void;
 }
@@ -158,7 +157,7 @@ class Place implements Ticket {
   readonly turn: Promise<boolean>;
   readonly since: number;
   readonly #lane: Lane;
-  #state: 'waiting' | 'running' | 'paused' | 'gone' = 'waiting';
+  #state: 'waiting' | 'running' | 'late' | 'gone' = 'waiting';
   #settle: (isTurn: boolean) => void = () => {};
 
   constructor(lane: Lane, since: number) {
@@ -181,14 +180,14 @@ class Place implements Ticket {
     this.#settle(false);
   }
 
-  pause(): void {
+  bodyIsLate(): void {
     if (this.#state !== 'running') return;
-    this.#state = 'paused';
+    this.#state = 'late';
     this.#lane.count(-1);
   }
 
-  resume(): void {
-    if (this.#state !== 'paused') return;
+  bodyIsHere(): void {
+    if (this.#state !== 'late') return;
     this.#state = 'running';
     this.#lane.count(1);
   }

@@ -62,9 +62,9 @@ export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): 
   keepPositions(app, nouns.positions);
 
   const endpoints = apiEndpoints(nouns);
-  const parts = { bodies: new BodyIntake(), log };
+  const bodies = new BodyIntake();
   for (const { method, path, respond } of endpoints) {
-    app.on(method, path, (context) => respond(context, parts));
+    app.on(method, path, (context) => respond(context, bodies));
   }
   mountMetrics(app, nouns.health);
   mountDocumentation(app, () => openApiDocument(endpoints));

@@ -1,5 +1,5 @@
 import { float64Columns } from '../../bandit/columns.ts';
-import { nominate } from '../../bandit/memory/nominate.ts';
+import { nominate } from '../../bandit/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
 import type { RetrievalScores } from './fused-score.ts';

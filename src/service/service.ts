@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Ridge } from '../../bandit/ridge.ts';
+import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { CatalogAdministration } from '../catalog/catalog-administration.ts';

@@ -1,4 +1,4 @@
-import { cosine } from '../../bandit/cosine.ts';
+import { cosine } from '../../bandit/tool-vectors.ts';
 import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { ToolsOutcome } from './outcome.ts';

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Ridge } from '../../bandit/ridge.ts';
+import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { threadFile } from '../../config/package-root.ts';
 import { every, type Repeated } from '../every.ts';
 

@@ -49,7 +49,6 @@ export async function openEmbeddedStores(
     ...logs,
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
-    workWaitsSince: () => queue.earliestDue(),
     notice,
     onError,
   });

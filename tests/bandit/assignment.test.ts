@@ -3,12 +3,13 @@ import { describe, expect, test } from 'vitest';
 import {
   type Allocation,
   allocate,
+  Bucketer,
+  type Division,
   movedBasisPoints,
   ownersOf,
   reallocate,
 } from '../../bandit/assignment/allocation.ts';
 import { LayerAssignment, VariantAssignment } from '../../bandit/assignment/assignment.ts';
-import { Bucketer, type Division } from '../../bandit/assignment/bucket.ts';
 import { sha256 } from '../../src/state/experiments/sha-256.ts';
 import golden from '../golden/assignment.json' with { type: 'json' };
 

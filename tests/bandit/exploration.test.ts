@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { drawSlate, type ExplorationMode } from '../../bandit/exploration/draw-slate.ts';
-import { estimatePropensities, perturbedScores } from '../../bandit/exploration/estimate-propensities.ts';
 import { inclusionPropensities, slateLogProbability } from '../../bandit/exploration/propensities.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { numbers, sequence, wasmKernels } from './kernels/both-kernels.ts';
@@ -197,27 +196,5 @@ describe('drawing a slate', () => {
     expect(() => draw(new Float64Array(3), 1, 1, 'x', 'epsilon' as ExplorationMode)).toThrow(
       'unknown exploration mode "epsilon"; known: plackett-luce, ucb, greedy',
     );
-  });
-});
-
-describe('estimated propensities', () => {
-  it('approach the exact ones where there are exact ones', () => {
-    const score = Float64Array.of(0.3, 0.1, 0.2, 0, 0.25);
-    const top = (perturbed: Float64Array) => draw(perturbed, 2, 1, 'unused', 'greedy');
-    const estimated = estimatePropensities(score, 0.1, randomFor('decision'), 20_000, top);
-    const exact = inclusionPropensities(score, 2, 0.1, typescript);
-    for (let i = 0; i < 5; i++) expect(Math.abs(estimated[i] - exact[i])).toBeLessThan(0.015);
-  });
-
-  it('count the draw that was made, so nothing that was shown has none', () => {
-    const score = Float64Array.of(0, 0, 0, 0);
-    const random = randomFor('decision');
-    const shown = draw(perturbedScores(score, 1, random), 1, 1, 'unused', 'greedy')[0];
-    expect([...draw(score, 1, 1, 'decision')]).toEqual([shown]);
-    const estimated = estimatePropensities(score, 1, random, 3, (perturbed) =>
-      draw(perturbed, 1, 1, 'unused', 'greedy'),
-    );
-    expect(estimated[shown]).toBeGreaterThanOrEqual(0.25);
-    expect(() => estimatePropensities(score, 1, random, 0, () => [])).toThrow('replicates');
   });
 });

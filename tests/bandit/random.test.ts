@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { philox4x32 } from '../../bandit/philox.ts';
-import { hash64, randomFor } from '../../bandit/random.ts';
+import { hash64, philox4x32, randomFor } from '../../bandit/random.ts';
 
 interface Golden {
   readonly philox: readonly { counter: string[]; key: string[]; output: string[] }[];

@@ -71,7 +71,7 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
         const width = learner.extras.length;
         for (const [i, slot] of slots.entries()) {
           const extras = features.slice(i * width, (i + 1) * width);
-          const example = { embedding: query.embedding, slot, similarity: similarity[i], extras };
+          const example = { query, slot, similarity: similarity[i], extras };
           learner.learn(example, rewards[slot], 1);
           learner.countCall(slot, rewards[slot], 1);
         }
@@ -222,7 +222,9 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
       const other = createPolicy(kind.name, context());
       addTool(0, [policy, other]);
       const extras = new Float32Array(policy.extras.length).fill(0.5);
-      const example = { embedding: query(0).embedding, slot: 0, similarity: 0.25, extras };
+      // What a taught vector learns depends on what was expected, and then on what is corrected.
+      extras[policy.extras.indexOf('mean')] = 0;
+      const example = { query: query(0), slot: 0, similarity: 0.25, extras };
       policy.learn(example, 0, 2);
       policy.correct(example, 0, 1, 2);
       other.learn(example, 1, 2);
@@ -234,7 +236,7 @@ export function policyContract(kind: PolicyKind, kernels: Kernels): void {
     it('refuses what is not a number, and learns nothing from it', () => {
       addTool(0);
       const extras = new Float32Array(policy.extras.length);
-      const example = { embedding: query(0).embedding, slot: 0, similarity: 0.5, extras };
+      const example = { query: query(0), slot: 0, similarity: 0.5, extras };
       learn(query(0), { 0: 1 });
       const saved = policy.save();
       for (const bad of [Number.NaN, Number.POSITIVE_INFINITY, 1e308, -1e308, -0.5, 1.5]) {

@@ -124,7 +124,7 @@ export function sampleDecision(id: string, at: number, candidates = 20): Decisio
       dense: column(10),
       retrieval: column(11),
     },
-    extras: ['h', 'c', 'mx', 'vote', 'rho', 'rate'],
-    features: { 'sc-linucb-memory@2': new Float32Array(candidates * 6).fill(0.25) },
+    extras: ['h', 'c', 'mx', 'vote', 'rho', 'rate', 'taught', 'mean'],
+    features: { 'sc-linucb-memory@2': new Float32Array(candidates * 8).fill(0.25) },
   };
 }

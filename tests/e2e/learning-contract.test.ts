@@ -73,7 +73,7 @@ describe('every policy of the registry', () => {
       expect(values.every(Number.isFinite)).toBe(true);
     }
     expect(nearestCases.length).toBe(name === 'sc-linucb-memory' ? 1 : 0);
-    const learns = ['sc-linucb-memory', 'sc-linucb', 'linucb-onehot', 'lin-ts'].includes(name);
+    const learns = ['sc-linucb-memory', 'sc-linucb', 'lin-ts'].includes(name);
     const { version } = policy;
     expect(await shop.metric('bandolier_learner_updates', { version })).toBe(learns ? 15 : 0);
   });
@@ -142,7 +142,7 @@ describe('an explanation', () => {
     const [first] = explanation.candidates;
     expect(first).toMatchObject({ name: 'refund_payment', rank: 1 });
     expect(Object.keys(first.features)).toEqual(
-      expect.arrayContaining(['similarity', 'retrieval', 'h', 'c', 'mx', 'vote', 'rho', 'rate']),
+      expect.arrayContaining(['similarity', 'retrieval', 'h', 'c', 'mx', 'vote', 'rho', 'rate', 'taught']),
     );
     expect(first.mean).toBeCloseTo(first.base + first.gain, 5);
     expect(first.sentence).toMatch(/^Worked 3 of 3 times for similar requests; the description alone/);

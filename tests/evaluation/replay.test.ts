@@ -33,7 +33,6 @@ const CANDIDATES = [
   settings('sc-linucb', 'plackett-luce', { alpha: 1 }),
   settings('sc-linucb-memory', 'plackett-luce'),
   settings('lin-ts', 'plackett-luce'),
-  settings('linucb-onehot', 'ucb'),
 ].map((policy) => ({ name: JSON.stringify(policy), policy }));
 
 /** As Replay is meant: a fold of its own for each candidate, every decision by itself, no learner frozen. */

@@ -99,9 +99,9 @@ describe('a place', () => {
     const turns = await Promise.all(tickets.map(({ turn }) => isTurn(turn)));
     const running = tickets.filter((_, at) => turns[at] === true);
     expect(admission.enter('route')).toBeNull();
-    for (const ticket of running) ticket.pause();
+    for (const ticket of running) ticket.bodyIsLate();
     expect(admitted(admission)).toHaveLength(running.length);
-    for (const ticket of running) ticket.resume();
+    for (const ticket of running) ticket.bodyIsHere();
     expect(admission.enter('route')).toBeNull();
   });
 

@@ -168,7 +168,9 @@ describe('ToolIndex.search', () => {
 });
 
 describe('the shortlist', () => {
+  const NOTHING_TAUGHT = { slots: new Int32Array(0), values: new Float64Array(0) };
   const recallOf = (...votes: [slot: number, vote: number, nearest?: number][]): Recall => ({
+    taught: NOTHING_TAUGHT,
     slots: Int32Array.from(votes, ([slot]) => slot),
     positives: new Float64Array(votes.length),
     trials: new Float64Array(votes.length),
@@ -187,6 +189,17 @@ describe('the shortlist', () => {
     const { candidates, origins } = mail({ recall: recallOf(...votes, [79, 0]) });
     expect([...candidates.slots]).toEqual(Array.from({ length: 60 }, (_, at) => at));
     expect(origins.slice(0, 50).every((origin) => origin === 'retrieved')).toBe(true);
+    expect(origins.slice(50).every((origin) => origin === 'remembered')).toBe(true);
+  });
+
+  it('adds the ten with the best taught vectors that neither retrieval nor memory found, ties by slot', () => {
+    const taught = {
+      slots: Int32Array.from([3, 79, 62, 60, 61, -1, 63, 500, 64, 65, 66, 67, 68, 69, 70, 71, 72]),
+      values: Float64Array.from([9, 1, 2, 3, 3, 9, -1, 9, 0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]),
+    };
+    const { candidates, origins } = mail({ recall: { ...recallOf([60, 2]), taught } });
+    const added = [60, 61, 62, 79, 72, 71, 70, 69, 68, 67, 66];
+    expect([...candidates.slots.slice(50)]).toEqual(added.sort((a, b) => a - b));
     expect(origins.slice(50).every((origin) => origin === 'remembered')).toBe(true);
   });
 

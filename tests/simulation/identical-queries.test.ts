@@ -106,7 +106,7 @@ describe('the same query a million times', () => {
       const reward = slot === right ? 1 : 0;
       const width = policy.extras.length;
       const extras = features.subarray(slot * width, (slot + 1) * width);
-      policy.learn({ embedding: query.embedding, slot, similarity: 0.6, extras }, reward, 1);
+      policy.learn({ query, slot, similarity: 0.6, extras }, reward, 1);
       policy.countCall(slot, reward, 1);
       policy.remember(query, [{ slot, reward }], at, at % 5000);
       if (at === 1000) bytes = policy.sizeInBytes().memory;

@@ -105,7 +105,7 @@ export function decision(
     tools,
     shown,
     columns: columnsOf(new Float32Array(tools.length).fill(0.5)),
-    features: { 'sc-linucb-memory@2': new Float32Array(tools.length * 6).fill(0.25) },
+    features: { 'sc-linucb-memory@2': new Float32Array(tools.length * 8).fill(0.25) },
     unit: 0,
     learn: true,
     ...more,

@@ -27,10 +27,10 @@ function learned(story: Story): LearnerState {
 function example(observed: ObservedDecision, story: Story, name: string) {
   const index = observed.tools.indexOf(name);
   return {
-    embedding: observed.embedding,
+    query: { embedding: observed.embedding, terms: observed.terms },
     slot: story.state.tools.find(name)!.slot,
     similarity: observed.columns.similarity[index],
-    extras: observed.features[VERSION].subarray(index * 6, index * 6 + 6),
+    extras: observed.features[VERSION].subarray(index * 8, index * 8 + 8),
   };
 }
 

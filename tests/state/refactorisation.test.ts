@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { Ridge } from '../../bandit/ridge.ts';
+import { Ridge } from '../../bandit/ridge/ridge.ts';
 import { RefactorisationWatch } from '../../src/state/refactorisation.ts';
 import { numbers, sequence, wasmKernels } from '../bandit/kernels/both-kernels.ts';
 

@@ -1,6 +1,5 @@
-import { type Allocation, allocate, reallocate } from '../../../bandit/assignment/allocation.ts';
+import { type Allocation, allocate, BUCKETS, reallocate } from '../../../bandit/assignment/allocation.ts';
 import { LayerAssignment } from '../../../bandit/assignment/assignment.ts';
-import { BUCKETS } from '../../../bandit/assignment/bucket.ts';
 import type { ShadowComparison } from '../../ledger/entry.ts';
 import { ExperimentRecord, type ExperimentRecordState } from './experiment-record.ts';
 import { sha256 } from './sha-256.ts';

@@ -1,4 +1,4 @@
-import type { Candidates, Example } from '../../../bandit/policy.ts';
+import type { Candidates, Example, QueryFeatures } from '../../../bandit/policy.ts';
 import type { ObservedDecision } from '../../ledger/entry.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import type { LearnerVersion } from '../learner-version.ts';
@@ -22,7 +22,11 @@ export function exampleOf(
   const width = learner.policy.extras.length;
   if (features.length < (index + 1) * width) return null;
   const extras = features.subarray(index * width, (index + 1) * width);
-  return { embedding: decision.embedding, slot, similarity, extras };
+  return { query: queryOf(decision), slot, similarity, extras };
+}
+
+function queryOf({ embedding, terms }: ObservedDecision): QueryFeatures {
+  return { embedding, terms };
 }
 
 /** Logged with the decision where this version took part in it, else worked out once and kept with the record. */
@@ -34,7 +38,7 @@ function featuresOf(
 ): Float32Array {
   const logged = decision.features[version] ?? record.features.get(version);
   if (logged !== undefined) return logged;
-  const query = { embedding: decision.embedding, terms: decision.terms };
+  const query = queryOf(decision);
   const features = policy.features(query, shownCandidates(state, decision), policy.recall(query));
   record.features.set(version, features);
   return features;

@@ -57,7 +57,11 @@ function learn(
     const slot = at % TOOLS;
     const similarity = similarityOf(vectors, embedding, slot);
     const reward = numbers.uniform(9000 + at) < 0.5 ? 0 : 1;
-    policy.learn({ embedding, slot, similarity, extras: new Float32Array(0) }, reward, 1);
+    policy.learn(
+      { query: { embedding, terms: EMPTY_SPARSE_VECTOR }, slot, similarity, extras: new Float32Array(0) },
+      reward,
+      1,
+    );
     const x = Matrix.columnVector(row(embedding, slot, similarity));
     a.add(x.mmul(x.transpose()));
     b.add(x.clone().mul(reward));
@@ -117,54 +121,6 @@ describe('lin-ts', () => {
         );
       }
     }
-  });
-});
-
-describe('linucb-onehot', () => {
-  const onehotRow = (embedding: Float32Array, slot: number) => [
-    ...embedding,
-    ...Array.from({ length: TOOLS }, (_, i) => (i === slot ? 1 : 0)),
-    1,
-  ];
-
-  it('is LinUCB over [q; e_slot; 1]', () => {
-    const here = world('linucb-onehot', { alpha: 0.7, lambda: 2 });
-    const { inverse: a, theta } = learn(here, onehotRow, new Array(DIMENSIONS + TOOLS + 1).fill(0), 2);
-    const embedding = queryOf(here.numbers, 500);
-    const { mean, uncertainty } = rank(here.policy, here.vectors, embedding, randomFor('-'));
-    for (let slot = 0; slot < TOOLS; slot++) {
-      const x = Matrix.columnVector(onehotRow(embedding, slot));
-      expect(mean[slot]).toBeCloseTo(theta.transpose().mmul(x).get(0, 0), 10);
-      expect(uncertainty[slot]).toBeCloseTo(Math.sqrt(form(x, a)), 10);
-    }
-  });
-
-  it('has the uncertainty of an empty ridge before it learned anything', () => {
-    const here = world('linucb-onehot', { lambda: 2 });
-    const embedding = queryOf(here.numbers, 1);
-    const norm = embedding.reduce((sum, value) => sum + value * value, 0);
-    const { uncertainty } = rank(here.policy, here.vectors, embedding, randomFor('-'));
-    expect(uncertainty[0]).toBeCloseTo(Math.sqrt((norm + 2) / 2), 10);
-  });
-
-  it('starts anew when the set of tools changes', () => {
-    for (const change of ['addTool', 'forgetTool'] as const) {
-      const here = world('linucb-onehot', {});
-      learn(here, onehotRow, new Array(DIMENSIONS + TOOLS + 1).fill(0), 1);
-      expect(here.policy.save().numbers.updates).toBe(60);
-      here.policy[change](3);
-      expect(here.policy.save().numbers.updates).toBe(0);
-      const { mean } = rank(here.policy, here.vectors, queryOf(here.numbers, 1), randomFor('-'));
-      expect([...mean]).toEqual([0, 0, 0, 0]);
-    }
-  });
-
-  it('refuses to rank more tools than it can tell apart, and folds on', () => {
-    const { policy, vectors, numbers } = world('linucb-onehot', {});
-    policy.addTool(2000);
-    const embedding = queryOf(numbers, 0);
-    policy.learn({ embedding, slot: 0, similarity: 0, extras: new Float32Array(0) }, 1, 1);
-    expect(() => rank(policy, vectors, embedding, randomFor('-'))).toThrow(/at most 2000 tools apart/);
   });
 });
 

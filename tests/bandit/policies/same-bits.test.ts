@@ -49,9 +49,10 @@ function lived(kernels: Kernels): LearnerState {
     // The three best are shown, and the score decides what is learned: a single other bit would spread.
     const shown = [...slots].sort((a, b) => ranking.score[b] - ranking.score[a]).slice(0, 3);
     const rewards = shown.map(() => (draw() < 0.4 ? 1 : 0));
+    const width = policy.extras.length;
     for (const [i, slot] of shown.entries()) {
-      const extras = ranking.features.slice(slot * 6, slot * 6 + 6);
-      policy.learn({ embedding, slot, similarity: similarity[slot], extras }, rewards[i], 1);
+      const extras = ranking.features.slice(slot * width, (slot + 1) * width);
+      policy.learn({ query, slot, similarity: similarity[slot], extras }, rewards[i], 1);
     }
     policy.remember(
       query,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createPolicy } from '../../../bandit/policies/registry.ts';
+import { createPolicy, loadPolicy } from '../../../bandit/policies/registry.ts';
 import type { Candidates, Policy, QueryFeatures } from '../../../bandit/policy.ts';
 import { randomFor } from '../../../bandit/random.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
@@ -76,6 +76,105 @@ describe('sc-linucb-memory', () => {
     );
   });
 
+  /** Ranks all tools for a query as the router does; bits of scores and the order. */
+  const asked = (policy: Policy, candidates: Candidates) =>
+    policy.rank({ query: QUERY, candidates, recall: policy.recall(QUERY), random });
+  const teach = (policy: Policy, candidates: Candidates, slot: number, reward: number): void => {
+    const { features } = asked(policy, candidates);
+    const width = policy.extras.length;
+    const i = candidates.slots.indexOf(slot);
+    const extras = features.slice(i * width, (i + 1) * width);
+    policy.learn({ query: QUERY, slot, similarity: candidates.similarity[i], extras }, reward, 1);
+    policy.remember(QUERY, [{ slot, reward }], 0, 0);
+  };
+
+  it('is version 1 while nothing was taught: the same order, scores and bits with and without taught vectors', () => {
+    const candidates = retrieved(
+      Array.from({ length: 12 }, (_, i) => ({ h: i / 12, c: ((i * 5) % 12) / 12 })),
+    );
+    const [first, second] = [policyWith(12, { taughtRate: 0 }), policyWith(12)];
+    expect(asked(second, candidates)).toEqual(asked(first, candidates));
+    // Memory alone changes nothing about that.
+    for (const policy of [first, second]) policy.remember(QUERY, [{ slot: 3, reward: 1 }], 0, 0);
+    expect(asked(second, candidates)).toEqual(asked(first, candidates));
+  });
+
+  it('is version 1 for good at rate 0', () => {
+    const candidates = retrieved(
+      Array.from({ length: 12 }, (_, i) => ({ h: i / 12, c: ((i * 5) % 12) / 12 })),
+    );
+    const policy = policyWith(12, { taughtRate: 0 });
+    for (let at = 0; at < 20; at++) teach(policy, candidates, at % 5, at % 2);
+    expect(policy.recall(QUERY).taught.slots.length).toBe(0);
+    const { features } = asked(policy, candidates);
+    const at = policy.extras.indexOf('taught');
+    for (let i = 0; i < 12; i++) expect(features[i * policy.extras.length + at]).toBe(0);
+  });
+
+  it('moves the taught vector by the outcome that the logged mean did not expect, before the ridge moves', () => {
+    const candidates = retrieved([
+      { h: 0.2, c: 0.4 },
+      { h: 1, c: 0.5 },
+    ]);
+    const policy = policyWith(2);
+    const { mean } = asked(policy, candidates);
+    const i = candidates.slots.indexOf(0);
+    teach(policy, candidates, 0, 1);
+    const { taught } = policy.recall(QUERY);
+    expect([...taught.slots]).toEqual([0]);
+    // |ψ|² = 1 of the embedding + 1 of the words.
+    expect(taught.values[0]).toBeCloseTo(0.2 * (1 - Math.fround(mean[i])) * 2, 6);
+    const after = asked(policy, candidates);
+    expect(after.features[i * policy.extras.length + policy.extras.indexOf('taught')]).toBeCloseTo(
+      taught.values[0],
+      6,
+    );
+    expect(after.bonus[i]).toBeCloseTo(
+      0.1 * after.uncertainty[i] + (0.5 * (0.3 + taught.values[0])) / (1 + after.trials[i]),
+      6,
+    );
+  });
+
+  it('never promises more than 1.5 for a tool that was taught much, nor less than 0', () => {
+    const candidates = retrieved([
+      { h: 1, c: 1 },
+      { h: 0.1, c: 0.1 },
+    ]);
+    const policy = policyWith(2, { alpha: 0 });
+    const width = policy.extras.length;
+    const extras = (mean: number) => new Float32Array(width).fill(mean, width - 1);
+    const learn = (slot: number, reward: number, mean: number) =>
+      policy.learn({ query: QUERY, slot, similarity: 0.5, extras: extras(mean) }, reward, 1);
+    for (let at = 0; at < 60; at++) {
+      learn(0, 1, -9);
+      learn(1, 0, 9);
+    }
+    const { bonus } = asked(policy, candidates);
+    expect([...bonus]).toEqual([0.75, 0]);
+  });
+
+  it('gives decisions that it did not rank the mean that it would have given them now', () => {
+    const candidates = retrieved([
+      { h: 0.2, c: 0.4 },
+      { h: 1, c: 0.5 },
+    ]);
+    const policy = policyWith(2);
+    for (let at = 0; at < 10; at++) teach(policy, candidates, at % 2, at % 2);
+    const ranked = asked(policy, candidates).features;
+    const features = policy.features(QUERY, candidates, policy.recall(QUERY));
+    for (const [i, value] of features.entries()) expect(value).toBeCloseTo(ranked[i], 5);
+  });
+
+  it('refuses what was saved with another projection, or none, by name', () => {
+    const policy = policyWith(2, { projection: 0 });
+    const vectors = new ToolVectors(kernels, 2);
+    const context = { kernels, vectors, parameters: {}, derived: true };
+    expect(() => loadPolicy('sc-linucb-memory', context, policy.save())).toThrow('saved with projection 0');
+    const { projection: _, projectionSeed: __, ...numbers } = policy.save().numbers;
+    const old = { ...policy.save(), numbers };
+    expect(() => loadPolicy('sc-linucb-memory', context, old)).toThrow('none (version 1)');
+  });
+
   it('computes features, base and bonus as learning.md says', () => {
     const policy = policyWith(3);
     policy.remember(
@@ -97,7 +196,7 @@ describe('sc-linucb-memory', () => {
     // The case is the query itself: s = 1 is its own reference, so its weight is 1.
     const row = (slot: number) => {
       const i = candidates.slots.indexOf(slot);
-      return { i, x: [...ranking.features.slice(6 * i, 6 * i + 6)].map((value) => Number(value.toFixed(6))) };
+      return { i, x: [...ranking.features.slice(8 * i, 8 * i + 6)].map((value) => Number(value.toFixed(6))) };
     };
     expect(row(0).x).toEqual([
       0.2,

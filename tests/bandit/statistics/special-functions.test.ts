@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
-import { chiSquaredTail } from '../../../bandit/statistics/chi-squared.ts';
+import {
+  chiSquaredTail,
+  normalCdf,
+  normalQuantile,
+  studentCdf,
+  studentQuantile,
+} from '../../../bandit/statistics/distributions.ts';
 import { incompleteGamma, lnBeta, lnGamma } from '../../../bandit/statistics/gamma.ts';
-import { normalCdf, normalQuantile } from '../../../bandit/statistics/normal.ts';
-import { studentCdf, studentQuantile } from '../../../bandit/statistics/student.ts';
 import golden from '../../golden/statistics-special-functions.json' with { type: 'json' };
 
 /** Relative, because tails matter most where they are small; absolute only where the value is 0. */

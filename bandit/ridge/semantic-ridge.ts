@@ -1,0 +1,195 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import type { ToolVectors } from '../tool-vectors.ts';
+import { Cholesky } from './cholesky.ts';
+import { FrozenScorer } from './frozen-scorer.ts';
+import { Projection } from './projection.ts';
+import { Ridge, type SavedRidge } from './ridge.ts';
+import { SemanticScorer, type SemanticScores } from './semantic-scorer.ts';
+
+export interface SemanticRidgeOptions {
+  readonly kernels: Kernels;
+  /** φ by slot; may be shared with other learners. D is its number of dimensions. */
+  readonly vectors: ToolVectors;
+  /** E, the number of features after the bias. */
+  readonly extras: number;
+  /** p: embeddings are projected to so many dimensions first; 0, or from D on, they are taken as they are. */
+  readonly projection?: number;
+  /** λ > 0. */
+  readonly lambda: number;
+  /** θ₀ over [similarity; 1; extras], length 2 + E; it is zero for e(q) and φ. Zeros if absent. */
+  readonly prior?: ArrayLike<number>;
+  /** False in a process that only folds. Default true. */
+  readonly derived?: boolean;
+}
+
+/** From this size on, solving for θ is too much work for one entry of the fold (40 ms at 520, .3 ms at 73). */
+const SOLVABLE = 128;
+
+/** One row of the ridge. */
+export interface SemanticRow {
+  readonly embedding: Float32Array | null;
+  readonly slot: number;
+  readonly similarity: number;
+  /** The features after the bias, E. */
+  readonly extras: Float32Array;
+}
+
+/**
+ * The ridge over x = [e(q); φ_slot; similarity; 1; extras (E)], d = 2D + 2 + E, or with Rᵀe(q) and Rᵀφ_slot in place of
+ * both, d = 2p + 2 + E (`Projection`). It composes x from a row, and scores candidates without ever composing it
+ * (`SemanticScorer`). An embedding of null counts as zeros.
+ */
+export class SemanticRidge {
+  /** d. */
+  readonly size: number;
+  /** The ridge over the whole x, for policies that need more than scores. */
+  readonly ridge: Ridge;
+  readonly #projection: Projection | null;
+  /** The vectors that x is made from: those of the tools, or their projections. */
+  readonly #vectors: ToolVectors;
+  readonly #extras: number;
+  readonly #x: Float64Array;
+  readonly #options: SemanticRidgeOptions;
+  readonly #prior: Float64Array;
+  readonly #scorer: SemanticScorer | null;
+  #frozen: FrozenScorer | null = null;
+
+  /** @throws RangeError on a bad λ, prior or number of extras, or when `saved` is not a ridge of this shape. */
+  constructor(options: SemanticRidgeOptions, saved?: SavedRidge) {
+    const { kernels, extras, lambda, derived } = options;
+    if (!Number.isSafeInteger(extras) || extras < 0) {
+      throw new RangeError(`extras must be a whole number of at least 0, got ${extras}`);
+    }
+    const specialPrior = Float64Array.from(options.prior ?? new Float64Array(2 + extras));
+    if (specialPrior.length !== 2 + extras) {
+      throw new RangeError(`the prior must have ${2 + extras} weights, got ${specialPrior.length}`);
+    }
+    const { projection = 0, vectors: own } = options;
+    const isProjected = projection > 0 && projection < own.dimensions;
+    this.#projection = isProjected ? new Projection(kernels, own, projection) : null;
+    const vectors = this.#projection?.tools ?? own;
+    this.size = 2 * vectors.dimensions + 2 + extras;
+    const prior = new Float64Array(this.size);
+    prior.set(specialPrior, 2 * vectors.dimensions);
+    const ridge = { kernels, size: this.size, lambda, prior, derived };
+    this.ridge = saved === undefined ? new Ridge(ridge) : Ridge.load(ridge, saved);
+    this.#options = options;
+    this.#prior = specialPrior;
+    this.#vectors = vectors;
+    this.#extras = extras;
+    this.#x = new Float64Array(this.size);
+    this.#scorer =
+      (derived ?? true) ? new SemanticScorer(kernels, vectors, this.ridge.solution, specialPrior) : null;
+  }
+
+  /** @throws RangeError when what was saved is not a ridge of this shape. */
+  static load(options: SemanticRidgeOptions, saved: SavedRidge): SemanticRidge {
+    return new SemanticRidge(options, saved);
+  }
+
+  /**
+   * Scores n candidates: `slots` and `similarity` (e(q)·φ) have n elements, `extras` n × E, row by row.
+   * @throws RangeError when the shapes do not fit or a slot does not exist. @throws Error in a process that
+   * only folds.
+   */
+  score(
+    query: Float32Array | null,
+    slots: Int32Array,
+    similarity: Float64Array,
+    extras: Float32Array,
+  ): SemanticScores {
+    if (this.#scorer === null) throw new Error('this ridge only folds; make it with derived: true to score');
+    this.#projection?.refresh(slots);
+    const embedding = query === null ? null : this.#projected(query);
+    return (this.#frozen ?? this.#scorer).score(embedding, slots, similarity, extras);
+  }
+
+  /**
+   * θᵀx of n candidates with θ solved from A and b alone, so that it has the same bits in every process, in one that
+   * only folds too. Null for a ridge that is too large for it.
+   */
+  canonicalMeans(
+    query: Float32Array | null,
+    slots: Int32Array,
+    similarity: Float64Array,
+    extras: Float32Array,
+  ): Float64Array | null {
+    if (this.size >= SOLVABLE) return null;
+    const { statistics } = this.ridge;
+    const theta = Cholesky.of(statistics.packed(), this.size).solve(statistics.target);
+    return Float64Array.from(slots, (slot, i) => {
+      const own = extras.subarray(i * this.#extras, (i + 1) * this.#extras);
+      const x = this.#compose({ embedding: query, slot, similarity: similarity[i], extras: own });
+      let mean = 0;
+      for (let k = 0; k < x.length; k++) mean += theta[k] * x[k];
+      return mean;
+    });
+  }
+
+  /** It will learn no more, and scores in less than half of the time. Learning throws from now on. */
+  freeze(): void {
+    this.#frozen ??= new FrozenScorer(this.#options.kernels, this.#vectors, this.ridge.solution, this.#prior);
+  }
+
+  /** Of a frozen ridge: see `FrozenScorer.prepare`. What is projected is small enough to need no preparation. */
+  prepare(queries: readonly Float32Array[]): void {
+    if (this.#projection === null) this.#frozen?.prepare(queries);
+  }
+
+  /** A += w·xxᵀ, b += w·r·x. @throws RangeError, with nothing changed, unless all are finite and w > 0. */
+  learn(row: SemanticRow, reward: number, weight: number): void {
+    this.ridge.learn(this.#compose(row), reward, weight);
+  }
+
+  /** b += w·(to − from)·x. @throws RangeError, with nothing changed, unless all are finite. */
+  correct(row: SemanticRow, from: number, to: number, weight: number): void {
+    this.ridge.correct(this.#compose(row), weight * (to - from));
+  }
+
+  save(): SavedRidge {
+    return this.ridge.save();
+  }
+
+  /** Of what grows with the dimensions alone. */
+  get sizeInBytes(): number {
+    return this.ridge.sizeInBytes + (this.#scorer?.sizeInBytes ?? 0) + (this.#projection?.sizeInBytes ?? 0);
+  }
+
+  /** Of the forms that are kept for every tool. */
+  get formsInBytes(): number {
+    return (this.#scorer?.formsInBytes ?? 0) + (this.#projection?.tools.sizeInBytes ?? 0);
+  }
+
+  /** Gives the memory back. The ridge must not be used afterwards. */
+  free(): void {
+    this.ridge.free();
+    this.#scorer?.free();
+    this.#frozen?.free();
+    this.#projection?.free();
+  }
+
+  #projected(embedding: Float32Array): Float32Array {
+    return this.#projection?.project(embedding) ?? embedding;
+  }
+
+  #compose({ embedding, slot, similarity, extras }: SemanticRow): Float64Array {
+    if (this.#frozen !== null) throw new Error('this ridge is frozen and learns no more');
+    const { dimensions } = this.#vectors;
+    const query = embedding === null ? null : this.#projected(embedding);
+    if (query !== null && query.length !== dimensions) {
+      throw new RangeError(`the embedding must have ${dimensions} dimensions, got ${query.length}`);
+    }
+    if (extras.length !== this.#extras) {
+      throw new RangeError(`a row has ${this.#extras} extras here, got ${extras.length}`);
+    }
+    const x = this.#x;
+    if (query === null) x.fill(0, 0, dimensions);
+    else x.set(query);
+    this.#projection?.refresh([slot]);
+    x.set(this.#vectors.get(slot), dimensions);
+    x[2 * dimensions] = similarity;
+    x[2 * dimensions + 1] = 1;
+    x.set(extras, 2 * dimensions + 2);
+    return x;
+  }
+}

@@ -1,0 +1,47 @@
+import type { QueryFeatures } from '../policy.ts';
+
+/** ψ(q) = [e(q); hash(t(q))], its second half as the buckets that are not zero. |ψ|² is about 2. */
+export interface TaughtQuery {
+  /** e(q), D dimensions; null without an embedder, which counts as zeros. */
+  readonly embedding: Float32Array | null;
+  /** Buckets in use, ascending, each below B. */
+  readonly buckets: Int32Array;
+  /** The value of each of these buckets. */
+  readonly weights: Float64Array;
+}
+
+/**
+ * Hashes the tf–idf weights of a query into B buckets with signs (Weinberger et al. 2009, Feature Hashing for Large
+ * Scale Multitask Learning).
+ * @param buckets B, a whole number of at least 0; 0 leaves the words out.
+ */
+export function taughtQuery({ embedding, terms }: QueryFeatures, buckets: number): TaughtQuery {
+  const sums = new Map<number, number>();
+  if (buckets > 0) {
+    for (let i = 0; i < terms.terms.length; i++) {
+      const { bucket, sign } = bucketOf(terms.terms[i], buckets);
+      sums.set(bucket, (sums.get(bucket) ?? 0) + sign * terms.weights[i]);
+    }
+  }
+  const used = Int32Array.from(sums.keys()).sort();
+  return {
+    embedding,
+    buckets: used,
+    weights: Float64Array.from(used, (bucket) => sums.get(bucket) as number),
+  };
+}
+
+/** With c the mixed 32 bits of the term: bucket ⌊c/2⌋ mod B, and the sign that c's lowest bit says. */
+export function bucketOf(term: number, buckets: number): { bucket: number; sign: 1 | -1 } {
+  const mixed = mix(term);
+  return { bucket: (mixed >>> 1) % buckets, sign: (mixed & 1) === 1 ? 1 : -1 };
+}
+
+/** The finaliser of MurmurHash3 (Appleby): terms are FNV-1a hashes, whose low bits are weak. */
+function mix(term: number): number {
+  let hash = term ^ (term >>> 16);
+  hash = Math.imul(hash, 0x85ebca6b);
+  hash ^= hash >>> 13;
+  hash = Math.imul(hash, 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

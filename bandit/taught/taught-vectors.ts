@@ -1,0 +1,273 @@
+import type { Kernels } from '../kernels/kernels.ts';
+import { savedArray } from '../learner-codec.ts';
+import type { LearnerState, QueryFeatures, TaughtScores, TermShare } from '../policy.ts';
+import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
+
+/** Rows that are kept at most: 21 MB at D = 256 and B = 1,024. */
+export const TAUGHT_TOOLS = 4096;
+/** Steps stay stable as long as step · |ψ|² is below 2; |ψ|² is about 2. */
+const WEIGHT_LIMIT = 2;
+const FIRST_ROWS = 64;
+const FREE = -1;
+
+export interface TaughtOptions {
+  /** D of the embeddings; 0 without an embedder. */
+  readonly dimensions: number;
+  /** B, the number of buckets for words. */
+  readonly buckets: number;
+  /** Step of a success, 0…0.5; 0: nothing is ever taught. */
+  readonly rate: number;
+  /** Step of a failure, as a share of the step of a success, 0…1. */
+  readonly failures: number;
+  /** Most tools with a vector. */
+  readonly tools?: number;
+}
+
+/**
+ * One vector w_a per tool: what queries should call it, in vectors and in words, beyond what the rest of the policy
+ * says already (learning.md, version 2). Its score is w_a·ψ(q). Every learned event moves it by a normalised LMS
+ * step (Widrow & Hoff 1960) on the residual r − m − w_a·ψ(q), where m is the mean that the policy gave at decision time.
+ *
+ * A tool has no row until its first event, and then scores 0. When all rows are taken, a further tool takes the row
+ * whose last event is the oldest. Deterministic: the same calls in the same order give the same bits.
+ */
+export class TaughtVectors {
+  readonly #kernels: Kernels;
+  readonly #options: Required<TaughtOptions>;
+  readonly #stride: number;
+  /** Per row: the first half of w (float32, rows of `#stride`), its second half (rows of B), tool and last event. */
+  #dense: Float32Array;
+  #hashed: Float32Array;
+  #scores: Float32Array;
+  #slots: Int32Array;
+  #lastEvents: Float64Array;
+  readonly #query: Float32Array;
+  /** Row of each slot. */
+  #rows = new Int32Array(0);
+  /** Rows below this were in use at some time. */
+  #used = 0;
+  #events = 0;
+
+  constructor(kernels: Kernels, options: TaughtOptions) {
+    this.#kernels = kernels;
+    this.#options = { tools: TAUGHT_TOOLS, ...options };
+    this.#stride = (options.dimensions + 3) & ~3;
+    const rows = Math.min(FIRST_ROWS, this.#options.tools);
+    this.#dense = kernels.allocateFloat32(rows * this.#stride);
+    this.#hashed = kernels.allocateFloat32(rows * options.buckets);
+    this.#scores = kernels.allocateFloat32(rows);
+    this.#slots = new Int32Array(rows).fill(FREE);
+    this.#lastEvents = new Float64Array(rows);
+    this.#query = kernels.allocateFloat32(options.dimensions);
+  }
+
+  /** w_a·ψ(q) of every tool that has a row, by row. */
+  score(query: QueryFeatures): TaughtScores {
+    const count = this.#used;
+    const values = new Float64Array(count);
+    const slots = this.#slots.slice(0, count);
+    if (count === 0) return { slots, values };
+    const { buckets: width } = this.#options;
+    const { embedding, buckets, weights } = taughtQuery(query, width);
+    if (embedding !== null) {
+      this.#query.set(embedding);
+      this.#kernels.scan(this.#dense, this.#stride, count, this.#query, this.#scores);
+      for (let row = 0; row < count; row++) values[row] = this.#scores[row];
+    }
+    const hashed = this.#hashed;
+    for (let row = 0, start = 0; row < count; row++, start += width) {
+      let sum = 0;
+      for (let i = 0; i < buckets.length; i++) sum += hashed[start + buckets[i]] * weights[i];
+      values[row] += sum;
+    }
+    return { slots, values };
+  }
+
+  /** Where `score` puts this tool; −1: it was taught nothing. */
+  rowOf(slot: number): number {
+    return slot < this.#rows.length ? this.#rows[slot] : FREE;
+  }
+
+  /** What each term of a query adds to the score of a tool; empty if that was taught nothing. */
+  termShares({ terms }: QueryFeatures, slot: number): TermShare[] {
+    const row = this.rowOf(slot);
+    const { buckets } = this.#options;
+    if (row === FREE || buckets === 0) return [];
+    return Array.from(terms.terms, (term, i) => {
+      const { bucket, sign } = bucketOf(term, buckets);
+      return { term, share: sign * terms.weights[i] * this.#hashed[row * buckets + bucket] };
+    });
+  }
+
+  /**
+   * A tool had this outcome: w_a += rate · min(weight, 2) · (failures + (1 − failures)·r) · (r − m − w_a·ψ(q)) · ψ(q).
+   * @param reward r, 0…1. @param mean m, what the policy expected at decision time. @throws RangeError on NaN or ±∞.
+   */
+  learn(slot: number, query: QueryFeatures, reward: number, weight: number, mean: number): void {
+    if (this.#options.rate === 0) return;
+    if (!Number.isFinite(mean)) throw new RangeError(`An expected reward is finite, not ${mean}.`);
+    const psi = this.#checked(query);
+    const row = this.#rowFor(slot);
+    this.#lastEvents[row] = ++this.#events;
+    this.#add(row, psi, this.#step(reward, weight) * (reward - mean - this.#dot(row, psi)));
+  }
+
+  /** A learned outcome turns out to be another one: w_a moves by the difference, at the rate of the larger of both. */
+  correct(slot: number, query: QueryFeatures, from: number, to: number, weight: number): void {
+    const row = this.rowOf(slot);
+    if (row === FREE) return;
+    this.#add(row, this.#checked(query), this.#step(Math.max(from, to), weight) * (to - from));
+  }
+
+  /** Scales what a tool was taught; 0 gives its row back. */
+  scale(slot: number, factor: number): void {
+    const row = this.rowOf(slot);
+    if (row === FREE) return;
+    const { buckets } = this.#options;
+    const dense = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
+    const hashed = this.#hashed.subarray(row * buckets, (row + 1) * buckets);
+    if (factor === 0) {
+      // Not times 0: that leaves −0 behind, which a row that was never used does not have.
+      for (const half of [dense, hashed]) half.fill(0);
+      this.#release(row);
+      return;
+    }
+    for (const half of [dense, hashed]) for (let i = 0; i < half.length; i++) half[i] *= factor;
+  }
+
+  /** Rows in ascending order of their slots, so that the bits do not depend on which row a tool got. */
+  save(): LearnerState['arrays'] {
+    const { dimensions, buckets } = this.#options;
+    const slots = this.#slots
+      .subarray(0, this.#used)
+      .filter((slot) => slot !== FREE)
+      .sort();
+    const dense = new Float32Array(slots.length * dimensions);
+    const hashed = new Float32Array(slots.length * buckets);
+    for (let i = 0; i < slots.length; i++) {
+      const row = this.#rows[slots[i]];
+      dense.set(this.#dense.subarray(row * this.#stride, row * this.#stride + dimensions), i * dimensions);
+      hashed.set(this.#hashed.subarray(row * buckets, (row + 1) * buckets), i * buckets);
+    }
+    const lastEvents = Float64Array.from(slots, (slot) => this.#lastEvents[this.#rows[slot]]);
+    return {
+      'taught.slots': slots,
+      'taught.lastEvents': lastEvents,
+      'taught.events': Float64Array.of(this.#events),
+      'taught.dense': dense,
+      'taught.hashed': hashed,
+    };
+  }
+
+  /** @throws Error when the arrays do not fit each other or the options. */
+  static load(kernels: Kernels, options: TaughtOptions, arrays: LearnerState['arrays']): TaughtVectors {
+    const { dimensions, buckets } = options;
+    const slots = savedArray(arrays, 'taught.slots', Int32Array);
+    const count = slots.length;
+    const lastEvents = savedArray(arrays, 'taught.lastEvents', Float64Array, count);
+    const dense = savedArray(arrays, 'taught.dense', Float32Array, count * dimensions);
+    const hashed = savedArray(arrays, 'taught.hashed', Float32Array, count * buckets);
+    const taught = new TaughtVectors(kernels, options);
+    for (let i = 0; i < count; i++) {
+      const row = taught.#rowFor(slots[i]);
+      taught.#dense.set(dense.subarray(i * dimensions, (i + 1) * dimensions), row * taught.#stride);
+      taught.#hashed.set(hashed.subarray(i * buckets, (i + 1) * buckets), row * buckets);
+      taught.#lastEvents[row] = lastEvents[i];
+    }
+    taught.#events = savedArray(arrays, 'taught.events', Float64Array, 1)[0];
+    return taught;
+  }
+
+  get bytes(): number {
+    const arrays = [this.#dense, this.#hashed, this.#scores, this.#slots, this.#lastEvents, this.#rows];
+    return arrays.reduce((sum, { byteLength }) => sum + byteLength, 0);
+  }
+
+  /** Gives the memory back. The object must not be used afterwards. */
+  free(): void {
+    for (const array of [this.#dense, this.#hashed, this.#scores, this.#query]) this.#kernels.free(array);
+  }
+
+  #step(reward: number, weight: number): number {
+    const { rate, failures } = this.#options;
+    return rate * Math.min(weight, WEIGHT_LIMIT) * (failures + (1 - failures) * reward);
+  }
+
+  #checked(query: QueryFeatures): TaughtQuery {
+    const { dimensions, buckets } = this.#options;
+    const psi = taughtQuery(query, buckets);
+    if (psi.embedding !== null && psi.embedding.length !== dimensions) {
+      throw new RangeError(`a query has ${dimensions} dimensions here, got ${psi.embedding.length}`);
+    }
+    const finite = psi.weights.every(Number.isFinite) && (psi.embedding?.every(Number.isFinite) ?? true);
+    if (!finite) throw new RangeError('the features of a query are finite numbers');
+    return psi;
+  }
+
+  /** w·ψ in float64: the first half, then the buckets in ascending order. */
+  #dot(row: number, { embedding, buckets, weights }: TaughtQuery): number {
+    let sum = 0;
+    const dense = row * this.#stride;
+    if (embedding !== null)
+      for (let i = 0; i < embedding.length; i++) sum += this.#dense[dense + i] * embedding[i];
+    const hashed = row * this.#options.buckets;
+    for (let i = 0; i < buckets.length; i++) sum += this.#hashed[hashed + buckets[i]] * weights[i];
+    return sum;
+  }
+
+  #add(row: number, { embedding, buckets, weights }: TaughtQuery, factor: number): void {
+    const dense = row * this.#stride;
+    if (embedding !== null)
+      for (let i = 0; i < embedding.length; i++) this.#dense[dense + i] += factor * embedding[i];
+    const hashed = row * this.#options.buckets;
+    for (let i = 0; i < buckets.length; i++) this.#hashed[hashed + buckets[i]] += factor * weights[i];
+  }
+
+  /** The row of this tool: its own, a free one, or that of the tool whose last event is the oldest. */
+  #rowFor(slot: number): number {
+    const known = this.rowOf(slot);
+    if (known !== FREE) return known;
+    let row = this.#slots.subarray(0, this.#used).indexOf(FREE);
+    if (row < 0 && this.#used < this.#options.tools) row = this.#used++;
+    if (row < 0) {
+      row = 0;
+      for (let i = 1; i < this.#used; i++) if (this.#lastEvents[i] < this.#lastEvents[row]) row = i;
+      this.scale(this.#slots[row], 0);
+    }
+    this.#reserve(row, slot);
+    this.#slots[row] = slot;
+    this.#rows[slot] = row;
+    return row;
+  }
+
+  #release(row: number): void {
+    this.#rows[this.#slots[row]] = FREE;
+    this.#slots[row] = FREE;
+  }
+
+  #reserve(row: number, slot: number): void {
+    if (slot >= this.#rows.length) {
+      const rows = new Int32Array(Math.max(FIRST_ROWS, 2 * slot)).fill(FREE);
+      rows.set(this.#rows);
+      this.#rows = rows;
+    }
+    if (row < this.#slots.length) return;
+    const capacity = Math.min(2 * this.#slots.length, this.#options.tools);
+    this.#dense = this.#grown(this.#dense, capacity * this.#stride);
+    this.#hashed = this.#grown(this.#hashed, capacity * this.#options.buckets);
+    this.#scores = this.#grown(this.#scores, capacity);
+    const slots = new Int32Array(capacity).fill(FREE);
+    slots.set(this.#slots);
+    this.#slots = slots;
+    const lastEvents = new Float64Array(capacity);
+    lastEvents.set(this.#lastEvents);
+    this.#lastEvents = lastEvents;
+  }
+
+  #grown(array: Float32Array, length: number): Float32Array {
+    const larger = this.#kernels.allocateFloat32(length);
+    larger.set(array);
+    this.#kernels.free(array);
+    return larger;
+  }
+}
