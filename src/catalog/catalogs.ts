@@ -105,7 +105,7 @@ export class Catalogs {
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
     if (catalog === undefined) throw this.#missing(name);
-    if (catalog.replica.failure !== null && !catalog.replica.isWhole) throw catalog.replica.failure;
+    if (catalog.replica.failure !== null && !catalog.replica.isConsistent) throw catalog.replica.failure;
     return catalog;
   }
 

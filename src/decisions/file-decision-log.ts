@@ -12,9 +12,14 @@ export interface FileDecisionLogOptions extends SegmentLogOptions {
   readonly retainMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
-  /** Hears the newest time in a log that is opened. */
+  /**
+   * Returns since when work waits that may need decisions, ms since the epoch; +∞ when none waits. What had not expired
+   * then is kept until the work is done, also when the clock was ahead at the last start or is ahead now.
+   */
+  readonly workWaitsSince?: () => number;
+  /** Is called with the newest time in a log that is opened. */
   readonly notice?: (time: number) => void;
-  /** Hears what went wrong beside the appends, and is tried again later. */
+  /** Is called when something failed beside the appends; it is tried again later. */
   readonly onError?: (message: string, error: unknown) => void;
 }
 
@@ -34,6 +39,8 @@ export class FileDecisionLog implements DecisionLog {
   /** What is under way for an id. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
+  /** Nothing expires that had not expired at this time; looked up at opening and before each expiry. */
+  #keptSince = Number.POSITIVE_INFINITY;
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
 
@@ -127,6 +134,7 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   async #expire(): Promise<void> {
+    this.#keptSince = this.#options.workWaitsSince?.() ?? Number.POSITIVE_INFINITY;
     for (let oldest = this.#index.oldest; oldest !== undefined; oldest = this.#index.oldest) {
       if (!this.#isExpired(oldest.newestAt)) return;
       if (this.#log.segments.length === 1) await this.#log.append([], { startSegment: true });
@@ -200,7 +208,7 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   #isExpired(at: number): boolean {
-    return at + this.#options.retainMs <= this.#options.now();
+    return at + this.#options.retainMs <= Math.min(this.#options.now(), this.#keptSince);
   }
 
   #sliceIsOver(): boolean {

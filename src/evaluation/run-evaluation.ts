@@ -138,7 +138,7 @@ class EvaluationRun {
     const learnUntil =
       learnShare === 1 ? undefined : span.start + Math.floor(learnShare * (span.end - span.start));
     const context = { kernels, derived: true };
-    const replay = await replica.whole(
+    const replay = await replica.readConsistent(
       (state) => new Replay(state, candidates, context, { alpha, learnUntil }),
     );
     let sliceStart = steadyNow();

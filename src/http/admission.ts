@@ -14,9 +14,10 @@ export interface Ticket {
   readonly turn: Promise<boolean>;
   /** Nobody waits for it any more; without effect once its turn has come. */
   giveUp(): void;
-  /** The rest of its body is awaited: until it is here there is nothing to do for it. */
-  bodyIsLate(): void;
-  bodyIsHere(): void;
+  /** There is nothing to do for it now, since it waits for its client: it gives its slot to another one. */
+  pause(): void;
+  /** There is something to do for it again; it does not wait for a slot. */
+  resume(): void;
   /** It is done. */
   leave(): void;
 }
@@ -157,7 +158,7 @@ class Place implements Ticket {
   readonly turn: Promise<boolean>;
   readonly since: number;
   readonly #lane: Lane;
-  #state: 'waiting' | 'running' | 'late' | 'gone' = 'waiting';
+  #state: 'waiting' | 'running' | 'paused' | 'gone' = 'waiting';
   #settle: (isTurn: boolean) => void = () => {};
 
   constructor(lane: Lane, since: number) {
@@ -180,14 +181,14 @@ class Place implements Ticket {
     this.#settle(false);
   }
 
-  bodyIsLate(): void {
+  pause(): void {
     if (this.#state !== 'running') return;
-    this.#state = 'late';
+    this.#state = 'paused';
     this.#lane.count(-1);
   }
 
-  bodyIsHere(): void {
-    if (this.#state !== 'late') return;
+  resume(): void {
+    if (this.#state !== 'paused') return;
     this.#state = 'running';
     this.#lane.count(1);
   }

@@ -62,9 +62,9 @@ export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): 
   keepPositions(app, nouns.positions);
 
   const endpoints = apiEndpoints(nouns);
-  const bodies = new BodyIntake();
+  const parts = { bodies: new BodyIntake(), log };
   for (const { method, path, respond } of endpoints) {
-    app.on(method, path, (context) => respond(context, bodies));
+    app.on(method, path, (context) => respond(context, parts));
   }
   mountMetrics(app, nouns.health);
   mountDocumentation(app, () => openApiDocument(endpoints));

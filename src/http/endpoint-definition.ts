@@ -2,7 +2,9 @@ import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import type { ProblemCode } from '../problem.ts';
 import type { BodyIntake } from './body-intake.ts';
+import type { FailureLog } from './failures.ts';
 import type { BodyLimits } from './json-scanner.ts';
+import type { StreamFormat } from './stream.ts';
 
 /** One endpoint: what it takes, what it answers, what it does. Every file in endpoints/ makes one. */
 export interface EndpointDefinition<Parts extends RequestParts> {
@@ -55,13 +57,18 @@ export type RequestInput<Parts extends RequestParts> = {
 
 export interface AnswerNotes {
   readonly description: string;
+  /** Of the body; of one item if it is a stream. */
   readonly schema?: z.ZodType;
+  /** The answer is a stream in this format. */
+  readonly stream?: StreamFormat;
 }
 
 export interface Answer {
   readonly status: 200 | 201 | 202 | 204 | 503;
   /** Serialised once and not validated: its shape is the business of the noun that made it. */
   readonly body?: unknown;
+  /** In place of a body, where `answers` names a format for this status. Nothing of it runs before the client reads. */
+  readonly stream?: AsyncIterable<unknown>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -72,5 +79,11 @@ export interface Endpoint {
   readonly method: string;
   /** `/v1/catalogs/:catalog`. */
   readonly path: string;
-  readonly respond: (context: Context, bodies: BodyIntake) => Promise<Response>;
+  readonly respond: (context: Context, parts: EndpointParts) => Promise<Response>;
+}
+
+/** What the endpoints of one process share. */
+export interface EndpointParts {
+  readonly bodies: BodyIntake;
+  readonly log: FailureLog;
 }

@@ -2,6 +2,7 @@ import { createRoute, type RouteConfig } from '@hono/zod-openapi';
 import type { ProblemCode } from '../problem.ts';
 import type { AnswerNotes, EndpointDefinition, RequestParts } from './endpoint-definition.ts';
 import { PROBLEM_MEDIA_TYPE, statusOf } from './problem-json.ts';
+import { STREAM_MEDIA_TYPES } from './stream.ts';
 import { problemSchema } from './wire/problem.ts';
 
 /** What openapi.json says about an endpoint: its own words, and the problems that every endpoint shares. */
@@ -54,11 +55,15 @@ function problemCodes<Parts extends RequestParts>(definition: EndpointDefinition
 
 function answers(notes: Readonly<Record<string, AnswerNotes>>): RouteConfig['responses'] {
   return Object.fromEntries(
-    Object.entries(notes).map(([status, { description, schema }]) => [
+    Object.entries(notes).map(([status, { description, schema, stream }]) => [
       status,
-      { description, ...(schema && { content: { 'application/json': { schema } } }) },
+      { description, ...(schema && { content: { [mediaType(stream)]: { schema } } }) },
     ]),
   );
+}
+
+function mediaType(stream: AnswerNotes['stream']): string {
+  return stream === undefined ? 'application/json' : STREAM_MEDIA_TYPES[stream];
 }
 
 function problems(codes: readonly ProblemCode[]): RouteConfig['responses'] {

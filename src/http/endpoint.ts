@@ -2,6 +2,7 @@ import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
 import { Problem, type Violation } from '../problem.ts';
 import { inSlices } from '../slices.ts';
+import type { Ticket } from './admission.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { emptyBody, invalid } from './body-problems.ts';
 import { type BodyCheck, bodyCheck, check } from './check-body.ts';
@@ -13,8 +14,10 @@ import type {
   RequestParts,
 } from './endpoint-definition.ts';
 import { documentationOf } from './endpoint-documentation.ts';
+import type { FailureLog } from './failures.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import { ORDINARY_BODY } from './json-scanner.ts';
+import { STREAM_MEDIA_TYPES, streamOf } from './stream.ts';
 
 export function endpoint<Parts extends RequestParts>(definition: EndpointDefinition<Parts>): Endpoint {
   const { body } = definition.request;
@@ -23,10 +26,12 @@ export function endpoint<Parts extends RequestParts>(definition: EndpointDefinit
     documentation: documentationOf(definition),
     method: definition.method.toUpperCase(),
     path: definition.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    respond: (context, bodies) =>
+    respond: (context, { bodies, log }) =>
       checkBody === null
-        ? answer(definition, context)
-        : withBody(definition, context, bodies, (value) => answer(definition, context, { checkBody, value })),
+        ? answer(definition, context, log)
+        : withBody(definition, context, bodies, (value) =>
+            answer(definition, context, log, { checkBody, value }),
+          ),
   };
 }
 
@@ -55,17 +60,29 @@ async function withBody<Parts extends RequestParts>(
 async function answer<Parts extends RequestParts>(
   definition: EndpointDefinition<Parts>,
   context: Context,
+  log: FailureLog,
   body?: GivenBody,
 ): Promise<Response> {
   const input = await readInput(definition, context, body);
-  const { body: answered, headers: own, status } = await definition.handle(input, requestContext(context));
+  const answer = await definition.handle(input, requestContext(context));
+  const { body: answered, stream, headers: own, status } = answer;
   context.var.announce?.(answered);
+  if (stream !== undefined) {
+    const format = definition.answers[status]?.stream ?? 'lines';
+    const onError = (error: unknown): void => {
+      const { path } = definition;
+      log.error({ requestId: context.var.requestId, path, err: error }, 'The answer broke off.');
+    };
+    const { ticket } = (context.env ?? {}) as { readonly ticket?: Ticket };
+    const body = streamOf(stream, format, { ticket, onError });
+    return context.body(body, status as 200, { 'content-type': STREAM_MEDIA_TYPES[format], ...own });
+  }
   if (answered === undefined) return context.body(null, 204, { ...own });
   const headers = { 'content-type': 'application/json', ...own };
   return context.body(JSON.stringify(answered), status as 200, headers);
 }
 
-/** The signal is made when somebody asks for it: most endpoints are done before anybody could hang up. */
+/** The signal is made when it is read first: most endpoints answer before a client could hang up. */
 function requestContext({ var: { requestId }, req }: Context): RequestContext {
   return {
     requestId,
@@ -75,7 +92,7 @@ function requestContext({ var: { requestId }, req }: Context): RequestContext {
   };
 }
 
-/** Nobody reads this problem, and nobody has to be told of it. */
+/** Its reason is a `Problem`, which is not logged; nobody is there to read it. */
 function hangUp(gone: AbortSignal): AbortSignal {
   const hungUp = new AbortController();
   const abort = (): void =>

@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import { Problem } from '../problem.ts';
+import { isStoreAway } from '../store-errors.ts';
 import { asProblem, problemHeaders, problemJson, statusOf } from './problem-json.ts';
 import { requestId } from './request-id.ts';
 
@@ -7,14 +8,31 @@ export interface FailureLog {
   error(fields: object, message: string): void;
 }
 
+/** While a store is away, every request that needs it fails alike. */
+const OUTAGE_LINE_MS = 60_000;
+
 /** Everything that is thrown, and every path that nobody knows, becomes problem+json here and only here. */
 export function answerFailures(app: Hono, log: FailureLog): void {
+  let lineAt = Number.NEGATIVE_INFINITY;
+  let unlogged = 0;
+  /** One line a minute while a store is away, with how many refused requests had none of their own. */
+  const logOutage = (fields: object, message: string): void => {
+    const now = performance.now();
+    if (now - lineAt < OUTAGE_LINE_MS) {
+      unlogged++;
+      return;
+    }
+    log.error(unlogged === 0 ? fields : { ...fields, refusedSinceLastLine: unlogged }, message);
+    lineAt = now;
+    unlogged = 0;
+  };
   app.onError((error, context) => {
     const problem = asProblem(error);
     if (statusOf(problem.code) >= 500 && problem.cause !== undefined) {
       const { method, path } = context.req;
       const fields = { requestId: context.var.requestId, method, path, err: problem.cause };
-      log.error(fields, problem.message);
+      if (isStoreAway(problem.cause)) logOutage(fields, problem.message);
+      else log.error(fields, problem.message);
     }
     return answer(context, problem);
   });

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
-import type { Admission, RequestClass } from './admission.ts';
+import type { Admission, RequestClass, Ticket } from './admission.ts';
 import { loopTurns } from './loop-turns.ts';
 import { refuse } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
 
-/** Answers a request; settles when nothing is left to do for it. */
-export type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+/** Answers a request; settles when nothing is left to do for it. Probes have no ticket. */
+export type Handle = (request: IncomingMessage, response: ServerResponse, ticket?: Ticket) => Promise<void>;
 
 /**
  * Refusals are paced, so that clients which ask again at once cannot make the process refuse all day: so many are given
@@ -61,11 +61,11 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
     response.once('close', () => ticket.giveUp());
     if (!(await ticket.turn)) return;
     if (!request.complete) {
-      ticket.bodyIsLate();
-      request.once('end', () => ticket.bodyIsHere());
+      ticket.pause();
+      request.once('end', () => ticket.resume());
     }
     if (request.headers.expect !== undefined) response.writeContinue();
-    await handle(request, response).finally(() => ticket.leave());
+    await handle(request, response, ticket).finally(() => ticket.leave());
   };
 }
 

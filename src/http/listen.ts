@@ -1,8 +1,8 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import type { Admission } from './admission.ts';
+import type { Admission, Ticket } from './admission.ts';
 import { front, type Handle } from './front.ts';
 import { noTunnel, parserProblem, refuse, refuseConnection, unknownExpectation } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
@@ -40,8 +40,7 @@ const BACKLOG = 4096;
 
 /** @throws ListenError */
 export async function listen(app: Hono, { admission, guard, host, port }: ListenOptions): Promise<Listener> {
-  const handle = getRequestListener(app.fetch, { hostname: 'localhost' });
-  const server = serverOf(front(guard, admission, handle));
+  const server = serverOf(front(guard, admission, handleWith(app)));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, host, port)));
     server.listen({ port, host, backlog: BACKLOG }, resolve);
@@ -49,6 +48,22 @@ export async function listen(app: Hono, { admission, guard, host, port }: Listen
   return {
     url: urlOf(server.address() as AddressInfo),
     close: (graceMs) => closeServer(server, admission, graceMs),
+  };
+}
+
+/** Asks the app, and tells it which ticket its request has. */
+function handleWith(app: Hono): Handle {
+  const tickets = new WeakMap<IncomingMessage, Ticket>();
+  const handle = getRequestListener(
+    (request, bindings) => {
+      const incoming = bindings.incoming as IncomingMessage;
+      return app.fetch(request, { ...bindings, ticket: tickets.get(incoming) });
+    },
+    { hostname: 'localhost' },
+  );
+  return (request, response, ticket) => {
+    if (ticket !== undefined) tickets.set(request, ticket);
+    return handle(request, response);
   };
 }
 

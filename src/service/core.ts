@@ -28,7 +28,8 @@ export async function openCore<Parts extends object>(
   log: Logger,
   open: (core: Core) => Promise<Parts>,
 ): Promise<Parts & { close(): Promise<void> }> {
-  const onError = (message: string, error: unknown): void => log.error({ err: error }, message);
+  const onError = (message: string, error: unknown): void =>
+    log.error(error === null ? {} : { err: error }, message);
   const closers = new Closers(onError);
   const stores = await openStores(settings, { onError });
   closers.add(() => stores.close());

@@ -1,43 +1,36 @@
-import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Entry, Position } from '../ledger/entry.ts';
 import {
   type Ledger,
-  type LedgerReader,
   LedgerRemovedError,
   LedgerTrimmedError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
-import { inSlices, type Steps } from '../slices.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
-import { foldInSteps } from './fold.ts';
+import { FollowingState } from './following-state.ts';
 import type { FoldOutcome } from './outcome.ts';
-import { digestInSteps, type StateDigest } from './state-digest.ts';
-import { WaitingOutcomes } from './waiting-outcomes.ts';
+import type { StateDigest } from './state-digest.ts';
+import { WaitingOutcomes, WaitingPositions } from './waiting.ts';
 
-/** Folding gives the event loop back after this many milliseconds. */
-const FOLD_SLICE_MS = 3;
-/** An entry that teaches much is cut there, too: what is ranked in between knows part of it. */
-const ENTRY_SLICE_MS = 4;
-const READ_BATCH = 256;
 /** After so many reloads in a row no snapshot reaches the ledger, and none will. */
 const MAX_STARTS = 3;
 /** While the store is away. */
 const RETRY_MS = 200;
-/** So long somebody waits for entries that are durable already. */
+/** `caughtUp` waits this long for entries that are durable already. */
 const TIMEOUT_MS = 10_000;
 
 export interface ReplicaOptions {
   /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
   readonly now: () => number;
-  /** The newest state that can be had, for when the ledger does not reach back to where this replica is. */
+  /** Loads the newest state that a snapshot gives, for when the ledger does not reach back to where this replica is. */
   readonly reload: () => Promise<CatalogState>;
   readonly onFold?: (folded: PositionedEntry, outcome: FoldOutcome) => void;
   /** `fresh` takes the place of `old`, in the same turn of the event loop; `old` must not be used after it. */
   readonly onReload?: (fresh: CatalogState, old: CatalogState) => void;
 }
 
-/** It stopped following its ledger, for good; the message says where and why. Nothing of the request was accepted. */
+/** A replica stopped following its ledger for good; the message says where and why. Nothing of the request was accepted. */
 export class ReplicaFailedError extends Error {
   override readonly name = 'ReplicaFailedError';
   readonly retryAfterSeconds = 10;
@@ -46,57 +39,49 @@ export class ReplicaFailedError extends Error {
 }
 
 /**
- * A state that follows its ledger. Everything that ranks reads `state`; nobody but the loop in here writes it.
+ * A state that follows its ledger. Everything that ranks reads `state`; only the replica changes it. Its states:
  *
- * Before `follow` it folds only in `catchUp`. From then on it is in one of these states:
- *
+ * - **Opened.** It folds only when `catchUp` is called, until `follow` is. Commands are appended and wait.
  * - **Following.** It reads what is new, folds it a few milliseconds at a time, and waits for more. Commands are
  *   appended, and answered when their entry has been folded here.
- * - **Away.** The store does not answer. The state stays as it is and can be ranked with; it asks again five times a
- *   second. Commands fail with what the ledger says. Then it follows again.
- * - **Starting over.** The ledger has been trimmed, or has lost entries, behind which this state is: the newest
- *   snapshot takes its place. Whoever waits is answered from it, or told that the outcome is unknown.
- * - **Failed.** An entry cannot be read or folded. Nothing is folded any more, until the process is restarted;
- *   `failure` says why. Commands are refused at once, those that wait are told that the outcome is unknown. Between
- *   two entries the state is whole and goes on serving as it is; in the middle of one it is not (`isWhole`).
- * - **Closed**, or its ledger was removed by another process. Commands are refused with the reason that `close` was
- *   given, or with the removal. The state may be freed.
+ * - **Store away** (from following). The store does not answer. The state stays as it is and can be ranked with; the
+ *   replica tries again five times a second, and follows again when the store is back. Commands fail with what the
+ *   ledger says.
+ * - **Starting over** (from opened or following). The ledger no longer has the entry that comes next, because it was
+ *   trimmed, has lost entries or was restored from a backup. The newest snapshot and the entries after it are folded into
+ *   a fresh state, while the old one goes on serving; then the fresh one takes its place. Commands that wait are answered
+ *   from the fresh state, or fail with OutcomeUnknownError. Then it goes on as before.
+ * - **Failed** (from following or starting over). An entry cannot be read or folded, or no snapshot reaches the ledger.
+ *   Nothing is folded any more until the process is restarted; `failure` says why. Commands are refused with it, those
+ *   that wait fail with OutcomeUnknownError. Between two entries the state goes on serving as it is; in the middle of
+ *   one it contradicts itself (`isConsistent`).
+ * - **Removed** (from following). Another process deleted the catalog. Everything is refused with LedgerRemovedError.
+ * - **Closed** (from any state). Everything is refused with the reason that `close` was given, or with the failure or the
+ *   removal before it; commands that wait fail with OutcomeUnknownError. The state may be freed.
  *
- * No promise in here stays open for ever: commands and `caughtUp` give up after ten seconds, commands after a minute
- * while something is being folded.
+ * Failed, removed and closed are final. No call waits for ever: commands and `caughtUp` give up after ten seconds, commands
+ * after a minute while something is being folded.
  */
 export class Replica {
   readonly #ledger: Ledger;
-  readonly #stop = new AbortController();
-  readonly #waiting = new WaitingOutcomes();
-  /** Who waits for a position, in no order: there are few. */
-  readonly #reaching = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
   readonly #options: ReplicaOptions;
-  /** Who waits for the entry that is being folded; null while none is. */
-  #beforeNext: ((error: Error | null) => void)[] | null = null;
-  #digest: Promise<StateDigest> | null = null;
-  /** What was read last is being folded. */
-  #batch: Promise<unknown> = Promise.resolve();
-  #state: CatalogState;
-  /** Of this state alone: what others read is not what was folded here. */
-  #reader: LedgerReader;
+  readonly #outcomes = new WaitingOutcomes();
+  readonly #positions = new WaitingPositions();
+  /** Aborts when it fails, is removed or closed; the reason is what everything is refused with from then on. */
+  readonly #ended = new AbortController();
+  #following: FollowingState;
   #running: Promise<void> | null = null;
   #failure: ReplicaFailedError | null = null;
-  #isWhole = true;
-  /** What the state was made from, see `Ledger.history`. */
-  #history: string;
 
   constructor(state: CatalogState, ledger: Ledger, options: ReplicaOptions) {
-    this.#state = state;
     this.#ledger = ledger;
-    this.#reader = ledger.follower();
-    this.#history = ledger.history;
     this.#options = options;
+    this.#following = this.#followingFrom(state, ledger.history);
   }
 
   /** Not to be kept over an `await`: it may be another one afterwards. */
   get state(): CatalogState {
-    return this.#state;
+    return this.#following.state;
   }
 
   /** Why it no longer follows its ledger; null while it does. */
@@ -105,42 +90,37 @@ export class Replica {
   }
 
   /** False when it failed in the middle of an entry: what the state says may contradict itself. */
-  get isWhole(): boolean {
-    return this.#isWhole;
+  get isConsistent(): boolean {
+    return this.#failure === null || this.#following.isConsistent;
   }
 
   /** Folds everything that the ledger holds now, and resolves when that is done. */
   async catchUp(): Promise<void> {
     const head = await this.#ledger.head();
-    while (this.state.position < head && !this.#stop.signal.aborted) await this.#foldOrStartOver();
+    while (this.state.position < head && !this.#ended.signal.aborted) await this.#foldOrStartOver();
   }
 
-  /** Follows the ledger until `close`. A failure of the loop itself is reported through `failed`. */
-  follow(failed: (error: unknown) => void): void {
+  /** Follows the ledger until `close`. `onFailure` is called when the replica fails. */
+  follow(onFailure: (error: unknown) => void): void {
     this.#running = this.#loop().catch((error: Error) => {
-      if (error instanceof LedgerRemovedError) {
-        this.#stop.abort(error);
-        return this.#rejectAll(error);
-      }
-      const { position } = this.#state;
-      this.#isWhole = this.#beforeNext === null;
+      if (error instanceof LedgerRemovedError) return this.#end(error);
       this.#failure = new ReplicaFailedError(
-        `It stopped following its ledger after entry ${position}: ${error.message}`,
+        `It stopped following its ledger after entry ${this.state.position}: ${error.message}`,
         { cause: error },
       );
-      this.#rejectAll(this.#failure);
-      failed(error);
+      this.#end(this.#failure);
+      onFailure(error);
     });
   }
 
   /**
-   * Appends a command and answers what the fold decided about it.
-   * @throws StoreUnavailableError, ReplicaFailedError, or whatever `close` was given: nothing was accepted
+   * Appends a command and returns what the fold decided about it.
+   * @throws StoreUnavailableError, ReplicaFailedError, or the reason that `close` was given: nothing was accepted
    * @throws OutcomeUnknownError when it may have been
    */
   async submit(entry: Entry): Promise<FoldOutcome> {
-    this.#refuseIfOver();
-    return this.#waiting.after(entry, () => this.#ledger.append([entry]));
+    this.#ended.signal.throwIfAborted();
+    return this.#outcomes.after(entry, () => this.#ledger.append([entry]));
   }
 
   /** Entries that are durable but not folded here yet. */
@@ -150,7 +130,7 @@ export class Replica {
 
   /**
    * Resolves when everything that is durable now has been folded here.
-   * @throws StoreUnavailableError when that takes too long, ReplicaFailedError, or whatever `close` was given
+   * @throws StoreUnavailableError when that takes too long, ReplicaFailedError, or the reason that `close` was given
    */
   async caughtUp(): Promise<void> {
     const head = await this.#ledger.head();
@@ -161,74 +141,30 @@ export class Replica {
 
   /** Resolves when the entry at this position has been folded here, or when `giveUp` aborts. @throws as above */
   async reached(position: Position, giveUp: AbortSignal): Promise<void> {
-    this.#refuseIfOver();
-    if (this.state.position >= position) return;
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => waiter.done();
-      const waiter = {
-        position,
-        done: (error?: Error) => {
-          this.#reaching.delete(waiter);
-          giveUp.removeEventListener('abort', onAbort);
-          if (error === undefined) resolve();
-          else reject(error);
-        },
-      };
-      this.#reaching.add(waiter);
-      giveUp.addEventListener('abort', onAbort);
-      if (giveUp.aborted) waiter.done();
-    });
+    this.#ended.signal.throwIfAborted();
+    if (this.state.position < position) await this.#positions.wait(position, giveUp);
   }
 
-  /** What `look` sees where no entry is half folded: at once, or before the next one is begun. @throws as above */
-  async whole<Seen>(look: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
-    this.#refuseIfOver();
-    return new Promise((resolve, reject) => {
-      const see = (error: Error | null): void => {
-        try {
-          if (error !== null) throw error;
-          resolve(look(this.state));
-        } catch (error) {
-          reject(error);
-        }
-      };
-      if (this.#beforeNext === null) see(null);
-      else this.#beforeNext.push(see);
-    });
+  /** Returns what `read` makes of the state when no entry is half folded: now, or before the next one. @throws as above */
+  readConsistent<Seen>(read: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
+    return this.#following.readConsistent(read);
   }
 
-  /**
-   * Of all that is folded here, made in turns while folding waits; who asks meanwhile gets the same. What was read is folded
-   * before it is begun, so that those who ask again and again do not bring folding to a halt. @throws as above
-   */
+  /** Returns the digest of everything that was folded here; folding waits while it is computed. @throws as above */
   digest(): Promise<StateDigest> {
-    const digest =
-      this.#digest ??
-      this.#batch
-        .catch(() => {})
-        .then(() => this.whole((state) => inSlices(this.#goingOn(digestInSteps(state)))))
-        .finally(() => {
-          this.#digest = null;
-        });
-    this.#digest = digest;
-    return digest;
+    return this.#following.digest();
   }
 
-  /** @param because what everybody is told who wants something afterwards */
-  async close(because: Error = new StoreUnavailableError('the catalog is closed')): Promise<void> {
-    if (!this.#stop.signal.aborted) this.#stop.abort(because);
+  /** @param reason with which everything is refused from then on */
+  async close(reason: Error = new StoreUnavailableError('the catalog is closed')): Promise<void> {
+    if (!this.#ended.signal.aborted) this.#ended.abort(reason);
     await this.#running;
-    this.#rejectAll(because);
-    await this.#digested();
-  }
-
-  #refuseIfOver(): void {
-    if (this.#failure !== null) throw this.#failure;
-    this.#stop.signal.throwIfAborted();
+    this.#end(reason);
+    await this.#following.digested();
   }
 
   async #loop(): Promise<void> {
-    const { signal } = this.#stop;
+    const { signal } = this.#ended;
     while (!signal.aborted) {
       try {
         const folded = await this.#foldOrStartOver();
@@ -244,111 +180,54 @@ export class Replica {
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt > 1) await this.#startOver();
-        return await this.#foldSome(this.#state, this.#reader, this.#history);
+        return await this.#following.foldNext();
       } catch (error) {
         if (!(error instanceof LedgerTrimmedError) || attempt === MAX_STARTS) throw error;
       }
     }
   }
 
-  /** The ledger does not reach back to here: a snapshot does. It serves once it knows what came after it as well. */
   async #startOver(): Promise<void> {
     const { history } = this.#ledger;
-    const fresh = await this.#options.reload();
-    const reader = this.#ledger.follower();
+    const fresh = this.#followingFrom(await this.#options.reload(), history);
     try {
-      while (!this.#stop.signal.aborted && (await this.#foldSome(fresh, reader, history)) > 0);
+      while (!this.#ended.signal.aborted && (await fresh.foldNext()) > 0);
     } catch (error) {
-      fresh.free();
+      fresh.state.free();
       throw error;
     }
-    await this.#digested();
-    this.#history = history;
-    const old = this.#state;
-    this.#state = fresh;
-    this.#reader = reader;
-    this.#options.onReload?.(fresh, old);
-    old.free();
-    for (const [key, { outcome, content }] of fresh.answers) {
-      this.#waiting.resolve({ key, content }, outcome);
+    const old = this.#following;
+    while (old.isDigesting) await old.digested();
+    this.#following = fresh;
+    this.#options.onReload?.(fresh.state, old.state);
+    old.state.free();
+    for (const [key, { outcome, content }] of fresh.state.answers) {
+      this.#outcomes.resolve({ key, content }, outcome);
     }
-    this.#waiting.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
-    this.#release();
+    this.#outcomes.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
+    this.#positions.reached(fresh.state.position);
   }
 
-  /** Commands that wait meanwhile are patient. */
-  *#goingOn<Result>(steps: Steps<Result>): Steps<Result> {
-    for (;;) {
-      const step = steps.next();
-      if (step.done) return step.value;
-      this.#waiting.progressed();
-      yield;
-    }
+  #followingFrom(state: CatalogState, history: string): FollowingState {
+    const { now, onFold } = this.#options;
+    return new FollowingState(state, this.#ledger, {
+      ...{ now, history, signal: this.#ended.signal },
+      onFold: (folded, outcome) => {
+        onFold?.(folded, outcome);
+        if (this.state !== state) return; // it is a fresh one, which does not serve yet
+        this.#outcomes.resolve(folded.entry, outcome);
+        this.#positions.reached(folded.position);
+      },
+      onProgress: () => this.#outcomes.progressed(),
+    });
   }
 
-  async #digested(): Promise<void> {
-    await this.#digest?.catch(() => {});
-  }
-
-  async #foldSome(state: CatalogState, reader: LedgerReader, history: string): Promise<number> {
-    if (this.#ledger.history !== history) {
-      throw new LedgerTrimmedError(
-        'The ledger was restored from a backup; its newest snapshot has what is known.',
-      );
-    }
-    const entries = await reader.read(state.position, READ_BATCH);
-    if (state !== this.#state) return this.#foldRead(state, entries);
-    // A digest that is asked for from here on comes after these entries, and one that was asked for before them.
-    const batch = this.#digested().then(() => this.#foldRead(state, entries));
-    this.#batch = batch;
-    return batch;
-  }
-
-  async #foldRead(state: CatalogState, entries: readonly PositionedEntry[]): Promise<number> {
-    const { now } = this.#options;
-    let sliceStart = now();
-    const giveTurn = async (): Promise<void> => {
-      this.#waiting.progressed();
-      await nextTurn();
-      sliceStart = now();
-    };
-    for (const positioned of entries) {
-      const isServing = state === this.#state;
-      const steps = foldInSteps(state, positioned);
-      if (isServing) this.#beforeNext = [];
-      let step = steps.next();
-      while (!step.done) {
-        if (now() - sliceStart >= ENTRY_SLICE_MS) await giveTurn();
-        step = steps.next();
-      }
-      this.#options.onFold?.(positioned, step.value);
-      if (isServing) this.#settleFolded(positioned, step.value);
-      if (now() - sliceStart < FOLD_SLICE_MS) continue;
-      await giveTurn();
-      if (this.#stop.signal.aborted) break;
-    }
-    return entries.length;
-  }
-
-  #settleFolded({ entry }: PositionedEntry, outcome: FoldOutcome): void {
-    const whoWaited = this.#beforeNext ?? [];
-    this.#beforeNext = null;
-    for (const see of whoWaited) see(null);
-    this.#waiting.resolve(entry, outcome);
-    this.#release();
-  }
-
-  /** Those who waited for a position that is reached. */
-  #release(): void {
-    for (const waiter of [...this.#reaching]) if (waiter.position <= this.state.position) waiter.done();
-  }
-
-  /** Commands that wait may be in the ledger already. */
-  #rejectAll(error: Error): void {
-    const removed = error instanceof LedgerRemovedError;
-    this.#waiting.rejectAll(removed ? error : new OutcomeUnknownError(error.message, { cause: error }));
-    for (const waiter of [...this.#reaching]) waiter.done(error);
-    for (const see of this.#beforeNext ?? []) see(error);
-    this.#beforeNext = null;
+  /** Nothing is folded any more. Commands that wait may be in the ledger already. */
+  #end(reason: Error): void {
+    if (!this.#ended.signal.aborted) this.#ended.abort(reason);
+    const isRemoved = reason instanceof LedgerRemovedError;
+    this.#outcomes.rejectAll(isRemoved ? reason : new OutcomeUnknownError(reason.message, { cause: reason }));
+    this.#positions.rejectAll(reason);
+    this.#following.rejectReaders(reason);
   }
 }

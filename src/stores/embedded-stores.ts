@@ -49,6 +49,7 @@ export async function openEmbeddedStores(
     ...logs,
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
+    workWaitsSince: () => queue.earliestDue(),
     notice,
     onError,
   });

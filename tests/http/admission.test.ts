@@ -99,9 +99,9 @@ describe('a place', () => {
     const turns = await Promise.all(tickets.map(({ turn }) => isTurn(turn)));
     const running = tickets.filter((_, at) => turns[at] === true);
     expect(admission.enter('route')).toBeNull();
-    for (const ticket of running) ticket.bodyIsLate();
+    for (const ticket of running) ticket.pause();
     expect(admitted(admission)).toHaveLength(running.length);
-    for (const ticket of running) ticket.bodyIsHere();
+    for (const ticket of running) ticket.resume();
     expect(admission.enter('route')).toBeNull();
   });
 

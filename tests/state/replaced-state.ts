@@ -27,7 +27,7 @@ export class ReplacedState {
     this.#current = this.#next;
   }
 
-  async whole<Seen>(look: (state: CatalogState) => Seen): Promise<Seen> {
-    return look(this.#current);
+  async readConsistent<Seen>(read: (state: CatalogState) => Seen): Promise<Seen> {
+    return read(this.#current);
   }
 }

@@ -4,7 +4,7 @@ import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';
-import { WaitingOutcomes } from '../../src/state/waiting-outcomes.ts';
+import { WaitingOutcomes } from '../../src/state/waiting.ts';
 import { OutcomeUnknownError } from '../../src/store-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
@@ -61,7 +61,7 @@ async function answers(replica: Replica): Promise<unknown[]> {
     replica.submit(configure('later')),
     replica.caughtUp(),
     replica.reached(999, AbortSignal.timeout(60_000)),
-    replica.whole(stateDigest),
+    replica.readConsistent(stateDigest),
   ];
   return Promise.all(
     asked.map((one) =>
@@ -100,12 +100,12 @@ describe('a replica whose fold fails', () => {
       },
     }));
     await expect(between.replica.submit(poison())).rejects.toThrow(OutcomeUnknownError);
-    expect([between.replica.isWhole, between.replica.state.tools.size]).toEqual([true, 3]);
+    expect([between.replica.isConsistent, between.replica.state.tools.size]).toEqual([true, 3]);
     for (const answer of await answers(between.replica)) expect(answer).toBe(between.replica.failure);
 
     const inside = await following();
     await expect(inside.replica.submit(poison())).rejects.toThrow(OutcomeUnknownError);
-    expect(inside.replica.isWhole).toBe(false);
+    expect(inside.replica.isConsistent).toBe(false);
   });
 });
 

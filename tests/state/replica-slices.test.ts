@@ -6,7 +6,7 @@ import { loadState } from '../../src/snapshots/load-state.ts';
 import { Replica } from '../../src/state/replica.ts';
 import { encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
 import { stateDigest } from '../../src/state/state-digest.ts';
-import { WaitingOutcomes } from '../../src/state/waiting-outcomes.ts';
+import { WaitingOutcomes } from '../../src/state/waiting.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { decision, emptyState, observe, report, START, Story } from './entries.ts';
 
@@ -38,7 +38,7 @@ describe('a decision of fifty tools', () => {
     const watch = (): void => {
       if (folded) return;
       turns.push(replica.state.position);
-      whole.push(replica.whole(encodeSnapshot));
+      whole.push(replica.readConsistent(encodeSnapshot));
       setImmediate(watch);
     };
     setImmediate(watch);

@@ -1,10 +1,10 @@
-import type { Entry } from '../ledger/entry.ts';
+import type { Entry, Position } from '../ledger/entry.ts';
 import { OutcomeUnknownError } from '../store-errors.ts';
 import type { FoldOutcome } from './outcome.ts';
 
-/** So long a command waits for what the fold decides about it while nothing is folded at all. */
+/** A command waits this long for its outcome while nothing is folded at all. */
 const TIMEOUT_MS = 10_000;
-/** While other entries are, or this one is: ten thousand tools take seconds on a busy machine. */
+/** While other entries are folded, or this one is: ten thousand tools take seconds on a busy machine. */
 const LONGEST_WAIT_MS = 60_000;
 
 interface Waiter {
@@ -12,7 +12,7 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Who waits for what the fold decides about a command. Nobody waits for ever. */
+/** Commands whose outcome is not known yet: their entries are being appended, or were not folded yet. */
 export class WaitingOutcomes {
   readonly #waiting = new Map<string, Set<Waiter>>();
   #progress = 0;
@@ -29,7 +29,7 @@ export class WaitingOutcomes {
     this.#waiting.set(command, waiters);
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {
-        clearTimeout(patience);
+        clearTimeout(timeout);
         waiters.delete(waiter);
         if (waiters.size === 0 && this.#waiting.get(command) === waiters) this.#waiting.delete(command);
         settle();
@@ -46,10 +46,10 @@ export class WaitingOutcomes {
           waiter.reject(new OutcomeUnknownError('The router did not get to it in time.'));
         } else {
           progress = this.#progress;
-          patience = setTimeout(look, TIMEOUT_MS);
+          timeout = setTimeout(look, TIMEOUT_MS);
         }
       };
-      let patience = setTimeout(look, TIMEOUT_MS);
+      let timeout = setTimeout(look, TIMEOUT_MS);
       waiters.add(waiter);
       append().catch(waiter.reject);
     });
@@ -73,4 +73,37 @@ interface Command {
 /** What tells a command from others, also from one that was given the same key for something else. */
 function commandOf({ key, content }: Command): string {
   return content === undefined ? key : `${key} ${content}`;
+}
+
+/** Callers that wait until a position was folded, in no order: there are few. */
+export class WaitingPositions {
+  readonly #waiting = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
+
+  /** Resolves when this position was folded, or when `giveUp` aborts. */
+  wait(position: Position, giveUp: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const onAbort = (): void => waiter.done();
+      const waiter = {
+        position,
+        done: (error?: Error) => {
+          this.#waiting.delete(waiter);
+          giveUp.removeEventListener('abort', onAbort);
+          if (error === undefined) resolve();
+          else reject(error);
+        },
+      };
+      this.#waiting.add(waiter);
+      giveUp.addEventListener('abort', onAbort);
+      if (giveUp.aborted) waiter.done();
+    });
+  }
+
+  /** Everything up to this position was folded. */
+  reached(position: Position): void {
+    for (const waiter of [...this.#waiting]) if (waiter.position <= position) waiter.done();
+  }
+
+  rejectAll(error: Error): void {
+    for (const waiter of [...this.#waiting]) waiter.done(error);
+  }
 }

@@ -1,0 +1,161 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type Ledger,
+  type LedgerReader,
+  LedgerTrimmedError,
+  type PositionedEntry,
+} from '../ledger/ledger.ts';
+import { inSlices, type Steps } from '../slices.ts';
+import type { CatalogState } from './catalog-state.ts';
+import { foldInSteps } from './fold.ts';
+import type { FoldOutcome } from './outcome.ts';
+import { digestInSteps, type StateDigest } from './state-digest.ts';
+
+/** Between two entries the event loop has its turn when folding has taken this many milliseconds. */
+const FOLD_SLICE_MS = 3;
+/** Within an entry that teaches much: what is ranked during that turn knows a part of it. */
+const ENTRY_SLICE_MS = 4;
+const READ_BATCH = 256;
+
+export interface FollowingOptions {
+  /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
+  readonly now: () => number;
+  /** Folding stops before the next entry when this aborts, and nobody reads consistently any more. */
+  readonly signal: AbortSignal;
+  /** `Ledger.history` of the entries that the state was made from. */
+  readonly history: string;
+  readonly onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void;
+  /** Called again and again while something is being folded or digested. */
+  readonly onProgress: () => void;
+}
+
+/**
+ * A state and its place in a ledger. `foldNext` folds what follows there, a few milliseconds at a time. In between the
+ * state can be ranked with as it is; `readConsistent` and `digest` see it where no entry is half folded, and folding waits
+ * until a digest is complete. If an entry fails, the state stays as it is at that moment, and must not be folded again.
+ */
+export class FollowingState {
+  readonly state: CatalogState;
+  readonly #ledger: Ledger;
+  /** Of this state alone: what others read is not what was folded here. */
+  readonly #reader: LedgerReader;
+  readonly #options: FollowingOptions;
+  /** Calls of `readConsistent` that wait for the end of the entry that is being folded; null while none is. */
+  #readers: ((error: Error | null) => void)[] | null = null;
+  #digest: Promise<StateDigest> | null = null;
+  /** The entries that were read last, while they are being folded. */
+  #batch: Promise<unknown> = Promise.resolve();
+
+  constructor(state: CatalogState, ledger: Ledger, options: FollowingOptions) {
+    this.state = state;
+    this.#ledger = ledger;
+    this.#reader = ledger.follower();
+    this.#options = options;
+  }
+
+  /** False in the middle of an entry: what the state says may contradict itself. */
+  get isConsistent(): boolean {
+    return this.#readers === null;
+  }
+
+  get isDigesting(): boolean {
+    return this.#digest !== null;
+  }
+
+  /**
+   * Reads what is new and folds it, and returns how many entries were read.
+   * @throws LedgerTrimmedError when the ledger does not reach back to this state, and whatever reading and folding throw
+   */
+  async foldNext(): Promise<number> {
+    if (this.#ledger.history !== this.#options.history) {
+      throw new LedgerTrimmedError(
+        'The ledger was restored from a backup; its newest snapshot has what is known.',
+      );
+    }
+    const entries = await this.#reader.read(this.state.position, READ_BATCH);
+    // A digest that was asked for before this line comes before these entries, a later one after them.
+    const batch = this.digested().then(() => this.#fold(entries));
+    this.#batch = batch;
+    return batch;
+  }
+
+  /**
+   * Returns what `read` makes of the state where no entry is half folded: at once, or before the next one is begun.
+   * @throws the reason of `signal`, or what `rejectReaders` is given
+   */
+  readConsistent<Seen>(read: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
+    return new Promise((resolve, reject) => {
+      this.#options.signal.throwIfAborted();
+      const see = (error: Error | null): void => {
+        try {
+          if (error !== null) throw error;
+          resolve(read(this.state));
+        } catch (thrown) {
+          reject(thrown);
+        }
+      };
+      if (this.#readers === null) see(null);
+      else this.#readers.push(see);
+    });
+  }
+
+  /**
+   * Returns the digest of everything that was read so far, computed in slices while folding waits. Calls at the same time
+   * share one digest. Since it begins after the batch that is being folded, calls in a row do not stop folding.
+   */
+  digest(): Promise<StateDigest> {
+    this.#digest ??= this.#batch
+      .catch(() => {})
+      .then(() => this.readConsistent((state) => inSlices(this.#progressing(digestInSteps(state)))))
+      .finally(() => {
+        this.#digest = null;
+      });
+    return this.#digest;
+  }
+
+  /** Resolves when the digest is complete, if one is being computed. */
+  async digested(): Promise<void> {
+    await this.#digest?.catch(() => {});
+  }
+
+  /** Rejects those who wait for the end of an entry: it will not come. */
+  rejectReaders(error: Error): void {
+    for (const see of this.#readers?.splice(0) ?? []) see(error);
+  }
+
+  async #fold(entries: readonly PositionedEntry[]): Promise<number> {
+    const { now, signal, onFold, onProgress } = this.#options;
+    let sliceStart = now();
+    const giveTurn = async (): Promise<void> => {
+      onProgress();
+      await nextTurn();
+      sliceStart = now();
+    };
+    for (const positioned of entries) {
+      const steps = foldInSteps(this.state, positioned);
+      this.#readers = [];
+      let step = steps.next();
+      while (!step.done) {
+        if (now() - sliceStart >= ENTRY_SLICE_MS) await giveTurn();
+        step = steps.next();
+      }
+      const readers = this.#readers;
+      this.#readers = null;
+      for (const see of readers) see(null);
+      onFold(positioned, step.value);
+      if (now() - sliceStart < FOLD_SLICE_MS) continue;
+      await giveTurn();
+      if (signal.aborted) break;
+    }
+    return entries.length;
+  }
+
+  *#progressing<Result>(steps: Steps<Result>): Steps<Result> {
+    for (;;) {
+      const step = steps.next();
+      if (step.done) return step.value;
+      this.#options.onProgress();
+      yield;
+    }
+  }
+}

@@ -1,0 +1,334 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import type { Decision } from '../../src/decisions/decision.ts';
+import { Settlements } from '../../src/decisions/settlements.ts';
+import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
+import type { Entry } from '../../src/ledger/entry.ts';
+import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
+import { RefusedReports } from '../../src/rewards/refused-reports.ts';
+import { RewardIntake } from '../../src/rewards/reward-intake.ts';
+import { REWARDS_JOB, type RewardsJob } from '../../src/rewards/reward-job.ts';
+import type { RewardReport, RewardResult } from '../../src/rewards/reward-report.ts';
+import { Rewards } from '../../src/rewards/rewards.ts';
+import { Routing } from '../../src/routing/routing.ts';
+import type { RoutingParts } from '../../src/routing/routing-parts.ts';
+import { CatalogState } from '../../src/state/catalog-state.ts';
+import { Replica } from '../../src/state/replica.ts';
+import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';
+import { openRedisStores } from '../../src/stores/redis-stores.ts';
+import type { Stores } from '../../src/stores/stores.ts';
+import { startRewardWorker } from '../../workers/reward-worker.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
+import { sampleDecision } from '../decisions/arbitrary-decision.ts';
+import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { axis, Story } from '../state/entries.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+const WINDOW_MS = 600_000;
+const root = temporaryFolder();
+const disposals: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const dispose of disposals.splice(0).reverse()) await dispose();
+});
+
+/** A decision of catalog `default` that showed `t0` … `t4`. */
+function shown(id: string, at: number, more: Partial<Decision> = {}): Decision {
+  const sample = sampleDecision(id, at, 6);
+  return {
+    ...sample,
+    deadline: at + WINDOW_MS,
+    activatedAt: at,
+    candidates: sample.candidates.map((_, i) => `t${i}`),
+    query: { ...sample.query, embedding: axis('1') },
+    ...more,
+  };
+}
+
+/** All that a reward passes in one process: intake, queue, worker, ledger and fold, over real stores. */
+async function processOver(stores: Stores) {
+  const { clock, decisionLogs, queue } = stores;
+  const ledger = await stores.ledgers.open('default');
+  const accepted = new AcceptedRewards(queue);
+  const state = new CatalogState('default', { kernels: createTypescriptKernels(), derived: true });
+  const replica = new Replica(state, ledger, {
+    now: () => performance.now(),
+    reload: async () => Promise.reject(new Error('nothing is trimmed here')),
+    onFold: ({ entry }) => accepted.folded(entry.key),
+  });
+  await replica.catchUp();
+  replica.follow((error) => {
+    throw error;
+  });
+  const closing = new AbortController();
+  const catalog = {
+    ...{ name: 'default', ledger, replica, closed: closing.signal, now: clock.now },
+    get state() {
+      return replica.state;
+    },
+  } as unknown as Catalog;
+  const catalogs = {
+    serves: () => true,
+    find: (name: string) => (name === 'default' ? catalog : undefined),
+    get: () => catalog,
+    names: () => ['default'],
+    holding: (_: string, work: (one: Catalog) => unknown) => work(catalog),
+  } as unknown as Catalogs;
+  const parts = { decisionLogs, now: clock.now } as unknown as RoutingParts;
+  const routing = new Routing(catalogs, parts, queue, () => {});
+  const refused = new RefusedReports(catalogs);
+  const intake = new RewardIntake(catalogs, routing, stores, { accepted, refused });
+  const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused });
+  const decisions = await decisionLogs.open('default');
+  startRewardWorker({ queue, placeOf: async () => ({ ledger, decisions }), now: clock.now });
+
+  async function close(): Promise<void> {
+    await refused.close();
+    await queue.close(2_000);
+    await routing.close();
+    accepted.close();
+    closing.abort();
+    await replica.close();
+    await ledger.close();
+    await stores.close();
+  }
+  return {
+    ...{ rewards, refused, catalog, decisions, now: clock.now, close },
+    append: (...entries: Entry[]) => ledger.append(entries),
+    /** Resolves when everything that was accepted has been folded. */
+    folded: async () => {
+      await expect.poll(() => queue.pending(), { timeout: 10_000 }).toBe(0);
+      await replica.caughtUp();
+    },
+    statistics: (tool: string) => catalog.state.tools.find(tool)?.statistics,
+  };
+}
+
+type Process = Awaited<ReturnType<typeof processOver>>;
+
+const SETTINGS = { keepDecisionsDays: 30, maxPendingRewards: 1_000 };
+const onError = () => {};
+
+describe('rewards over files', () => {
+  rewardsFromReportToFold(async () => {
+    const dataDir = join(root, randomUUID());
+    return () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
+  });
+
+  it('a reward that was accepted finds its decision though the clock was set ahead before the next start', async () => {
+    const dataDir = join(root, randomUUID());
+    const open = () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
+    const before = await open();
+    const ledger = await before.ledgers.open('default');
+    await ledger.append(Story.withTools(6).entries);
+    const log = await before.decisionLogs.open('default');
+    const at = before.clock.now();
+    await log.append(shown('default.a', at));
+    const report = { tool: 't0', outcome: 'success', value: 1, weight: 1, at } as const;
+    const decisions = [
+      { decisionId: 'default.a', closes: true, reports: [{ ...report, rewardId: 'default.a.r' }] },
+    ];
+    const payload: RewardsJob = { catalog: 'default', decisions };
+    await before.queue.add([{ name: REWARDS_JOB, id: 'r', payload }]);
+    await before.queue.close(0);
+    await ledger.close();
+    await before.close();
+
+    vi.useFakeTimers({ toFake: ['Date'], now: at + 2 * SETTINGS.keepDecisionsDays * 86_400_000 });
+    disposals.push(() => vi.useRealTimers());
+    const process = await processOver(await open());
+    disposals.push(() => process.close());
+    await process.folded();
+    expect(process.statistics('t0')).toMatchObject({ called: 1, successes: 1 });
+    expect(process.catalog.state.refused.get('default.a.r')).toBeUndefined();
+  });
+
+  it('settlements that come while others wait for room are written with them', async () => {
+    const stores = await openEmbeddedStores(
+      { ...SETTINGS, maxPendingRewards: 1, dataDir: join(root, randomUUID()) },
+      { onError },
+    );
+    disposals.push(async () => {
+      await stores.queue.close(0);
+      await stores.close();
+    });
+    const { queue } = stores;
+    await queue.add([{ name: 'other', id: 'first', payload: null }]);
+    const settlements = new Settlements(queue);
+    const inOneHour = stores.clock.now() + 3_600_000;
+    await settlements.settle(shown('default.a', inOneHour), 0);
+    await settlements.settle(shown('default.b', inOneHour), 0);
+    expect(await queue.delayed()).toBe(0);
+    queue.process('other', async () => {}, { concurrency: 1 });
+    await expect.poll(() => queue.delayed(), { timeout: 5_000 }).toBe(2);
+    await settlements.close();
+  });
+});
+
+describe.skipIf(redisProgram.path === null)(`rewards over Redis${redisProgram.missing ?? ''}`, () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(() => server.dispose());
+
+  let database = 0;
+  rewardsFromReportToFold(async () => {
+    const url = `${server.url}/${database++}`;
+    return () => openRedisStores(url, SETTINGS, { onError });
+  });
+});
+
+function rewardsFromReportToFold(newStores: () => Promise<() => Promise<Stores>>) {
+  /** A catalog with six tools, and how another process opens it after this one was closed. */
+  async function start(contract: Partial<RewardContract> = {}) {
+    const open = await newStores();
+    let running = await processOver(await open());
+    disposals.push(() => running.close());
+    await running.append(...Story.withTools(6).entries, {
+      ...{ kind: 'settings', key: 'contract', at: running.now() },
+      patch: { rewards: contract },
+    });
+    await running.folded();
+    const restart = async (): Promise<Process> => {
+      await running.close();
+      running = await processOver(await open());
+      return running;
+    };
+    return { process: running, restart };
+  }
+
+  async function statusesOf(process: Process, results: readonly RewardResult[]) {
+    await process.folded();
+    return Promise.all(
+      results.map(async (result) =>
+        'problem' in result ? result.problem.code : (await process.rewards.status(result.rewardId)).status,
+      ),
+    );
+  }
+
+  const success = (decisionId: string, more: Partial<RewardReport> = {}): RewardReport => ({
+    ...{ decisionId, tool: 't0', outcome: 'success' },
+    ...more,
+  });
+
+  it('counts two reports with one key in one moment once, whatever the second says', async () => {
+    const { process } = await start();
+    await process.decisions.append(shown('default.a', process.now()));
+    const key = { idempotencyKey: 'k', more: true };
+    const [[one], [two]] = await Promise.all([
+      process.rewards.report([success('default.a', key)]),
+      process.rewards.report([success('default.a', { ...key, outcome: 'failure' })]),
+    ]);
+    expect(one).toHaveProperty('rewardId', (two as { rewardId: string }).rewardId);
+    expect(await statusesOf(process, [one])).toEqual(['applied']);
+    expect(process.statistics('t0')).toMatchObject({ called: 1 });
+    const [again] = await process.rewards.report([success('default.a', key)]);
+    expect(again).toHaveProperty('status', 'duplicate');
+  });
+
+  it('takes what is right in a batch, and says of the rest what is wrong', async () => {
+    const { process } = await start();
+    const at = process.now();
+    await process.decisions.append(shown('default.a', at));
+    await process.decisions.append(shown('default.b', at));
+    await process.decisions.append(shown('default.hidden', at, { activatedAt: null }));
+    const results = await process.rewards.report([
+      success('default.a'),
+      success('default.none'),
+      success('default.b', { occurredAt: new Date(at + 3_600_000).toISOString() }),
+      success('default.hidden'),
+      success('default.b', { tool: 't1', idempotencyKey: 'k' }),
+      success('default.b', { tool: 't1', idempotencyKey: 'k' }),
+      success('default.b', { tool: 'unheard-of' }),
+    ]);
+    expect(await statusesOf(process, results)).toEqual([
+      'applied',
+      'decision-not-found',
+      'validation-failed',
+      'decision-not-activated',
+      'applied',
+      'applied', // the same reward as the one before
+      'rejected',
+    ]);
+    expect(results[5]).toHaveProperty('status', 'duplicate');
+    expect(process.statistics('t1')).toMatchObject({ called: 1, successes: 1 });
+  });
+
+  it('finds no decision and no reward of a catalog that is not there, and none that was made up', async () => {
+    const { process } = await start();
+    await process.decisions.append(shown('default.a', process.now()));
+    const [foreign] = await process.rewards.report([success('elsewhere.a')]);
+    expect(foreign).toMatchObject({ problem: { code: 'decision-not-found' } });
+    const [made] = await process.rewards.report([success('default.a')]);
+    const { rewardId } = made as { rewardId: string };
+    const others = [rewardId.replace('default', 'elsewhere'), `${rewardId.slice(0, -1)}-`, 'default.a', 'x'];
+    for (const id of others) {
+      await expect(process.rewards.status(id)).rejects.toMatchObject({ code: 'reward-not-found' });
+    }
+  });
+
+  it.each([
+    ['log', { status: 'late' }, 'late', 0],
+    ['learn', { status: 'queued' }, 'applied', 1],
+    ['reject', { problem: { code: 'reward-late' } }, 'reward-late', 0],
+  ] as const)('judges a late report by onLate: %s', async (onLate, answer, status, called) => {
+    const { process } = await start({ onLate });
+    await process.decisions.append(shown('default.a', process.now() - 2 * WINDOW_MS));
+    const results = await process.rewards.report([success('default.a')]);
+    expect(results).toMatchObject([answer]);
+    expect(await statusesOf(process, results)).toEqual([status]);
+    expect(process.statistics('t0')).toMatchObject({ called });
+  });
+
+  it('corrects a reward with a later one of the same tool', async () => {
+    const { process } = await start({ aggregation: 'last' });
+    for (const id of ['default.corrected', 'default.right']) {
+      await process.decisions.append(shown(id, process.now()));
+    }
+    const learned = async (id: string, outcomes: readonly ('success' | 'failure')[]) => {
+      for (const outcome of outcomes) {
+        await process.rewards.report([success(id, { outcome, more: true })]);
+        await process.folded();
+      }
+      const record = process.catalog.state.decisions.get(id);
+      return record?.tools.get('t0');
+    };
+    const corrected = await learned('default.corrected', ['success', 'failure']);
+    const right = await learned('default.right', ['failure']);
+    expect(corrected?.taught).toBeDefined();
+    expect(corrected?.taught).toEqual(right?.taught);
+    expect(process.statistics('t0')).toMatchObject({ called: 3, successes: 1, failures: 2 });
+  });
+
+  it('counts a refused report once when it is written down twice at a time', async () => {
+    const { process } = await start();
+    await process.rewards.report([success('default.none')]);
+    await Promise.all([process.refused.flush(), process.refused.flush()]);
+    await process.refused.flush();
+    expect((await process.rewards.health('default')).reports.unknownDecision).toBe(1);
+  });
+
+  it('has the same health after a restart', async () => {
+    const { process, restart } = await start();
+    for (const id of ['a', 'b', 'c']) await process.decisions.append(shown(`default.${id}`, process.now()));
+    await process.rewards.report([
+      success('default.a'),
+      success('default.b', { outcome: 'failure' }),
+      success('default.none'),
+      success('default.c', { tool: 'unheard-of' }),
+    ]);
+    await process.folded();
+    const health = await process.rewards.health('default');
+    expect(health).toMatchObject({
+      decisions: { routed: 3, rewarded: 3 },
+      reports: { applied: 2, rejected: 1, unknownDecision: 1 },
+      outcomes: { success: 2, failure: 1 },
+      pending: 0,
+    });
+    const restarted = await restart();
+    expect(await restarted.rewards.health('default')).toEqual(health);
+  });
+}
