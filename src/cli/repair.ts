@@ -4,7 +4,7 @@ import type { Position } from '../ledger/entry.ts';
 import { FileSnapshotStore } from '../snapshots/file-snapshot-store.ts';
 import { loadKernels } from '../state/load-kernels.ts';
 import { decodeSnapshot } from '../state/snapshot-codec.ts';
-import { lockDataFolder, placeInDataFolder } from '../storage/data-folder.ts';
+import { foldersOf, lockDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';
 import { UserError } from './user-error.ts';
 
@@ -40,7 +40,7 @@ async function repair(path: string, { truncateAt, fromSnapshot = false }: Repair
   if ((truncateAt === undefined) !== fromSnapshot) {
     throw new UserError('Say either --truncate-at <offset> or --from-snapshot, as the error message did.');
   }
-  const { dataDir, catalog } = placeInDataFolder(resolve(path));
+  const { dataDir, catalog } = foldersOf(resolve(path));
   const lock = dataDir === null ? null : await lockDataFolder(dataDir);
   try {
     const snapshots = catalog === null ? null : snapshotsBeside(catalog);

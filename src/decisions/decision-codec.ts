@@ -4,8 +4,8 @@ import type { Decision, DecisionColumns } from './decision.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 
-/** Place of each column among the arrays. A new one goes to the end, and needs a new tag. */
-const PLACES: Readonly<Record<keyof DecisionColumns, number>> = {
+/** Index of each column among the arrays. A new column goes to the end, and needs a new tag. */
+const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
   score: 0,
   mean: 1,
   base: 2,
@@ -19,7 +19,7 @@ const PLACES: Readonly<Record<keyof DecisionColumns, number>> = {
   dense: 10,
   retrieval: 11,
 };
-const COLUMNS = Object.keys(PLACES) as readonly (keyof DecisionColumns)[];
+const COLUMNS = Object.keys(INDICES) as readonly (keyof DecisionColumns)[];
 
 type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'temperature' | 'logProbability'> & {
   readonly embedded: boolean;
@@ -27,7 +27,7 @@ type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'tempera
   readonly versions: readonly string[];
 };
 
-/** A decision as bytes; what comes back is equal bit for bit. */
+/** Returns a decision as bytes; decoding them gives the same decision bit for bit. */
 export function encodeDecision(decision: Decision): Buffer {
   const { query, columns, features, temperature, logProbability, ...plain } = decision;
   const versions = Object.keys(features);

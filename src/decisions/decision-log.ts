@@ -1,13 +1,13 @@
 import type { Decision, DecisionHead } from './decision.ts';
 
-/** Whether a decision was marked as shown by this call or before; unknown: there is none of this id. */
+/** `first`: this call marked the decision as shown; `again`: an earlier one did; `unknown`: there is no such decision. */
 export type Activation = 'first' | 'again' | 'unknown';
 
 /**
  * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
 export interface DecisionLog {
-  /** Whether other processes write to it as well: what cannot be found may be on its way. */
+  /** Whether other processes write to it as well: a decision that is not found may be written in a moment. */
   readonly isShared: boolean;
   /**
    * Durable when it resolves. Of several with one id the first one stays: false when this is another.

@@ -105,7 +105,7 @@ export interface DecisionColumns {
   readonly retrieval: Float32Array;
 }
 
-/** What has to be known of a decision to take rewards for it: a thirtieth of all that is kept. */
+/** The part of a decision that taking rewards needs: a thirtieth of the whole record. */
 export interface DecisionHead extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt'> {
   /** Names of the tools in its slate. */
   readonly shown: readonly string[];
@@ -123,7 +123,7 @@ export function headOf({
   return { id, catalog, at, deadline, activatedAt, shown: slate.map((index) => candidates[index]) };
 }
 
-/** Until when rewards of a decision are learned, ms since the epoch: its window opens when the slate was shown. */
+/** Returns until when rewards of a decision are learned, ms since the epoch. The window begins when the slate was shown. */
 export function rewardDeadline(decision: Pick<Decision, 'deadline' | 'at' | 'activatedAt'>): number {
   return decision.deadline - decision.at + (decision.activatedAt ?? decision.at);
 }

@@ -30,13 +30,20 @@ const SLICES = 16;
 const READ_BATCH = 256;
 const HOUR_MS = 60 * 60 * 1000;
 
-/** The decisions of one catalog in a folder. Expired ones are deleted segment by segment. */
+/**
+ * The decisions of one catalog in a folder. A decision passes through these states:
+ *
+ * - *waiting*: appended, and not durable yet; reading does not find it.
+ * - *written*: durable and in the index. An activation is a second record with the same id.
+ * - *expired*: older than `retainMs`. Reading does not find it.
+ * - *deleted*: the segment that holds it has been dropped, which happens when all its decisions have expired.
+ */
 export class FileDecisionLog implements DecisionLog {
   readonly isShared = false;
   readonly #log: SegmentLog;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;
-  /** What is under way for an id. */
+  /** The last work for each id that is in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
   /** Nothing expires that had not expired at this time; looked up at opening and before each expiry. */
@@ -103,7 +110,7 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  /** Deletes segments in which everything has expired. Happens by itself as long as decisions are made. */
+  /** Deletes segments in which everything has expired. Also happens whenever a segment is full. */
   expire(): Promise<void> {
     const expired = this.#upkeep.then(() => this.#expire());
     this.#upkeep = expired.catch(() => {});
@@ -172,7 +179,7 @@ export class FileDecisionLog implements DecisionLog {
     return 'first';
   }
 
-  /** Whoever looks whether it is the first finds what came before it written down. */
+  /** Runs work for one id after all earlier work for it, so that it finds what that has written. */
   async #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(id);
     const turn = before === undefined ? work() : before.then(work, work);

@@ -42,9 +42,9 @@ if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 `);
 
-/** Decisions that are kept here while Redis is away; more of them and routing answers 503. */
 /** The subject of messages. */
 const WHAT = 'The decision log';
+/** Decisions that are kept here while Redis is away; with more of them routing answers 503. */
 const MOST_WAITING = 10_000;
 const RETRY_MS = 250;
 /**
@@ -56,7 +56,7 @@ const MOST_RECENT = 5_000;
 const FLUSH_BATCH = 64;
 const READ_BATCH = 200;
 
-/** A decision as it was appended. One object, wherever it is kept: what is learned of it here is never undone by a copy. */
+/** A decision as it was appended. The same object in `#waiting` and `#recent`, so that an activation is seen in both. */
 interface Kept {
   readonly decision: Decision;
   /** When it was activated through this process, after it was appended. */
@@ -64,9 +64,17 @@ interface Kept {
 }
 
 /**
- * The decisions of one catalog in Redis: a hash each, which expires, and their order. While Redis is away they
- * wait in memory, and are written when it is back; until then only this process can explain them. The same while another
- * Redis is in its place.
+ * The decisions of one catalog in Redis: one hash per decision, which expires, and a sorted set of their ids. A decision
+ * of this process passes through these states:
+ *
+ * - *waiting*: Redis is away, or not the one that is known, so the decision is kept in memory, at most ten thousand of
+ *   them. It can be explained and activated by this process alone. A loop writes it when Redis is back.
+ * - *written*: durable in Redis. For 10 s it is also kept in memory (`recent`), and written once more when a connection
+ *   was lost: a Redis that takes over may lack the last moments.
+ * - *expired*: Redis has deleted it.
+ *
+ * The log itself is *open*; *closed*, which refuses decisions and waits for those that can still be written; or
+ * *dropped*, because its catalog was deleted, which writes nothing any more.
  */
 export class RedisDecisionLog implements DecisionLog {
   readonly isShared = true;
@@ -97,7 +105,7 @@ export class RedisDecisionLog implements DecisionLog {
     if (this.#closed) throw closed();
     if (this.#waiting.has(decision.id)) return false;
     const kept: Kept = { decision, activatedAt: null };
-    // While others wait Redis is away, or was a moment ago: nobody has to find that out again for each decision.
+    // While others wait, Redis is away or was a moment ago: waiting for its timeout again would help nobody.
     if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(kept);
     try {
       return (await this.#write(kept)) === 'first';
@@ -119,7 +127,7 @@ export class RedisDecisionLog implements DecisionLog {
 
   async head(id: string): Promise<DecisionHead | null> {
     const waiting = this.#waiting.get(id);
-    // Then what stands is read: another router may have come first.
+    // Then read what Redis holds: another router may have written first.
     if (waiting !== undefined) await this.#available(() => this.#writeWaiting(waiting));
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
@@ -176,12 +184,12 @@ export class RedisDecisionLog implements DecisionLog {
     this.#recent.clear();
   }
 
-  /** The connection was lost and is back: what Redis has forgotten of the last moments is written again. */
+  /** Call when the connection is back: writes again what Redis may have lost of the last moments. */
   writeAgain(): void {
     if (!this.#closed) for (const { kept } of this.#recent.values()) this.#keep(kept);
   }
 
-  /** Lets go of what was written a while ago, if Redis answers: while it is away nothing grows old. */
+  /** Forgets what was written more than 10 s ago, if Redis answers; while it is away nothing is forgotten. */
   async forgetOld(): Promise<void> {
     if (this.#recent.size === 0) return;
     await this.#epoch.verify();

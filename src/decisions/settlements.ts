@@ -27,14 +27,14 @@ export function settlementJobOf(decision: Omit<DecisionHead, 'shown'>, defaultRe
   };
 }
 
-/** Settlements that are kept here while the queue is away; more of them and routing answers 503. */
+/** Settlements that are kept here while the queue is away; with more of them routing answers 503. */
 const MOST_WAITING = 10_000;
 const BATCH = 100;
 const RETRY_MS = 500;
 
 /**
- * Jobs that close decisions at their deadline. Routing goes on while the queue is away: its settlements wait here,
- * and are lost only if the process ends before the queue is back.
+ * Adds the jobs that close decisions at their deadline. Routing goes on while the queue is away: its settlements wait in
+ * memory, and are lost only if the process ends before the queue is back.
  */
 export class Settlements {
   readonly #queue: Pick<JobQueue, 'add'>;
@@ -59,7 +59,7 @@ export class Settlements {
     }
   }
 
-  /** Tries once more; what the queue does not take then is lost. */
+  /** Tries once more; what the queue refuses then is lost. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#sending;
@@ -69,7 +69,7 @@ export class Settlements {
     const { signal } = this.#closing;
     let size = 1;
     while (this.#waiting.length > 0) {
-      // When the last attempt failed one alone: there may be room for that.
+      // After a failure one alone: there may be room for that.
       const some = this.#waiting.slice(0, size);
       const isLast = signal.aborted;
       try {

@@ -9,7 +9,7 @@ import { type Job, type JobHandler, MAX_ATTEMPTS, UnrecoverableJobError } from '
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
 
 export interface BullmqConsumerParts {
-  /** Must wait for Redis for as long as it takes. */
+  /** Has to wait for Redis without a limit. */
   readonly connection: RedisClient;
   readonly epoch: RedisEpoch;
   readonly concurrency: number;
@@ -22,14 +22,31 @@ export interface BullmqConsumerParts {
 }
 
 const MAX_ERROR_CHARACTERS = 2_000;
-/** What the clocks of processes differ by even if all are right. */
+/** How far the clocks of processes differ even if all are right. */
 const MOST_EARLY_MS = 500;
-/** After Redis or BullMQ itself failed. */
+/** Pause after Redis or BullMQ itself failed. */
 const TRY_AGAIN_MS = 1_000;
-/** For what has to be written down when nothing runs any more: while Redis is away that never ends. */
-const LAST_WORDS_MS = 2_000;
+/** Time for the last writes when no job runs any more: while Redis is away they never end. */
+const LAST_WRITES_MS = 2_000;
 
-/** Takes jobs of one name, and decides what becomes of those that fail. */
+/**
+ * Takes jobs of one name from Redis. The consumer is in one of these states:
+ *
+ * - *taking*: up to `concurrency` jobs run at a time.
+ * - *paused*: Redis is not the one that the process knows, so its jobs are of another deployment. Nothing is taken; what
+ *   runs goes on. `resume` leads back.
+ * - *closing*: nothing more is taken, and `stop` of the running jobs is aborted. Jobs that still run after the grace period
+ *   go back into the queue.
+ *
+ * A job that was taken ends in one of these ways:
+ *
+ * - too early, because this machine's clock is ahead: it is delayed again, and nothing is counted;
+ * - *done*: BullMQ deletes it;
+ * - *given up*, because the consumer closes: it waits again, and nothing is counted;
+ * - *failed because a store is away*: it waits for a retry; the failure does not count;
+ * - *failed*: it waits for a retry, or is buried after ten failures, or at once for an UnrecoverableJobError. A worker that
+ *   died with the job, or lost its lock on it, counts as a failure.
+ */
 export class BullmqConsumer {
   readonly #name: string;
   readonly #handler: JobHandler;
@@ -63,7 +80,7 @@ export class BullmqConsumer {
     });
   }
 
-  /** Takes no more jobs until `resume`: they are those of another Redis. */
+  /** Takes no more jobs until `resume`. */
   pause(): void {
     void this.#worker.pause(true).catch(() => {});
   }
@@ -72,12 +89,12 @@ export class BullmqConsumer {
     this.#worker.resume();
   }
 
-  /** Waits for the jobs that run, at most `graceMs`; then they go back into the queue. */
+  /** Waits for the running jobs, at most `graceMs`; then they go back into the queue. */
   async close(graceMs: number): Promise<void> {
     this.#stop.abort();
     const grace = setTimeout(this.#giveUp, graceMs);
     const closed = this.#worker.close();
-    await within(LAST_WORDS_MS, closed);
+    await within(LAST_WRITES_MS, closed);
     if (this.#running > 0) await within(graceMs, closed);
     clearTimeout(grace);
   }
@@ -139,7 +156,7 @@ export class BullmqConsumer {
   }
 }
 
-/** A worker that died or lost the job counts like a failure: it may be the job's doing. */
+/** A worker that died or lost the job counts as a failure: the job may be the cause. */
 function failuresOf(job: BullmqJob<JobData>): number {
   return job.data.failures + job.stalledCounter;
 }

@@ -16,18 +16,18 @@ export interface BullmqJobQueueOptions {
   readonly clock?: QueueClock;
   /** ms that a job waits after its n-th failure. */
   readonly retryDelayMs?: (failures: number) => number;
-  /** A job whose worker has not been heard of for so long is given to another one. */
+  /** A job whose worker did not renew its lock for so long is given to another worker. */
   readonly lockMs?: number;
-  /** Redis or a worker failed in a way that no caller is told of. */
+  /** Is called when Redis or a worker failed and no caller gets the error. */
   readonly onError?: (message: string, error: unknown) => void;
 }
 
 /** The subject of messages. */
 const WHAT = 'The job queue';
 const MOST_JOBS = 1_000_000;
-/** A router is killed at most this long before its jobs go to others. */
+/** The jobs of a process that was killed go to others after this time at most. */
 const LOCK_MS = 10_000;
-/** BullMQ tells everybody of every job; nobody here listens. */
+/** BullMQ writes an event for every job; nothing reads them here. */
 const EVENTS_KEPT = 100;
 /**
  * Failures are counted here, not by BullMQ: it sees one only when Redis went away in the middle of a job, and then
@@ -157,7 +157,7 @@ export class BullmqJobQueue implements JobQueue {
   /** Adds jobs of one name. One that waits or runs is left as it is. */
   async #addAlike(jobs: readonly Job[]): Promise<void> {
     const now = this.#options.clock.now();
-    // BullMQ compares with the clocks of workers, which nearly always are right: what is due is told in Redis's time.
+    // BullMQ compares this with the clocks of workers, which are right nearly always, so it is in Redis's time.
     const timestamp = Math.floor(this.#options.clock.keeperNow());
     const inOrder = jobs.toSorted((a, b) => (a.runAt ?? now) - (b.runAt ?? now));
     const bulk = inOrder.map(({ name, id, payload, runAt = now }) => ({
@@ -204,7 +204,7 @@ export class BullmqJobQueue implements JobQueue {
       streams: { events: { maxLen: EVENTS_KEPT } },
       defaultJobOptions: { ...ALWAYS_AGAIN, removeOnComplete: true, stackTraceLimit: 1 },
     });
-    queue.on('error', () => {}); // the caller is told of it
+    queue.on('error', () => {}); // the caller gets the error
     this.#queues.set(name, queue);
     return queue;
   }

@@ -12,11 +12,11 @@ import {
   UnrecoverableJobError,
 } from './job-queue.ts';
 
-/** Time as the queue sees it, so that tests can turn it by hand. */
+/** The clock of a queue; tests have one that they turn by hand. */
 export interface Clock {
   /** ms since the epoch. */
   now(): number;
-  /** Calls `action` once, `ms` from now; answers how to call it off. */
+  /** Calls `action` once, `ms` from now. Returns a function that cancels it. */
   after(ms: number, action: () => void): () => void;
 }
 
@@ -46,14 +46,24 @@ const MAX_ERROR_CHARACTERS = 2_000;
 const MAX_CHARACTERS = 128_000_000;
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
 
-/** A job queue in a folder. Jobs run in this process; a crash lets those run again that were not done. */
+/**
+ * A job queue in a folder. Jobs run in this process; those that a crash interrupted run again. The queue is in one of
+ * these states:
+ *
+ * - *open*: takes jobs, and starts them when they are due and their consumer has a free slot.
+ * - *draining*, from `close`: takes jobs still, starts none, and waits for the running ones until the grace period is over.
+ * - *closed*: refuses jobs. What running jobs come to is not recorded any more, so they run again after the next start.
+ *
+ * A job is durable before `add` resolves. What became of a job is applied at once and written down later: a crash in
+ * between lets the job run once more.
+ */
 export class FileJobQueue implements JobQueue {
   readonly #journal: JobJournal;
   readonly #book: JobBook;
   readonly #clock: Clock;
   readonly #maxJobs: number;
   readonly #consumers = new Map<string, Consumer>();
-  /** Ids that are being made durable for the first time. */
+  /** The writes in flight that make jobs durable, by job id. */
   readonly #adding = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   #running = 0;
@@ -174,7 +184,7 @@ export class FileJobQueue implements JobQueue {
     }
   }
 
-  /** Starts whatever can be started, and sees to it that this is called again when the next job is due. */
+  /** Starts what can be started, and sets the timer for the next job that becomes due. */
   #serve(): void {
     if (this.#state !== 'open') return;
     const now = this.#clock.now();
@@ -205,13 +215,13 @@ export class FileJobQueue implements JobQueue {
     const event = await this.#attempt(consumer, job);
     consumer.running--;
     this.#running--;
-    if (this.#state === 'closed') return; // too late to be written down: the job will run again
+    if (this.#state === 'closed') return; // too late to be recorded: the job will run again
     if (event !== null) this.#journal.note(event);
     if (this.#running === 0) this.#onIdle();
     this.#serve();
   }
 
-  /** Runs the handler; answers what became of the job, null when it stopped because the queue closes. */
+  /** Runs the handler. Returns what became of the job, null when it stopped because the queue closes. */
   async #attempt({ handler }: Consumer, { name, id, payload, attempts }: LiveJob): Promise<JobEvent | null> {
     const stop = this.#stop.signal;
     try {

@@ -18,9 +18,9 @@ export interface StoredDeadJob {
   readonly error: string;
 }
 
-/** Everything that can happen to jobs. The book is what results from these, in order. */
+/** Everything that can happen to jobs. Applying all events in order gives the book. */
 export type JobEvent =
-  /** What comes next is the whole book; forget everything before it. */
+  /** The whole book follows; everything before it is void. */
   | { readonly event: 'checkpoint' }
   | { readonly event: 'added'; readonly jobs: readonly StoredJob[] }
   | { readonly event: 'done'; readonly id: string }
@@ -40,7 +40,17 @@ export interface LiveJob extends StoredJob {
 const MAX_DEAD_JOBS = 10_000;
 const CHECKPOINT_CHUNK = 500;
 
-/** Which jobs wait, run, are delayed or buried. Knows no clock, no disk and no handlers. */
+/**
+ * The jobs of a queue, in memory. It has no clock, no disk and no handlers. A job is in one of these states:
+ *
+ * - *delayed*: its time has not come, or it failed and waits for its next attempt. `promote` makes it ready.
+ * - *ready*: `take` returns it to run, first in, first out per name.
+ * - *running*: taken; it stays live until an event says what became of it.
+ * - *done*: forgotten.
+ * - *dead*: given up after too many failures (`buried`), until it is `redriven`. The newest ten thousand are kept.
+ *
+ * Delayed, ready and running jobs are *live*: adding a job with the same id does nothing.
+ */
 export class JobBook {
   /** By id; a job stays in here until it is done or buried. */
   readonly #live = new Map<string, LiveJob>();
@@ -72,7 +82,7 @@ export class JobBook {
     return this.#delayed.top?.runAt;
   }
 
-  /** Those of this moment. */
+  /** Returns the live jobs of this moment. */
   live(): readonly StoredJob[] {
     return [...this.#live.values()];
   }
@@ -146,14 +156,14 @@ export class JobBook {
     }
   }
 
-  /** The same jobs in a book of their own, without what replaying a journal left behind in this one. */
+  /** Returns a new book with the same jobs, without the memory that replaying a journal left behind. */
   copy(): JobBook {
     const copy = new JobBook();
     for (const event of this.checkpoint()) copy.apply(event);
     return copy;
   }
 
-  /** The whole book as events. */
+  /** Yields the whole book as events. */
   *checkpoint(): Generator<JobEvent> {
     yield { event: 'checkpoint' };
     for (const jobs of chunks(this.#live.values())) {

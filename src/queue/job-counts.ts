@@ -28,7 +28,7 @@ end
 return {pending, delayed}
 `);
 
-/** Share of the free places that a process may fill before it counts again: others fill them as well. */
+/** Share of the free slots that a process may fill before it counts again: other processes fill them as well. */
 const SHARE = 1 / 16;
 const COUNT_VALID_MS = 1_000;
 

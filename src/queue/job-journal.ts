@@ -10,13 +10,13 @@ const BATCH = 10_000;
 interface Waiting {
   readonly event: JobEvent;
   readonly bytes: Buffer;
-  /** Absent: nobody waits for it, but it must not get lost either. */
+  /** Absent for a note: nobody waits for it, but it must be written as well. */
   readonly writer?: { resolve(): void; reject(error: unknown): void };
 }
 
 /**
- * Keeps a book of jobs on disk: a log of everything that happened to them, replayed when it is opened and
- * replaced by a checkpoint when it has grown. One batch is under way at a time, so events get there in order.
+ * Keeps a book of jobs on disk: a write-ahead log of events, which is replayed when it is opened and replaced by a
+ * checkpoint when it has grown to three times its size. One batch is written at a time, so events stay in order.
  */
 export class JobJournal {
   readonly book: JobBook;
@@ -69,7 +69,7 @@ export class JobJournal {
   }
 
   async #flush(): Promise<void> {
-    // Notes that could not be written stay; they go along with whatever comes next, and are not tried by themselves.
+    // Notes that could not be written are kept, and written together with the next event that somebody waits for.
     for (let failed = false; failed ? this.#hasWriter() : this.#waiting.length > 0; ) {
       if (this.#log.bytes > this.#checkpointAt) await this.#checkpoint();
       const batch = this.#waiting.splice(0, BATCH);
@@ -94,7 +94,7 @@ export class JobJournal {
     return this.#waiting.some(({ writer }) => writer !== undefined);
   }
 
-  /** Starts a new segment with the whole book and deletes the others. A failure costs nothing but space. */
+  /** Starts a new segment with the whole book and deletes the others. A failure costs only space. */
   async #checkpoint(): Promise<void> {
     try {
       const records = [...this.book.checkpoint()].map(encode);

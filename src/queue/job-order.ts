@@ -1,4 +1,4 @@
-/** Something that is due at a time; of two that are due at the same time the one with the lower order is first. */
+/** An element with a due time; of two with the same time the one with the lower order comes first. */
 export interface Due {
   readonly runAt: number;
   readonly order: number;
@@ -51,7 +51,7 @@ function isBefore(a: Due, b: Due): boolean {
   return a.runAt !== b.runAt ? a.runAt < b.runAt : a.order < b.order;
 }
 
-/** First in, first out, without moving the others each time. */
+/** A queue, first in, first out. `take` is O(1): the array is shortened only now and then. */
 export class Fifo<T> {
   #elements: T[] = [];
   #start = 0;

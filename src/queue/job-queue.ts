@@ -29,10 +29,9 @@ export class UnrecoverableJobError extends Error {
 }
 
 /**
- * Work that may wait, fail and be tried again. At least once: a handler can see a job twice and must be
- * idempotent. Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried, unless it failed
- * because a store is away (the error has `retryAfterSeconds`): that is no fault of the job, and it is tried until
- * the store is back. Contract: tests/contracts/job-queue.contract.ts.
+ * Work that may wait, fail and be tried again, at least once: a handler can get a job twice and has to be idempotent.
+ * Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried (a dead letter). A failure because a
+ * store is away (the error has `retryAfterSeconds`) does not count: the job is tried until the store is back. Contract: tests/contracts/job-queue.contract.ts.
  */
 export interface JobQueue {
   /** Durable when it resolves. @throws StoreUnavailableError when over the length limit or out of disk. */
@@ -58,13 +57,13 @@ export interface JobQueue {
   close(graceMs: number): Promise<void>;
 }
 
-/** After so many failed attempts a job is buried. */
+/** A job is buried after this many failed attempts. */
 export const MAX_ATTEMPTS = 10;
 
 const FIRST_DELAY_MS = 1_000;
 const LONGEST_DELAY_MS = 60_000;
 
-/** How long a job waits after its n-th failed attempt, n = 1, 2, …: 1 s · 2^(n−1), at most a minute. */
+/** Returns how long a job waits after its n-th failed attempt, n = 1, 2, …: 1 s · 2^(n−1), at most a minute; ms. */
 export function retryDelayMs(failedAttempts: number): number {
   return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failedAttempts - 1));
 }

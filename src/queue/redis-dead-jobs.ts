@@ -3,7 +3,7 @@ import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 import type { DeadJob } from './job-queue.ts';
 
-/** KEYS order, jobs, sequence. ARGV id, job, how many are kept. Forgets the oldest that are too many. */
+/** KEYS order, jobs, sequence. ARGV id, job, how many are kept. Deletes the oldest beyond that number. */
 const BURY = new Script(`
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[1], redis.call('INCR', KEYS[3]), ARGV[1])
@@ -66,7 +66,7 @@ export class RedisDeadJobs {
     return text === null || burial === null ? null : { dead: JSON.parse(text), burial: Number(burial) };
   }
 
-  /** Forgets this burial, and no later one. */
+  /** Deletes this burial, and no later one of the same job. */
   async remove(id: string, burial: number): Promise<void> {
     await REMOVE.run(this.#client, [ORDER, JOBS], [id, burial]);
   }

@@ -1,11 +1,11 @@
 import type { RedisClient } from './redis-connection.ts';
 
-/** Two members may share a score; so many that a page holds nothing else have to fit into one, which is then larger. */
+/** Members per page. A page grows where more members than that share one score. */
 const PAGE = 500;
 
 /**
- * Members of a sorted set from this score on, in order, a page at a time. Pages begin behind the last member that was
- * read, not at a rank: what leaves the set meanwhile, or joins it, hides nobody who was there from the start.
+ * Yields the members of a sorted set from this score on, in order, a page at a time. A page begins after the last member
+ * that was read, not at a rank: members that leave or join meanwhile make it skip none that was there from the start.
  */
 export async function* membersByScore(
   client: RedisClient,

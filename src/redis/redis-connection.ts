@@ -9,15 +9,21 @@ export class RedisUnusableError extends Error {
   override readonly name = 'RedisUnusableError';
 }
 
-/** Until then Redis has to answer, or we do not start. */
+/** Redis has to answer within this time, or the process does not start. */
 const START_TIMEOUT_MS = 3_500;
 /** A Redis that hangs is away like one that is gone. */
 const COMMAND_TIMEOUT_MS = 2_000;
 const MINIMUM_VERSION = [6, 2] as const;
 
 /**
- * Connections to one Redis. Commands fail at once while it is away and work again when it is back; nothing is
- * queued in memory and forgotten.
+ * Connections to one Redis, a server or a cluster. `commands` is in one of these states:
+ *
+ * - *ready*: commands are sent, and fail after 2 s without an answer.
+ * - *away*: the connection is lost, or cannot be made. Commands fail at once, none is queued in memory. It reconnects by
+ *   itself, first after 50 ms, then less often, at least every 2 s.
+ * - *closed*, by `close`: for good, with all connections that were made here.
+ *
+ * Connections from `another` may behave otherwise, as their options say.
  */
 export class RedisConnections {
   readonly #url: string;
@@ -89,7 +95,7 @@ export class RedisConnections {
     return this.#kept(this.#isCluster ? cluster(this.#url, options) : single(this.#url, options));
   }
 
-  /** The same for a library that duplicates it: the duplicates are let go with it, even while Redis is away. */
+  /** The same for a library that duplicates it: `close` closes the duplicates as well, even while Redis is away. */
   anotherToDuplicate(options: RedisOptions = {}): RedisClient {
     const client = this.another(options);
     const duplicate = client.duplicate.bind(client) as (...options: unknown[]) => RedisClient;
@@ -105,7 +111,7 @@ export class RedisConnections {
   }
 
   #kept(client: RedisClient): RedisClient {
-    // Without a listener an error event ends the process; whoever sends a command is told of it anyway.
+    // Without a listener an error event would end the process; the sender of a command gets the error anyway.
     client.on('error', () => {});
     client.on('end', () => this.#open.delete(client));
     this.#open.add(client);
@@ -166,7 +172,7 @@ async function before<T>(deadline: number, work: Promise<T>): Promise<T> {
     const giveUp = (): void => reject(new Error('it takes the connection and does not answer'));
     timer = setTimeout(giveUp, Math.max(0, deadline - performance.now()));
   });
-  work.catch(() => {}); // it may fail later, when nobody listens any more
+  work.catch(() => {}); // it may fail after the timeout, unhandled
   try {
     return await Promise.race([work, late]);
   } finally {

@@ -9,13 +9,13 @@ export class RedisLostError extends StoreUnavailableError {
   override readonly retryAfterSeconds = 5;
 }
 
-/** Told once when it happens, not with every check. */
+/** Each is called once per change, not with every check. */
 export interface EpochListener {
   /** @param reason one sentence that says what is wrong and what to do */
   onLost?(reason: string): void;
   /** The Redis that was known is there again. */
   onFound?(): void;
-  /** The same deployment, from a backup: what was known of it before means nothing any more. */
+  /** The same deployment was restored from a backup: what was read from Redis before may be wrong now. */
   onRestored?(): void;
 }
 
@@ -26,9 +26,17 @@ const WHAT_TO_DO =
   'into this one beside the running processes; restart them only to begin anew with what this Redis holds.';
 
 /**
- * Which Redis this is. A key says so, `<deployment>.<generation>`, written when the deployment first uses a Redis: the
- * generation is another one after every restore. A process remembers what it found at first, so that an empty Redis, or
- * that of another deployment, is not taken for its own in which everything was deleted.
+ * Tells whether this is the Redis that the process knows. A key names it, `<deployment>.<generation>`: it is written when
+ * a deployment first uses a Redis, and every restore sets another generation. A process remembers the key that it found
+ * first, so it never mistakes an empty Redis, or that of another deployment, for its own with everything deleted. States:
+ *
+ * - *unknown*: nothing was read yet. `claim` reads the key, or writes it into an empty Redis.
+ * - *known*: the key was as expected at the last look.
+ * - *doubtful*: the connection was lost since the last look, and another Redis may answer now. Nothing is written before
+ *   `verify` has looked.
+ * - *lost*: the key is missing, of another deployment, or of a restore that is not finished. `verify` throws
+ *   RedisLostError; the process looks every second. The expected key leads back to known (`onFound`).
+ * - *restored*: the same deployment with another generation. It is known from now on (`onRestored`).
  */
 export class RedisEpoch {
   readonly #commands: Redis | Cluster;

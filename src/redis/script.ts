@@ -4,7 +4,7 @@ import type { RedisClient } from './redis-connection.ts';
 
 export type ScriptArgument = string | number | Buffer;
 
-/** What a script can be given to: a connection, or `GatheredCommands`. */
+/** Runs scripts: a connection, or `GatheredCommands`. */
 export interface ScriptRunner {
   evalsha(hash: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
   eval(source: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
@@ -48,7 +48,7 @@ export class Script {
   }
 }
 
-/** Together they may be large, and Redis does nothing else meanwhile. */
+/** Redis does nothing else while it runs them. */
 const MOST_AT_ONCE = 100;
 
 interface Given {
@@ -58,8 +58,8 @@ interface Given {
 }
 
 /**
- * What is given in one turn of the event loop goes to Redis in one piece: a hundred small writes to a socket take
- * longer than all the rest. On a cluster the keys have to share a hash tag.
+ * Sends the commands of one turn of the event loop to Redis in one pipeline: a hundred small writes to a socket take
+ * longer than all the rest. On a cluster the keys of one turn have to share a hash tag.
  */
 export class GatheredCommands implements ScriptRunner {
   readonly #client: RedisClient;

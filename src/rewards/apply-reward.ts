@@ -1,3 +1,4 @@
+import type { Decision } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { SettlementJob } from '../decisions/settlements.ts';
 import type { Entry } from '../ledger/entry.ts';
@@ -5,56 +6,47 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { observedDecision } from './observed-decision.ts';
 import { observationKey, type RewardsJob } from './reward-job.ts';
 
-/** Where the rewards of one catalog find their decisions, and where they go. */
-export interface RewardPlace {
+/** Where the rewards of one catalog find their decisions, and where the joined entries go. */
+export interface RewardStores {
   readonly ledger: Pick<Ledger, 'append'>;
   readonly decisions: DecisionLog;
 }
 
 /**
- * The way of one reward, on the worker's side: join it with its decision, append what can be learned to the
- * ledger. Every replica folds it from there. Safe to repeat: the fold applies every reward id once.
+ * Joins the reports of a job with their decisions and appends one entry per decision to the ledger, from where every
+ * replica folds it. Safe to repeat: the fold applies every reward id once.
  */
-export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardPlace): Promise<void> {
-  const entries: Entry[] = [];
+export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardStores): Promise<void> {
   const found = await Promise.all(job.decisions.map(({ decisionId }) => decisions.get(decisionId)));
-  for (const [index, reported] of job.decisions.entries()) {
-    const { closes, reports } = reported;
-    const decision = found[index];
-    const key = observationKey(reported);
-    const at = Math.max(...reports.map((report) => report.at));
-    if (decision === null) {
-      // It was there when the reward was accepted; by now it has expired, and the window with it.
-      entries.push({ kind: 'unlearned', key, at, rewards: reports, refused: {} });
-      continue;
-    }
-    const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
-    entries.push({
-      kind: 'observation',
-      key,
-      at,
-      decision: observedDecision(decision, tools),
-      reports,
-      closes,
-    });
-  }
+  const entries = job.decisions.map((reported, index) => joined(reported, found[index]));
   if (entries.length > 0) await ledger.append(entries);
 }
 
-/** The deadline of a decision passed: close it with what is known, or with the contract's default reward. */
+/** Appends that the deadline of a decision has passed: it closes with what is known, or with the default reward. */
 export async function settleDecision(
-  job: SettlementJob,
-  { ledger, decisions }: RewardPlace,
+  { decisionId, defaultReward }: SettlementJob,
+  { ledger, decisions }: RewardStores,
   now: number,
 ): Promise<void> {
-  const decision = await decisions.get(job.decisionId);
+  const decision = await decisions.get(decisionId);
   if (decision === null || decision.activatedAt === null) return;
-  const entry: Entry = {
-    kind: 'settlement',
-    key: `settlement/${decision.id}`,
-    at: now,
-    decision: observedDecision(decision, []),
-    defaultReward: job.defaultReward,
-  };
-  await ledger.append([entry]);
+  await ledger.append([
+    {
+      kind: 'settlement',
+      key: `settlement/${decision.id}`,
+      at: now,
+      decision: observedDecision(decision, []),
+      defaultReward,
+    },
+  ]);
+}
+
+/** @param decision null: it was there when the reports were accepted, and has expired since */
+function joined(reported: RewardsJob['decisions'][number], decision: Decision | null): Entry {
+  const { reports, closes } = reported;
+  const key = observationKey(reported);
+  const at = Math.max(...reports.map((report) => report.at));
+  if (decision === null) return { kind: 'unlearned', key, at, rewards: reports, refused: {} };
+  const tools = reports.map(({ tool }) => tool).filter((tool) => tool !== null);
+  return { kind: 'observation', key, at, decision: observedDecision(decision, tools), reports, closes };
 }

@@ -48,10 +48,10 @@ type Figures = Omit<RewardHealth, 'ok' | 'alerts'>;
 
 /** Below this many, shares say nothing. */
 const ENOUGH = 50;
-/** Fewer reports that are lost to learning may be an accident. */
+/** Fewer reports that taught nothing may be an accident. */
 const SOME = 5;
 
-/** What looks wrong, each with its likely cause and what to do. */
+/** Returns what looks wrong, each with its likely cause and what to do. */
 export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAlert[] {
   const { decisions, reports, unlearned, value, outcomes, outcomeDelaySeconds } = figures;
   const received = Object.values(outcomes).reduce((sum, n) => sum + n, 0);
@@ -85,7 +85,7 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
   if (expired > 0) {
     alerts.push({
       code: 'expired-rewards',
-      observed: `${expired} rewards came when their decision had been let go, and taught nothing.`,
+      observed: `${expired} rewards came after the record of their decision had been deleted, and taught nothing.`,
       likelyCause:
         'They were reported more than a day after their window, or waited that long in the queue: no worker was running, or dead rewards were tried again.',
       suggestedAction:

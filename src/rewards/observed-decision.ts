@@ -2,7 +2,7 @@ import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
 
-/** The part of a decision that learning needs, for the slate and for tools that were called without being in it. */
+/** Returns the part of a decision that learning needs: for the slate, and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
   const slate = decision.slate.map((index) => decision.candidates[index]);
   const others = [...new Set(reported)].filter((tool) => !slate.includes(tool));

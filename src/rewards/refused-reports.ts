@@ -5,7 +5,7 @@ import type { ProblemCode } from '../problem.ts';
 import { OutcomeUnknownError } from '../store-errors.ts';
 
 const MAX_WAIT_MS = 1000;
-/** The code of the problem that a report was answered with; or it repeats one that was learned. */
+/** Why a report was refused: the code of its problem, or `duplicate`, because it repeats one that was accepted. */
 type Refusal = ProblemCode | 'duplicate';
 
 const COUNTED: readonly Refusal[] = [
@@ -16,10 +16,14 @@ const COUNTED: readonly Refusal[] = [
 ];
 
 /**
- * Counts reports that are not taken in, in the ledger of their catalog, so that every process knows of them: an
- * entry a second at most, however many there are. What names no catalog of this process is counted for `default`, or for the
- * first one that it has. A crash loses a second, and so does a store that does not say whether it took the entry: one that
- * may have been counted is not counted again.
+ * Counts reports that were refused, in the ledger of their catalog, so that all processes have the same figures: at most
+ * one entry a second per catalog, however many reports there are. A report that names no catalog of this process is counted
+ * for `default`, or for the first catalog. A count passes through these states:
+ *
+ * - *collected*: in memory, until a second has passed or somebody calls `flush`. A crash loses it.
+ * - *being written*: taken out of memory, so that a second `flush` meanwhile does not write it again.
+ * - *written*, or *unknown* when the store did not answer: it may have been counted, so it is not counted again. When the
+ *   store is away it is collected again.
  */
 export class RefusedReports {
   readonly #catalogs: Pick<Catalogs, 'find' | 'names'>;
@@ -40,7 +44,7 @@ export class RefusedReports {
     this.#timer ??= setTimeout(() => void this.flush(), MAX_WAIT_MS).unref();
   }
 
-  /** Resolves when everything so far is counted here as well, or cannot be for now. */
+  /** Resolves when everything so far has been written and folded here, or cannot be for now. */
   flush(): Promise<void> {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
@@ -67,7 +71,7 @@ export class RefusedReports {
       });
     } catch (error) {
       if (error instanceof OutcomeUnknownError) return;
-      // The store is away, and /readyz says so: they are counted with the next ones.
+      // The store is away, and /readyz says so: they are written with the next ones.
       for (const [code, count] of refused) this.#add(name, code, count);
     }
   }

@@ -7,11 +7,11 @@ import { type RewardHealth, rewardAlerts } from './health-report.ts';
 import type { RefusedReports } from './refused-reports.ts';
 import { REWARDS_JOB } from './reward-job.ts';
 
-/** What changes what is known of rewards; other jobs may wait. */
+/** The jobs that change these figures. */
 const REWARD_JOBS = [REWARDS_JOB, SETTLEMENT_JOB];
 const HOUR_MS = 60 * 60 * 1000;
 
-/** Where the counts of all processes are. */
+/** Where the counts of all processes come from. */
 export interface RewardSources {
   readonly queue: JobQueue;
   readonly decisionLogs: DecisionLogs;

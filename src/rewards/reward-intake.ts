@@ -14,10 +14,10 @@ interface RewardClock {
   readonly lead: number;
 }
 
-/** The clock of whoever reports may be wrong by so much. */
+/** How far the clock of an agent may be wrong. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** Takes rewards in: checks them, makes them durable in the queue, and says for each what will become of it. */
+/** Accepts reports of rewards: checks them, makes them durable in the queue, and says for each what will become of it. */
 export class RewardIntake {
   readonly #catalogs: Catalogs;
   readonly #routing: Routing;
@@ -69,7 +69,7 @@ export class RewardIntake {
     return results;
   }
 
-  /** Null when nothing of it is new. */
+  /** Checks the reports of one decision and fills in their results. Returns what is new among them; null: nothing. */
   async #take(
     decisionId: string,
     indices: readonly number[],
@@ -115,7 +115,7 @@ export class RewardIntake {
     };
   }
 
-  /** In the time of the store, between the decision and now. */
+  /** Returns when it happened in the time of the store, between the decision and now. */
   #occurredAt(
     { occurredAt }: RewardReport,
     decision: DecisionHead,

@@ -42,7 +42,7 @@ const VALUES: Record<Outcome, number> = {
   not_used: 0,
 };
 
-/** A missing value follows from the outcome, a missing outcome from the value; with neither it is a success. */
+/** Returns outcome and value: a missing value follows from the outcome, a missing outcome from the value; with neither it is a success. */
 export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>): {
   readonly outcome: Outcome;
   readonly value: number;
@@ -54,7 +54,7 @@ export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>)
   return { outcome: value < 1 ? 'partial' : 'success', value };
 }
 
-/** What is wrong with a value beside this outcome; null: nothing. */
+/** Returns what is wrong with this value beside this outcome; null: nothing. */
 export function contradiction({ value, outcome }: Pick<RewardReport, 'value' | 'outcome'>): string | null {
   if (value === undefined || outcome === undefined) return null;
   if (outcome === 'success') return value > 0 ? null : 'has to be above 0 for a success';
@@ -72,7 +72,7 @@ const CHECK_DIGITS = 6;
 export function rewardIdFor(decisionId: string, idempotencyKey?: string): string {
   const tail =
     idempotencyKey === undefined
-      ? // Those digits of a UUID are random; Node draws them in stock.
+      ? // These digits of a UUID are random, and Node draws UUIDs in advance.
         randomUUID().slice(-TAIL_DIGITS)
       : digest(idempotencyKey).slice(0, TAIL_DIGITS);
   return `${decisionId}.${tail}${checkOf(decisionId, tail)}`;

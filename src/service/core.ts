@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings.ts';
-import { rewardPlaces, startRewardWorker } from '../../workers/reward-worker.ts';
+import { rewardStores, startRewardWorker } from '../../workers/reward-worker.ts';
 import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { openStores } from '../stores/open-stores.ts';
@@ -44,7 +44,7 @@ export async function openCore<Parts extends object>(
 export function startBackgroundWork(core: Core, ledgers: OpenLedgers): SnapshotSchedule {
   const { settings, stores, onError, onClose } = core;
   const { now } = stores.clock;
-  startRewardWorker({ queue: stores.queue, placeOf: rewardPlaces(ledgers, stores), now });
+  startRewardWorker({ queue: stores.queue, storesOf: rewardStores(ledgers, stores), now });
   const snapshots = new SnapshotSchedule({
     ...{ stores, ledgers, onError },
     location: stores.location,

@@ -1,4 +1,4 @@
-/** Writes numbers and bytes one after the other. Made for being used again and again: `take` gives its buffer back. */
+/** Writes numbers and bytes one after the other into a buffer that is reused: `take` empties it. */
 export class ByteWriter {
   #buffer = Buffer.allocUnsafeSlow(1024);
   #length = 0;
@@ -43,7 +43,7 @@ export class ByteWriter {
     this.#length += this.#buffer.write(digits, this.#length, 'hex');
   }
 
-  /** Answers what it wrote, no copy: good until something else is written. */
+  /** Returns what it wrote, not a copy: valid until something else is written. */
   bytes(bytes: Uint8Array): Buffer {
     this.#room(bytes.length);
     const start = this.#length;
@@ -52,7 +52,7 @@ export class ByteWriter {
     return this.#buffer.subarray(start, this.#length);
   }
 
-  /** What was written, no copy: good until something else is written. */
+  /** Returns what was written, not a copy: valid until something else is written. */
   take(): Buffer {
     const written = this.#buffer.subarray(0, this.#length);
     this.#length = 0;

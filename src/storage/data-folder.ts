@@ -40,7 +40,7 @@ export async function lockDataFolder(
   throw new DataFolderLockedError(`The data folder "${folder}" is in use by ${who}. ${mend}`);
 }
 
-/** Files in it may be readable from earlier days; nobody gets there through a closed folder. */
+/** Restricts the folder to its owner: files in it may be readable for others, but the folder cannot be entered. */
 async function closeToOthers(folder: string, onNotice: (message: string) => void): Promise<void> {
   const { mode } = await stat(folder);
   if ((mode & 0o077) === 0 || process.platform === 'win32') return;
@@ -74,14 +74,14 @@ export async function checkWritable(dataDir: string, lock: HeldLock): Promise<vo
   }
 }
 
-/** Where everything of one catalog lies. @throws RangeError for a name that is not a plain file name. */
+/** Returns the folder of one catalog. @throws RangeError for a name that is not a plain file name. */
 export function catalogFolder(dataDir: string, catalog: string): string {
   if (!CATALOG_NAME.test(catalog)) throw new RangeError(`"${catalog}" cannot be the name of a catalog.`);
   return join(dataDir, CATALOGS, catalog);
 }
 
-/** In which data folder, and in which catalog's folder, a path lies; null for what it does not say. */
-export function placeInDataFolder(path: string): { dataDir: string | null; catalog: string | null } {
+/** Returns the data folder and the catalog's folder in which a path lies; null for each that the path does not tell. */
+export function foldersOf(path: string): { dataDir: string | null; catalog: string | null } {
   const parts = path.split(sep);
   const at = parts.lastIndexOf(CATALOGS);
   if (at > 0) return { dataDir: parts.slice(0, at).join(sep), catalog: parts.slice(0, at + 2).join(sep) };
@@ -89,7 +89,7 @@ export function placeInDataFolder(path: string): { dataDir: string | null; catal
   return { dataDir: jobs > 0 ? parts.slice(0, jobs).join(sep) : null, catalog: null };
 }
 
-/** Names of the catalogs in a data folder, sorted. */
+/** Returns the names of the catalogs in a data folder, sorted. */
 export async function listCatalogFolders(dataDir: string): Promise<string[]> {
   const names = await namesIn(join(dataDir, CATALOGS));
   return names.filter((name) => CATALOG_NAME.test(name)).sort();
@@ -130,7 +130,7 @@ const DOOMED = '.removed-';
 /** As the HTTP API has it; repeated here because a path is made of it. */
 const CATALOG_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
-/** Which deployment the content of a data folder is of; it gets a name of its own if it has none. */
+/** Returns the id of the deployment that a data folder belongs to; one without an id gets a new one. */
 export async function readDeployment(dataDir: string): Promise<string> {
   try {
     return (await readFile(fileIn(dataDir), 'utf8')).trim();
@@ -142,7 +142,7 @@ export async function readDeployment(dataDir: string): Promise<string> {
   return id;
 }
 
-/** The content of this data folder is a copy of that deployment. */
+/** Marks the content of this data folder as a copy of that deployment. */
 export function writeDeployment(dataDir: string, id: string): Promise<void> {
   return writeFileDurably(fileIn(dataDir), Buffer.from(`${id}\n`));
 }

@@ -39,7 +39,14 @@ interface Batch {
 const GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Collects batches while the disk is busy and hands them on as groups, in order, one group at a time. */
+/**
+ * Group commit: collects batches while the disk is busy and writes them as groups, in order, one group at a time. States:
+ *
+ * - *idle*: nothing waits. The first `add` starts the loop.
+ * - *writing*: one group is being made durable, and what is added meanwhile waits for the next one. Batches of a group
+ *   resolve or reject together. More than 64 MB of waiting bytes are refused.
+ * - *closed*: `add` is refused; what had been added is still written.
+ */
 export class GroupCommit {
   readonly #commitGroup: CommitGroup;
   #waiting: Batch[] = [];
@@ -83,7 +90,7 @@ export class GroupCommit {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
-      await nextTurn(); // whoever was released by the last group can join this one
+      await nextTurn(); // callers that waited for the last group can add to this one
       const group = this.#take();
       try {
         const records = group.length === 1 ? group[0].records : group.flatMap((batch) => batch.records);

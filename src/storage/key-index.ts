@@ -1,6 +1,6 @@
 /**
- * Where the records of one segment with a given key start: a hash table of 32-bit hashes and offsets, at most
- * 22 bytes per record. Keys themselves are not kept, so an answer may be wrong now and then: look at the record.
+ * Finds where the records with a given key start in one segment: a hash table of 32-bit hashes and offsets, at most
+ * 22 bytes per record. Keys themselves are not kept, so two keys may collide: compare the key in the record.
  */
 export class KeyIndex {
   /** Slot by slot; offset 0, which is never a record's, marks a free one. */

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { errorCode } from './storage-errors.ts';
 
 /**
- * A socket in a folder on which a process listens for as long as it lives. Connecting asks the kernel, which knows
- * the truth also across containers and process namespaces, where numbers of processes mean nothing, and about a
- * process that is paused. Only processes on one kernel can ask.
+ * A socket in a folder on which a process listens for as long as it runs. Connecting to it asks the kernel whether the
+ * process is alive. That works across containers, where process numbers mean nothing, and for a process that is paused,
+ * but only among processes on one kernel.
  */
 export class LifeSign {
   /** File name of the socket; null where the file system has no sockets. */
@@ -41,12 +41,12 @@ export class LifeSign {
 }
 
 /**
- * `gone`: the sign was taken away, as a process does when it ends in order, or somebody did who deletes files.
- * `unknown`: it cannot be asked.
+ * `gone`: the socket was removed, by the process when it ended in order, or by somebody who deletes files.
+ * `unknown`: the process cannot be asked.
  */
 export type Life = 'alive' | 'dead' | 'gone' | 'unknown';
 
-/** Does the process that showed this sign still live? */
+/** Returns whether the process that made this socket is alive. */
 export async function askForLife(folder: string, name: string): Promise<Life> {
   const address = await addressOf(folder, name);
   if (address === null) return 'unknown';
@@ -67,7 +67,7 @@ export async function askForLife(folder: string, name: string): Promise<Life> {
 const FAILED_TO_CONNECT: Readonly<Record<string, Life>> = {
   ECONNREFUSED: 'dead',
   ENOENT: 'gone',
-  EAGAIN: 'alive', // it is paused, and more have asked than its queue holds
+  EAGAIN: 'alive', // it is paused, and its backlog of connections is full
 };
 
 /** sockaddr_un holds 108 bytes on Linux and 104 elsewhere, the closing zero among them. */
@@ -90,7 +90,7 @@ async function addressOf(folder: string, name: string): Promise<Address | null> 
 function listening(path: string): Promise<Server | null> {
   return new Promise((resolve) => {
     const server = createServer((socket) => socket.destroy());
-    server.once('error', () => resolve(null)); // no sockets here: the holder is known by its beats alone
+    server.once('error', () => resolve(null)); // no sockets here: the holder is judged by its heartbeats alone
     server.listen(path, () => resolve(server));
     server.unref();
   });

@@ -19,11 +19,11 @@ export interface SegmentLogOptions {
   readonly segmentBytes?: number;
   /** A new log numbers its records from the one after this; 0 unless said. */
   readonly startAfter?: number;
-  /** The log reached to this record at least, as others know who read it; 0 unless said. */
+  /** The log is known to have reached this record at least, from a snapshot of it; 0 unless set. */
   readonly knownUpTo?: number;
-  /** Of the data folder that the log lies in: without it nothing is acknowledged. */
+  /** The lock of the data folder: nothing is acknowledged once it is lost. */
   readonly lock?: Pick<HeldLock, 'verify' | 'predecessor'>;
-  /** Hears what was cut off when the log was opened. */
+  /** Is called with what was cut off when the log was opened. */
   readonly onTornTail?: (tail: TornTail) => void;
 }
 
@@ -37,8 +37,8 @@ export interface TornTail {
 const MEGABYTE = 1024 * 1024;
 
 /**
- * A log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Whatever comes in while the disk is
- * busy is written and synced together. One writer per folder.
+ * An append-only log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Batches that come in while the
+ * disk is busy are written and synced together. There is one writer per folder.
  */
 export class SegmentLog {
   readonly folder: string;
@@ -137,8 +137,8 @@ export class SegmentLog {
   }
 
   /**
-   * The lock is verified before the write, so that one who lost it leaves no more than it must, and between the
-   * write and its acknowledgement: who takes the lock later than that finds the group.
+   * Verifies the lock before the write, so that a process that lost it writes nothing, and again between the write and
+   * its acknowledgement, so that every later holder of the lock finds the group.
    */
   async #commit(records: readonly Uint8Array[], startSegment: boolean): Promise<CommittedGroup> {
     try {

@@ -35,7 +35,7 @@ export async function recoverSegment(handle: FileHandle, segment: Segment): Prom
   let expected = segment.first;
   while (await scan.fill()) {
     for (let record = scan.next(); record !== null; record = scan.next()) {
-      // An intact record in the wrong place is nothing that a crash could leave behind.
+      // A crash cannot leave an intact record at the wrong position.
       if (record.sequence !== expected || record.index !== expected - whole.next) {
         throw outOfOrder(segment, record.offset, expected, record.sequence);
       }

@@ -11,7 +11,7 @@ export class SegmentWriter {
   readonly segment: Segment;
   readonly #handle: FileHandle;
   #length: number;
-  /** Bytes beyond `#length` may be on disk: a write failed, and so did the attempt to take it back. */
+  /** Bytes beyond `#length` may be on disk: a write failed, and so did cutting it off. */
   #untidy = false;
 
   private constructor(segment: Segment, handle: FileHandle, length: number) {
@@ -22,7 +22,7 @@ export class SegmentWriter {
 
   /**
    * Starts a segment. It appears with its header whole, so a file without one is damaged.
-   * @throws Error when there is one already, which somebody else must have begun.
+   * @throws Error when there is one already: another process must have created it.
    */
   static async create(folder: string, first: number): Promise<SegmentWriter> {
     const segment = new Segment(folder, first);
@@ -32,7 +32,7 @@ export class SegmentWriter {
     return SegmentWriter.#begin(segment);
   }
 
-  /** Starts a segment, in place of an empty one that somebody else may still have open. */
+  /** Starts a segment in place of an empty one that a paused process may still have open. */
   static async replace(folder: string, first: number): Promise<SegmentWriter> {
     const segment = new Segment(folder, first);
     await writeFileDurably(segment.file, FILE_HEADER);
@@ -76,8 +76,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Writes and syncs; answers the byte at which it starts. When it throws, nothing was kept.
-   * @throws OutcomeUnknownError when it could not be taken back: a crash before the next write would keep it
+   * Writes and syncs. Returns the byte at which it starts. When it throws, nothing was kept.
+   * @throws OutcomeUnknownError when it could not be cut off: a crash before the next write would keep it
    */
   async append(bytes: Uint8Array): Promise<number> {
     if (this.#untidy) await this.#cutBack();
@@ -101,7 +101,7 @@ export class SegmentWriter {
     await this.#handle.close();
   }
 
-  /** Takes back a segment to which nothing was written. */
+  /** Deletes a segment to which nothing was written. */
   async discard(): Promise<void> {
     await this.close();
     await rm(this.segment.file, { force: true });

@@ -5,13 +5,13 @@ import { FILE_HEADER } from './record-format.ts';
 const MARK_EVERY_BYTES = 256 * 1024;
 const NAME = /^(\d{16})\.log$/;
 
-/** A place in a segment: the record with this sequence number starts at this byte. */
+/** A position in a segment: the record with this sequence number starts at this byte. */
 export interface Mark {
   readonly sequence: number;
   readonly offset: number;
 }
 
-/** One file of a log: its name says the sequence number of its first record. Knows a few places inside. */
+/** One file of a log. Its name is the sequence number of its first record. It remembers a few positions inside. */
 export class Segment {
   readonly folder: string;
   readonly first: number;
@@ -31,19 +31,19 @@ export class Segment {
     return join(this.folder, `${String(this.first).padStart(16, '0')}.log`);
   }
 
-  /** Remembers a record's place, one every 256 KB. */
+  /** Remembers the position of a record, one every 256 KB. */
   mark(sequence: number, offset: number): void {
     if (offset - this.#marks[this.#marks.length - 1].offset >= MARK_EVERY_BYTES) {
       this.#marks.push({ sequence, offset });
     }
   }
 
-  /** Where a reader stopped, so that the next one need not search. */
+  /** Remembers where a reader stopped: the next one probably goes on from there. */
   readTo(sequence: number, offset: number): void {
     this.#lastRead = { sequence, offset };
   }
 
-  /** The best known place at or before this sequence number. */
+  /** Returns the nearest known position at or before this sequence number. */
   nearest(sequence: number): Mark {
     if (this.#lastRead.sequence === sequence) return this.#lastRead;
     let low = 0;
@@ -70,7 +70,7 @@ export async function listSegments(folder: string): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** A file that is open for as long as somebody reads it: those who read at the same time open it once. */
+/** A file that is open while somebody reads it, once for all who read at the same time. */
 export class SharedHandle {
   readonly #file: string;
   #handle: Promise<FileHandle> | null = null;

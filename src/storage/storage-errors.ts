@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 
-/** Another process has taken what this one wrote to: it must stop. Nothing of what was asked was acknowledged. */
+/** Another process has taken the lock of the data folder: this one must stop. Nothing was acknowledged. */
 export class LockLostError extends StoreUnavailableError {
   override readonly name = 'LockLostError';
 }
@@ -11,7 +11,7 @@ export class StorageTrimmedError extends Error {
   override readonly name = 'StorageTrimmedError';
 }
 
-/** Bytes that were durable once do not read back as they were written. */
+/** Bytes that were durable do not read back as they were written. */
 export class StorageCorruptError extends Error {
   override readonly name = 'StorageCorruptError';
   readonly file: string;
@@ -32,7 +32,7 @@ export class StorageCorruptError extends Error {
   }
 }
 
-/** Records are gone that were durable once, as somebody knows who read them. Nothing was changed. */
+/** Records are missing that were durable, as a snapshot made from them shows. Nothing was changed. */
 export class StorageIncompleteError extends Error {
   override readonly name = 'StorageIncompleteError';
   readonly folder: string;

@@ -13,7 +13,7 @@ export interface Copied {
   jobs: number;
 }
 
-/** There is something in the way; the message says what. */
+/** The copy cannot be made; the message says why. */
 export class CopyRefusedError extends Error {
   override readonly name = 'CopyRefusedError';
 }
@@ -92,7 +92,7 @@ async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied
   }
 }
 
-/** Whoever has it makes a snapshot, and is done soon. */
+/** Waits for the lease: its holder makes a snapshot, which takes a moment. */
 async function snapshotLeaseOf(name: string, { leases }: Stores): Promise<Lease> {
   for (;;) {
     const lease = await leases.acquire(snapshotLease(name));

@@ -65,7 +65,7 @@ export class StoreClock {
     return this.#newest;
   };
 
-  /** Something in the store carries this time. What differs by a moment is waited for, more is gone along with. */
+  /** Call with a time found in the store. If it is ahead by a second or less, `now` waits for it; if more, `now` moves ahead. */
   readonly notice = (time: number): void => {
     const ahead = time - this.now();
     if (ahead <= 0) return;
@@ -73,17 +73,17 @@ export class StoreClock {
     this.#newest = time;
   };
 
-  /** What the keeper says now, as far as is known. */
+  /** Returns the time of the keeper, extrapolated from the last look; ms since the epoch. */
   keeperNow(): number {
     return this.#options.steadyNow() + this.#offset;
   }
 
-  /** How far what is in the store was ahead of its keeper; 0 in a deployment whose clocks were never wrong. */
+  /** How far times in the store were ahead of the keeper, ms; 0 in a deployment whose clocks were never wrong. */
   get lead(): number {
     return this.#lead;
   }
 
-  /** Which clocks are wrong, a sentence each. */
+  /** Returns a sentence for each clock that is wrong. */
   skews(): string[] {
     const { keeper, wallNow } = this.#options;
     const machine = wallNow() - this.keeperNow();
@@ -112,7 +112,7 @@ export class StoreClock {
     this.report();
   }
 
-  /** Says which clocks are wrong, once for each finding. */
+  /** Calls `onSkew` for each clock that is wrong, once for each finding. */
   report(): void {
     const skews = this.skews();
     // Figures grow by milliseconds all the time; only what is found is news.

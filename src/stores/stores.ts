@@ -22,7 +22,7 @@ export interface Stores {
   readonly queue: JobQueue;
   /** Where a thread finds ledgers and snapshots, to open them for itself. */
   location(): SnapshotLocation;
-  /** Aborted when another process has taken over what lies here: nothing is acknowledged any more, end the process. */
+  /** Aborts when another process has taken over the stores: nothing is acknowledged any more, and the process has to end. */
   readonly taken: AbortSignal;
   /** Tries whether something could be written now. @throws Error that says why not. */
   writable(): Promise<void>;

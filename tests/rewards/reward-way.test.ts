@@ -82,7 +82,7 @@ async function processOver(stores: Stores) {
   const intake = new RewardIntake(catalogs, routing, stores, { accepted, refused });
   const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused });
   const decisions = await decisionLogs.open('default');
-  startRewardWorker({ queue, placeOf: async () => ({ ledger, decisions }), now: clock.now });
+  startRewardWorker({ queue, storesOf: async () => ({ ledger, decisions }), now: clock.now });
 
   async function close(): Promise<void> {
     await refused.close();
