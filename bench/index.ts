@@ -17,7 +17,7 @@ import { packageRoot } from '../config/package-root.ts';
 import { ExactIndex } from '../src/retrieval/vectors/exact-index.ts';
 import { type GraphLibrary, loadGraphLibrary } from '../src/retrieval/vectors/hnsw-graph.ts';
 import { HnswIndex } from '../src/retrieval/vectors/hnsw-index.ts';
-import { recallOf } from '../src/retrieval/vectors/recall-monitor.ts';
+import { recallOf } from '../src/retrieval/vectors/recall.ts';
 import type { VectorIndex } from '../src/retrieval/vectors/vector-index.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';

@@ -12,7 +12,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import type { RouteAnswer } from '../src/routing/route-request.ts';
+import type { RouteAnswer } from '../src/routing/route-answer.ts';
 import { redisProgram } from '../tests/redis/redis-server.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';

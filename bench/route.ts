@@ -13,7 +13,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { RouteAnswer } from '../src/routing/route-request.ts';
+import type { RouteAnswer } from '../src/routing/route-answer.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 import { HttpLoad, type Latency, latencyOf } from './route/http-load.ts';

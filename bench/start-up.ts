@@ -11,7 +11,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { RouteAnswer } from '../src/routing/route-request.ts';
+import type { RouteAnswer } from '../src/routing/route-answer.ts';
 import { measuredOn } from './measured-on.ts';
 import { HttpLoad } from './route/http-load.ts';
 import { PinnedProcess, pinning, pinThisProcess, pinTo } from './route/pinned-process.ts';

@@ -44,10 +44,11 @@ export class CatalogEmbedder {
   /** @throws EmbedderUnavailableError */
   async embedTools(
     tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
+    signal?: AbortSignal,
   ): Promise<readonly (Float32Array | null)[]> {
     if (tools.length === 0) return [];
     const open = this.#parts.embedders.of(this.#bound.fingerprint);
-    if (open !== null) return open.documents.of(tools);
+    if (open !== null) return open.documents.of(tools, signal);
     throw new EmbedderUnavailableError(
       `Catalog "${this.#parts.name}" has the embedding model "${this.#bound.model}", which cannot be asked here now.`,
     );

@@ -26,24 +26,30 @@ export class CatalogPositions {
 
   /**
    * Resolves when each of these catalogs has been folded up to its position.
-   * @throws Problem unavailable when that takes too long, for all of them together
+   * @throws Problem unavailable when that takes too long, for all of them together, or `signal` aborts
    */
-  async reached(wanted: readonly (readonly [catalog: string, position: Position])[]): Promise<void> {
-    const patience = new AbortController();
+  async reached(
+    wanted: readonly (readonly [catalog: string, position: Position])[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const giveUp = new AbortController();
     const isOver = new Promise<void>((resolve) => {
-      patience.signal.addEventListener('abort', () => resolve());
+      giveUp.signal.addEventListener('abort', () => resolve());
     });
-    const timer = setTimeout(() => patience.abort(), TIMEOUT_MS);
+    const abort = (): void => giveUp.abort();
+    const timer = setTimeout(abort, TIMEOUT_MS);
+    signal.addEventListener('abort', abort);
     try {
       await Promise.all(
         wanted.map(async ([catalog, position]) => {
-          const isKnown = this.#known(catalog, position, patience.signal);
+          const isKnown = this.#known(catalog, position, giveUp.signal);
           if ((await Promise.race([isKnown, isOver])) !== true) throw this.#notYet(catalog, position);
         }),
       );
     } finally {
       clearTimeout(timer);
-      patience.abort();
+      signal.removeEventListener('abort', abort);
+      giveUp.abort();
     }
   }
 

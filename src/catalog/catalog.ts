@@ -33,5 +33,6 @@ export interface Catalog {
    */
   embedTools(
     tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
+    signal?: AbortSignal,
   ): Promise<readonly (Float32Array | null)[]>;
 }

@@ -17,6 +17,8 @@ export interface ChangeOptions {
   /** The same key with the same content is applied once and answered alike, for a day. */
   readonly idempotencyKey?: string;
   readonly actor?: string;
+  /** Stops the embedding of the tools, as long as nothing has been submitted. */
+  readonly signal?: AbortSignal;
 }
 
 export type ToolChanges = Omit<ToolsApplied, 'kind'>;
@@ -55,12 +57,12 @@ async function change(
   catalog: Catalog,
   hashed: readonly Hashed[],
   rest: Pick<ToolsEntry, 'remove' | 'sync'>,
-  { ifMatch, idempotencyKey, actor }: ChangeOptions,
+  { ifMatch, idempotencyKey, actor, signal }: ChangeOptions,
 ): Promise<ToolChanges> {
   const command = commandOf(idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const { fingerprint } = catalog.state;
-    const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined);
+    const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined, signal);
     const outcome = await catalog.replica.submit({
       kind: 'tools',
       source: API_SOURCE,
@@ -115,6 +117,7 @@ async function withEmbeddings(
   catalog: Catalog,
   hashed: readonly Hashed[],
   isSync: boolean,
+  signal: AbortSignal | undefined,
 ): Promise<ToolPut[]> {
   const { tools } = catalog.state;
   // Before anything is awaited: afterwards it may be another state, and another definition that has this name.
@@ -123,7 +126,7 @@ async function withEmbeddings(
     return record?.hash === hash ? tools.vectors.get(record.slot).slice() : null;
   });
   const changed = hashed.filter((_, at) => known[at] === null);
-  const made = await refusingUnusable(() => catalog.embedTools(changed));
+  const made = await refusingUnusable(() => catalog.embedTools(changed, signal));
   const fresh = new Map(changed.map(({ tool }, at) => [tool.name, made[at]]));
   return hashed.flatMap(({ tool, hash }, at) => {
     const vector = known[at];

@@ -113,7 +113,7 @@ async function follow(
     },
     bindEmbedder: (model) => own.bind(model),
     bindVersion: (version, learnedWith) => own.bindVersion(version, learnedWith),
-    embedTools: (tools) => own.embedTools(tools),
+    embedTools: (tools, signal) => own.embedTools(tools, signal),
     close: async (because) => {
       await close(because);
       await ledger.close();

@@ -21,7 +21,7 @@ const MOST_PAIRS = 16;
 export function keepPositions(app: Hono, positions: CatalogPositions): void {
   app.use(async (context, next) => {
     const wanted = context.req.header(HEADER);
-    if (wanted !== undefined) await positions.reached(pairsOf(wanted));
+    if (wanted !== undefined) await positions.reached(pairsOf(wanted), context.req.raw.signal);
     let isAnnounced = false;
     const announce = (answer: unknown): void => {
       isAnnounced = true;

@@ -3,8 +3,11 @@ export interface Embedder {
   readonly dimensions: number;
   /** Changes whenever the same text could give another vector: model, tokenizer, prefix, normalisation. */
   readonly fingerprint: string;
-  /** One vector per text, each of length `dimensions`, unit length, or all zero for a text without known tokens. */
-  embedQueries(texts: readonly string[]): Promise<Float32Array[]>;
+  /**
+   * One vector per text, each of length `dimensions`, unit length, or all zero for a text without known tokens.
+   * @param signal aborts when nobody waits any more: what has not been given to the model yet is left out. It may reject then.
+   */
+  embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
   embedDocuments(texts: readonly string[]): Promise<Float32Array[]>;
   close(): Promise<void>;
 }

@@ -2,9 +2,15 @@
 export interface Reranker {
   /**
    * @param budgetMs how long the caller can wait.
+   * @param signal aborts when the caller does not wait any more; then no further document is scored.
    * @returns one score per document, larger is better; never part of them.
    */
-  rerank(query: string, documents: readonly string[], budgetMs: number): Promise<RerankAnswer>;
+  rerank(
+    query: string,
+    documents: readonly string[],
+    budgetMs: number,
+    signal?: AbortSignal,
+  ): Promise<RerankAnswer>;
   close(): Promise<void>;
 }
 

@@ -38,7 +38,7 @@ export class LlmSplitter implements Splitter {
     this.#options = options;
   }
 
-  async split(query: string): Promise<Split> {
+  async split(query: string, signal?: AbortSignal): Promise<Split> {
     if (tokenise(query).length < MIN_TERMS) return { parts: [query], by: 'llm', fallback: null };
     const known = this.#known.get(query);
     if (known !== undefined) {
@@ -51,7 +51,7 @@ export class LlmSplitter implements Splitter {
     try {
       const { chat } = this.#options;
       const user = JSON.stringify(query.slice(0, MAX_CHARACTERS));
-      const answer = await askChat(chat, { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS });
+      const answer = await askChat(chat, { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS }, signal);
       const parts = partsIn(answer, query);
       this.#succeeded();
       this.#remember(query, parts);

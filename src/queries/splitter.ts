@@ -1,7 +1,7 @@
 /** Takes a query apart into the things it asks for. Contract: tests/contracts/splitter.contract.ts. */
 export interface Splitter {
-  /** Never rejects: what cannot be split, or cannot be split now, stays whole. */
-  split(query: string): Promise<Split>;
+  /** What cannot be split, or cannot be split now, stays whole. Rejects only with the reason of `signal`. */
+  split(query: string, signal?: AbortSignal): Promise<Split>;
 }
 
 export interface Split {

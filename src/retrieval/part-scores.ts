@@ -1,4 +1,4 @@
-import type { FusedScores, RetrievalScores } from './fused-score.ts';
+import type { FusedScores, RetrievalScores } from './retrieval-scores.ts';
 
 /** How much a part of the query decides against the whole of it, at most. */
 const PART_WEIGHT = 0.7;

@@ -2,8 +2,7 @@ import { float64Columns } from '../../bandit/columns.ts';
 import { nominate } from '../../bandit/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
-import type { RetrievalScores } from './fused-score.ts';
-import { RerankedScores } from './reranked-scores.ts';
+import { RerankedScores, type RetrievalScores } from './retrieval-scores.ts';
 
 export interface ShortlistRequest {
   /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */

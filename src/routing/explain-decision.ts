@@ -1,7 +1,69 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import { type Decision, rewardDeadline } from '../decisions/decision.ts';
-import { sentenceFor } from './explain-sentence.ts';
-import type { DecisionExplanation, ExplainedCandidate, NearestCase } from './explanation.ts';
+import {
+  type Decision,
+  type DecisionRerank,
+  type DecisionSplit,
+  rewardDeadline,
+  type SlateReason,
+} from '../decisions/decision.ts';
+import type { RewardOutcome } from '../state/outcome.ts';
+
+/** Why a decision came out as it did, and what became of it. */
+export interface DecisionExplanation {
+  readonly decisionId: string;
+  readonly catalog: string;
+  readonly at: string;
+  readonly revision: string;
+  readonly policy: Decision['policy'];
+  readonly exploration: Decision['exploration'];
+  readonly temperature: number;
+  readonly propensityMethod: Decision['propensityMethod'];
+  readonly k: number;
+  readonly fallback: Decision['fallback'];
+  readonly query?: string;
+  /** How the query was taken apart; absent: it was not. */
+  readonly split?: DecisionSplit;
+  readonly rerank?: DecisionRerank;
+  readonly learn: boolean;
+  /** Null until the slate was activated. */
+  readonly activatedAt: string | null;
+  readonly rewardDeadline: string;
+  readonly slateProbability: number;
+  /** Served ones first in slate order, then the others by score. */
+  readonly candidates: readonly ExplainedCandidate[];
+  /**
+   * The remembered cases that are nearest to this query now, best first: how often each tool worked in them.
+   * Counts only; nobody's words.
+   */
+  readonly nearestCases: readonly NearestCase[];
+  readonly rewards: readonly RewardOutcome[];
+}
+
+export interface NearestCase {
+  /** Of the case's first query with this one, −1…1. */
+  readonly similarity: number;
+  readonly tools: readonly { readonly name: string; readonly worked: number; readonly tried: number }[];
+}
+
+export interface ExplainedCandidate {
+  readonly name: string;
+  /** Place in the slate, null if it was not served. */
+  readonly rank: number | null;
+  /** Place that the retrieval score alone would give it. */
+  readonly retrievalRank: number;
+  readonly reason: SlateReason | null;
+  readonly score: number;
+  readonly mean: number;
+  readonly base: number;
+  readonly gain: number;
+  readonly uncertainty: number;
+  readonly bonus: number;
+  readonly propensity: number;
+  /** Weighted number of remembered outcomes of this tool near the query. */
+  readonly trials: number;
+  readonly features: Readonly<Record<string, number>>;
+  readonly sentence: string;
+}
 
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
@@ -84,4 +146,46 @@ function rankBy(values: Float32Array): number[] {
   const ranks: number[] = [];
   for (const [rank, index] of order.entries()) ranks[index] = rank + 1;
   return ranks;
+}
+
+/** One sentence a person can act on: what outcomes say, what retrieval says, and what chance added. */
+function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): string {
+  const parts = [...outcomes(candidate), retrieval(candidate), ...circumstances(candidate)];
+  const sentence = parts.join('; ');
+  return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+}
+
+/** Outcomes near this query weigh at least this much before they are put into words. */
+const WORTH_SAYING = 0.25;
+/** Outcomes count by similarity; from here on their weighted number reads as a number of times. */
+const COUNTABLE = 1.5;
+
+function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+  const { vote } = features;
+  if (vote === undefined || trials < WORTH_SAYING) return [];
+  // vote = positives / (trials + 1)
+  const positives = vote * (trials + 1);
+  if (trials < COUNTABLE) {
+    return [positives >= trials / 2 ? 'worked for a similar request' : 'did not help with a similar request'];
+  }
+  return [`worked ${Math.round(positives)} of ${Math.round(trials)} times for similar requests`];
+}
+
+function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {
+  const place = ordinal(retrievalRank);
+  if (rank !== null && rank === retrievalRank) return `the description alone ranks it ${place} as well`;
+  return `the description alone would rank it ${place}`;
+}
+
+function circumstances({ reason, rank, propensity }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+  if (reason === 'pinned') return ['pinned by the request'];
+  if (reason === 'explored') return [`shown to try it out (chance ${Math.round(propensity * 100)} %)`];
+  if (rank === null) return ['not shown this time'];
+  return [];
+}
+
+function ordinal(place: number): string {
+  const teen = place % 100 >= 11 && place % 100 <= 13;
+  const ending = teen ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
+  return `${place}${ending}`;
 }

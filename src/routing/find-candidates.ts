@@ -4,7 +4,6 @@ import { pinnedNow } from '../catalog/pins.ts';
 import type { Fallback } from '../decisions/decision.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
-import { mostReliable } from './most-reliable.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
@@ -63,6 +62,16 @@ export function findCandidates(
   const served = [...new Set([...pinned, ...fallbackSlots])];
   const limited = settings.failMode === 'passthrough' ? served : served.slice(0, request.k);
   return { ...search(0, limited), pinned, notes, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+/** Slots of the tools whose calls succeed most often, (successes + 1)/(called + 2); of equals the lower slot. */
+function mostReliable(tools: ToolTable, count: number, exclude: ReadonlySet<number>): number[] {
+  return [...tools.live()]
+    .filter(({ slot }) => !exclude.has(slot))
+    .map(({ slot, statistics }) => ({ slot, rate: (statistics.successes + 1) / (statistics.called + 2) }))
+    .sort((a, b) => b.rate - a.rate || a.slot - b.slot)
+    .slice(0, count)
+    .map(({ slot }) => slot);
 }
 
 function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {

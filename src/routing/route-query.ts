@@ -1,72 +1,127 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { Rerankers } from '../catalog/rerankers.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
+import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
+import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { Problem } from '../problem.ts';
+import type { Splitters } from '../queries/splitters.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
-import { answerOf } from './answer.ts';
 import { decide } from './decide.ts';
-import { expose } from './expose.ts';
-import { readQuery } from './read-query.ts';
-import type { RouteAnswer, RouteRequest } from './route-request.ts';
-import type { RoutingParts } from './routing-parts.ts';
-import { comparable, understandQuery } from './understand-query.ts';
+import { answerOf, type RouteAnswer } from './route-answer.ts';
+import type { RouteRequest } from './route-request.ts';
+import type { ShadowRanking } from './shadow-ranking.ts';
+import { comparable, readQuery, understandQuery } from './understand-query.ts';
+
+/** What routing needs beside the catalog. */
+export interface RoutingParts {
+  readonly splitters: Splitters;
+  readonly rerankers: Rerankers;
+  readonly decisionLogs: DecisionLogs;
+  readonly exposures: ExposureRecorder;
+  readonly shadows: ShadowRanking;
+  /** ms since the epoch. */
+  now(): number;
+}
+
+export interface RouteOptions {
+  /** The same key with the same request is answered with the same decision. */
+  readonly idempotencyKey?: string | undefined;
+  /** Aborts when nobody waits for the answer any more: no model is asked and no decision is made then. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Routed {
+  readonly decision: Decision;
+  readonly answer: RouteAnswer;
+}
 
 /**
- * The way of one query: embed → decide (shortlist → rank → select and draw) → log → answer. Nothing in here
- * learns.
+ * The way of one query: understand it, decide (find candidates, rank, select the slate, record the decision), keep the
+ * decision, count it in experiments, answer. Nothing in here learns.
+ *
+ * @throws Problem idempotency-conflict, validation-failed; StoreUnavailableError; the reason of `signal`
  */
 export async function routeQuery(
   request: RouteRequest,
   catalog: Catalog,
   parts: RoutingParts,
-  idempotencyKey?: string,
-): Promise<{ readonly decision: Decision; readonly answer: RouteAnswer }> {
+  { idempotencyKey, signal }: RouteOptions = {},
+): Promise<Routed> {
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
   const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
-  const found = (earlier: Decision) => {
-    refuseOther(earlier, digest);
-    return { decision: earlier, answer: answerOf(earlier, catalog.state, request.format) };
+  const routed = (decision: Decision): Routed => {
+    return { decision, answer: answerOf(decision, catalog.state, request.format) };
   };
-  if (digest !== undefined) {
-    const earlier = await log.get(id);
-    if (earlier !== null) return found(earlier);
-  }
+  const earlier = digest === undefined ? null : await log.get(id);
+  if (earlier !== null) return routed(theSame(earlier, digest));
 
   const asked = readQuery(request);
-  const query = comparable(await understandQuery(asked, catalog, parts), catalog.state);
+  const understood = await understandQuery(asked, catalog, parts, signal);
 
+  // From here to the log in one turn of the event loop, on one state.
+  const query = comparable(understood, catalog.state);
   const question = { id, at: parts.now(), request, text: asked.text, query };
   const { assigned, withoutUnit } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
-  if (!(await log.append(decision))) {
-    // Another one with this key came first, through this process or another: its decision stands.
-    const first = await log.get(id);
-    if (first === null) throw new StoreUnavailableError(`Decision "${id}" has just expired.`);
-    return found(first);
-  }
+  if (!(await log.append(decision))) return routed(theSame(await firstOf(id, log), digest));
+
   if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
   parts.shadows.rank(question, decision, catalog);
-  return { decision, answer: answerOf(decision, catalog.state, request.format) };
+  return routed(decision);
 }
 
-/** With the key in it, so that it says nothing about the query to whoever guesses. */
+/** Identifies a request. The key is part of the text, so that the digest says nothing about the query to those who guess. */
 function digestOf(request: RouteRequest, idempotencyKey: string): string {
   const text = JSON.stringify([idempotencyKey, request]);
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** @throws Problem idempotency-conflict */
-function refuseOther(earlier: Decision, digest: string | undefined): void {
-  if (earlier.request === digest) return;
+/** The earlier decision, if it was made for the same request. @throws Problem idempotency-conflict */
+function theSame(earlier: Decision, digest: string | undefined): Decision {
+  if (earlier.request === digest) return earlier;
   throw new Problem(
     'idempotency-conflict',
     'This Idempotency-Key was used for another request.',
     'Use a new key for a new request; repeat a key only to repeat the very same one.',
   );
+}
+
+/** The decision of another request with this key, which came first, through this process or another: it stands. */
+async function firstOf(id: string, log: DecisionLog): Promise<Decision> {
+  const first = await log.get(id);
+  if (first === null) throw new StoreUnavailableError(`Decision "${id}" has just expired.`);
+  return first;
+}
+
+/** Retrieval scores that stand for how hard a query is: the mean of so many of the best. */
+const BEST = 5;
+
+/** Counts a slate that was shown in the experiment that it belongs to. */
+export function expose(decision: Decision, catalog: Catalog, recorder: ExposureRecorder): void {
+  const { assignments = [], id: decisionId } = decision;
+  for (const assignment of assignments) {
+    const tokens = tokensOf(decision, catalog, recorder);
+    recorder.expose(catalog, { ...assignment, decisionId, covariate: covariateOf(decision), tokens });
+  }
+}
+
+/** Tokens of the definitions in the slate. */
+function tokensOf({ slate, candidates }: Decision, { state }: Catalog, { tokens }: ExposureRecorder): number {
+  return slate.reduce((sum, index) => {
+    const record = state.tools.find(candidates[index]);
+    return sum + (record === undefined ? 0 : tokens.of(record.tool));
+  }, 0);
+}
+
+/** Known before anybody was assigned: no variant changes what retrieval finds best. */
+function covariateOf({ columns }: Decision): number {
+  const best = columns.retrieval.slice().sort().subarray(-BEST);
+  return best.length === 0 ? 0 : best.reduce((sum, score) => sum + score, 0) / best.length;
 }

@@ -1,4 +1,3 @@
-import type { DecisionPolicy, Fallback, SlateReason } from '../decisions/decision.ts';
 import type { ContextValue } from '../ledger/experiment-definition.ts';
 
 /** What an agent asks. Defaults are filled in by whoever receives the request. */
@@ -28,32 +27,3 @@ export interface RouteRequest {
 }
 
 export type SlateFormat = 'mcp' | 'openai' | 'anthropic' | 'names';
-
-export interface RoutedTool {
-  readonly name: string;
-  /** 1 for the first. */
-  readonly rank: number;
-  readonly score: number;
-  readonly base: number;
-  readonly gain: number;
-  readonly uncertainty: number;
-  /** Probability that this tool was in the slate, 0…1. */
-  readonly propensity: number;
-  readonly reason: SlateReason;
-  readonly definitionHash: string;
-  /** In the requested format; absent for `names`. */
-  readonly definition?: unknown;
-}
-
-export interface RouteAnswer {
-  readonly decisionId: string;
-  readonly catalog: string;
-  readonly revision: string;
-  readonly policy: DecisionPolicy;
-  readonly tools: readonly RoutedTool[];
-  readonly fallback: Fallback | null;
-  /** What was asked for and could not be had, in words; absent: nothing. */
-  readonly notes?: readonly string[];
-  /** ISO time until which rewards are learned. */
-  readonly rewardDeadline: string;
-}

@@ -5,12 +5,10 @@ import type { DecisionLog } from '../decisions/decision-log.ts';
 import { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import { explainDecision } from './explain-decision.ts';
-import type { DecisionExplanation } from './explanation.ts';
-import { expose } from './expose.ts';
-import { routeQuery } from './route-query.ts';
-import type { RouteAnswer, RouteRequest } from './route-request.ts';
-import type { RoutingParts } from './routing-parts.ts';
+import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
+import type { RouteAnswer } from './route-answer.ts';
+import { expose, type RouteOptions, type RoutingParts, routeQuery } from './route-query.ts';
+import type { RouteRequest } from './route-request.ts';
 
 export interface ActivatedDecision {
   readonly decisionId: string;
@@ -43,13 +41,10 @@ export class Routing {
     return this.#settlements.close();
   }
 
-  async route(
-    request: RouteRequest,
-    options: { readonly idempotencyKey?: string } = {},
-  ): Promise<RouteAnswer> {
+  async route(request: RouteRequest, options: RouteOptions = {}): Promise<RouteAnswer> {
     const start = performance.now();
     const answer = await this.#catalogs.holding(request.catalog, async (catalog) => {
-      const routed = await routeQuery(request, catalog, this.#parts, options.idempotencyKey);
+      const routed = await routeQuery(request, catalog, this.#parts, options);
       if (request.activate === 'now') await this.#settleIfDefault(routed.decision);
       return routed.answer;
     });

@@ -2,13 +2,19 @@ import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
-import type { ConversationQuery } from '../queries/conversation.ts';
+import { Problem } from '../problem.ts';
+import { type ConversationQuery, conversationQuery, plainQuery } from '../queries/conversation.ts';
+import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
 import type { Splitters } from '../queries/splitters.ts';
+import { denseText } from '../retrieval/document-text.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { type Rerank, rerankCandidates } from './rerank-candidates.ts';
+import type { RouteRequest } from './route-request.ts';
+
+/** Tools that are looked at more closely: what retrieval proposes. */
+const LOOKED_AT = 50;
 
 export interface UnderstoodQuery {
   readonly features: QueryFeatures;
@@ -30,16 +36,40 @@ export interface QueryPart extends SearchedText {
   readonly text: string;
 }
 
+/** What a closer look at the best tools brought. */
+export interface Rerank {
+  /** The reranker's scores by definition hash; empty where there are none. */
+  readonly scores: ReadonlyMap<string, number>;
+  /** Why the fused order stands; null: it does not. */
+  readonly fallback: string | null;
+}
+
+/** What is asked: the query itself, or what the conversation asks for now. */
+export function readQuery({ query, messages }: RouteRequest): ConversationQuery {
+  if (query !== undefined) return plainQuery(query);
+  // A picture alone, say: there is nothing to search for, and the turn before it is no answer to it either.
+  if (endsWithoutWords(messages ?? [])) return plainQuery('');
+  const asked = conversationQuery(messages ?? []);
+  if (asked !== null) return asked;
+  throw new Problem(
+    'validation-failed',
+    'The conversation has no user message with text.',
+    'Send messages in the OpenAI or Anthropic shape with at least one {role: "user"} turn, or send a query.',
+    { violations: [{ path: 'messages', message: 'has no user text' }] },
+  );
+}
+
 /** The query as retrieval and memory compare it: embeddings and words. Goes on without the former if need be. */
 export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
   { splitters, rerankers }: { readonly splitters: Splitters; readonly rerankers: Rerankers },
+  signal?: AbortSignal,
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
-  const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn);
+  const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn, signal);
   const texts = [asked.searched, ...partsOf(asked, split)];
-  const embedded = await embed(texts, catalog);
+  const embedded = await embed(texts, catalog, signal);
   const { embeddings, embedderDown, fingerprint } = fitting(embedded, catalog.state);
   const [whole, ...parts] = texts.map((text, at) => ({
     text,
@@ -47,7 +77,8 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
-  const rerank = await rerankCandidates(texts[0], { ...whole, parts }, catalog, rerankers);
+  const rerank = await rerankCandidates({ ...whole, parts }, catalog, rerankers, signal);
+  signal?.throwIfAborted();
   return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint };
 }
 
@@ -77,14 +108,16 @@ interface EmbeddedTexts extends Pick<UnderstoodQuery, 'embedderDown' | 'fingerpr
 async function embed(
   texts: readonly string[],
   { embedder, embedderDown, state }: Catalog,
+  signal: AbortSignal | undefined,
 ): Promise<EmbeddedTexts> {
   const { fingerprint } = state;
   const nothing = texts.map(() => null);
+  signal?.throwIfAborted();
   if (embedder === null || texts.every((text) => text === '')) {
     return { embeddings: nothing, embedderDown, fingerprint };
   }
   try {
-    return { embeddings: await embedder.embedQueries(texts), embedderDown: false, fingerprint };
+    return { embeddings: await embedder.embedQueries(texts, signal), embedderDown: false, fingerprint };
   } catch (error) {
     if (!(error instanceof EmbedderUnavailableError)) throw error;
     return { embeddings: nothing, embedderDown: true, fingerprint };
@@ -94,4 +127,26 @@ async function embed(
 function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): EmbeddedTexts {
   if (embedded.fingerprint === fingerprint) return embedded;
   return { embeddings: embedded.embeddings.map(() => null), embedderDown: true, fingerprint };
+}
+
+/** Looks at the best tools more closely, if the catalog wants that and time allows; null: it does not want that. */
+async function rerankCandidates(
+  query: QueryPart & { readonly parts: readonly QueryPart[] },
+  catalog: Pick<Catalog, 'state' | 'index'>,
+  rerankers: Rerankers,
+  signal: AbortSignal | undefined,
+): Promise<Rerank | null> {
+  const { reranker: settings } = catalog.state.settings;
+  if (settings === null) return null;
+  const without = (fallback: string): Rerank => ({ scores: new Map(), fallback });
+  signal?.throwIfAborted();
+  const reranker = rerankers.ready(settings.model);
+  if (reranker === null) return without(`the reranker "${settings.model}" is not open`);
+  const { candidates } = catalog.index.search({ ...query, limit: LOOKED_AT });
+  const records = Array.from(candidates.slots, (slot) => catalog.state.tools.atSlot(slot)!);
+  if (records.length === 0) return without('there is nothing to look at');
+  const documents = records.map(({ tool }) => denseText(tool));
+  const answer = await reranker.rerank(query.text, documents, settings.budgetMs, signal);
+  if ('missing' in answer) return without(answer.missing);
+  return { scores: new Map(records.map(({ hash }, at) => [hash, answer.scores[at]])), fallback: null };
 }

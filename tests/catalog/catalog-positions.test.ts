@@ -3,12 +3,17 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import { CatalogPositions } from '../../src/catalog/catalog-positions.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 
+/** Of a client that stays. */
+const { signal } = new AbortController();
 const never = new Promise<never>(() => {});
 
 /** A catalog that knows 5 of 10 entries, and will never know more. */
 function standingStill(): Catalog {
   const reached = (_: number, giveUp: AbortSignal): Promise<void> =>
-    new Promise((resolve) => giveUp.addEventListener('abort', () => resolve()));
+    new Promise((resolve) => {
+      giveUp.addEventListener('abort', () => resolve());
+      if (giveUp.aborted) resolve();
+    });
   const catalog = {
     state: { position: 5 },
     ledger: { head: async () => 10 },
@@ -27,12 +32,15 @@ describe('positions that a request wants to see', () => {
   it('are waited for all at once, and not for ever', async () => {
     const names = Array.from({ length: 16 }, (_, i) => `c${i}`);
     const positions = positionsOf(Object.fromEntries(names.map((name) => [name, standingStill()])));
-    const waiting = positions.reached(names.map((name) => [name, 6] as const));
+    const waiting = positions.reached(
+      names.map((name) => [name, 6] as const),
+      signal,
+    );
     await expect(waiting).rejects.toMatchObject({ code: 'unavailable', retryAfterSeconds: 1 });
   }, 20_000);
 
   it('are given up also while catalogs are looked for', async () => {
-    const waiting = positionsOf({}, () => never).reached([['new', 1]]);
+    const waiting = positionsOf({}, () => never).reached([['new', 1]], signal);
     await expect(waiting).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('does not know yet whether there is a catalog "new"'),
@@ -41,10 +49,14 @@ describe('positions that a request wants to see', () => {
 
   it('are there where they were reached, or given for an earlier catalog of that name', async () => {
     const positions = positionsOf({ a: standingStill() });
-    await positions.reached([
-      ['a', 5],
-      ['a', 11],
-      ['gone', 3],
-    ]);
+    const wanted = [['a', 5] as const, ['a', 11] as const, ['gone', 3] as const];
+    await positions.reached(wanted, signal);
   });
+
+  it('are not waited for any longer when the client hangs up', async () => {
+    const client = new AbortController();
+    const waiting = positionsOf({ a: standingStill() }).reached([['a', 6]], client.signal);
+    client.abort();
+    await expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
+  }, 1_000);
 });

@@ -1,6 +1,6 @@
 import type { RewardReceipt } from '../../src/rewards/reward-report.ts';
-import type { DecisionExplanation } from '../../src/routing/explanation.ts';
-import type { RouteAnswer } from '../../src/routing/route-request.ts';
+import type { DecisionExplanation } from '../../src/routing/explain-decision.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import type { RunningService } from './running-service.ts';
 
 /** Tools of a small shop, as an agent would find them. */

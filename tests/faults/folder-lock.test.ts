@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { RouteAnswer } from '../../src/routing/route-request.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { RunningService, temporaryFolder, until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { randomFor } from '../../bandit/random.ts';
-import type { RouteAnswer } from '../../src/routing/route-request.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { type RunningService, until } from '../e2e/running-service.ts';
 import { SHOP_TOOLS, Shop } from '../e2e/shop.ts';
 

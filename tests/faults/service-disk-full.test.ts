@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import type { RouteAnswer } from '../../src/routing/route-request.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { RunningService, until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
 import { mountSmallDisk } from './small-disk.ts';

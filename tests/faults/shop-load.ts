@@ -1,5 +1,5 @@
 import { randomFor } from '../../bandit/random.ts';
-import type { RouteAnswer } from '../../src/routing/route-request.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import type { RunningService } from '../e2e/running-service.ts';
 import { SHOP_TOOLS } from '../e2e/shop.ts';
 

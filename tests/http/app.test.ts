@@ -24,7 +24,7 @@ describe('a request', () => {
     expect(await response.json()).toEqual(ANSWER);
     const defaults = { catalog: 'default', k: 5, format: 'mcp', activate: 'now', explore: true, learn: true };
     expect(asked).toEqual([{ query: 'q', ...defaults }]);
-    expect(options).toEqual([{ idempotencyKey: 'k-1' }]);
+    expect(options).toEqual([{ idempotencyKey: 'k-1', signal: expect.any(AbortSignal) }]);
   });
 
   it('keeps its X-Request-Id, and gets one if it has none or a bad one', async () => {
@@ -208,7 +208,7 @@ describe('tools', () => {
     const response = await put('"r6"');
     expect(response.headers.get('etag')).toBe('"r7"');
     await put('r6');
-    expect(conditions).toEqual([{ ifMatch: 'r6' }, { ifMatch: 'r6' }]);
+    expect(conditions).toEqual(new Array(2).fill({ ifMatch: 'r6', signal: expect.any(AbortSignal) }));
     expect((await put('*')).status).toBe(422);
     expect((await put('W/"r6"')).status).toBe(422);
     expect((await put('"r6", "r7"')).status).toBe(422);

@@ -69,6 +69,20 @@ describe('EmbedThread', () => {
     await thread.close();
   });
 
+  it('leaves out texts that nobody waits for any more', async () => {
+    const texts: string[] = [];
+    const thread = await EmbedThread.open({ folder, onTexts: (_, count) => texts.push(`${count}`) });
+    const client = new AbortController();
+    const given = ['send mail', 'read file'].map((text) => thread.embed(text, 'query', client.signal));
+    const kept = thread.embed('weather', 'query');
+    client.abort(new Error('gone'));
+    for (const one of await Promise.allSettled(given))
+      expect(one).toMatchObject({ reason: { message: 'gone' } });
+    expect(await kept).toHaveLength(thread.dimensions);
+    expect(texts).toEqual(['1']);
+    await thread.close();
+  });
+
   it('says what went wrong inside', async () => {
     const { thread, kill, changes, isBack } = await watched();
     await kill();

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { QueryCache } from '../../src/models/cache/query-cache.ts';
 
 function counting(limit: number) {
@@ -30,4 +30,47 @@ it('does not keep failures', async () => {
   await expect(cache.get('bad')).rejects.toThrow('no vector');
   await expect(cache.get('bad')).rejects.toThrow('no vector');
   expect(asked).toEqual(['bad', 'bad']);
+});
+
+describe('when callers give up', () => {
+  /** A cache whose embedder answers when the test says so. */
+  function held() {
+    const stops: AbortSignal[] = [];
+    let answer = (): void => {};
+    const cache = new QueryCache(10, (_, stop) => {
+      stops.push(stop);
+      return new Promise((resolve, reject) => {
+        answer = () => resolve(Float32Array.of(1));
+        stop.addEventListener('abort', () => reject(stop.reason));
+      });
+    });
+    return { cache, stops, answer: () => answer() };
+  }
+
+  it('a query is embedded for the others that wait for it', async () => {
+    const { cache, stops, answer } = held();
+    const one = new AbortController();
+    const given = [
+      cache.get('mail', one.signal),
+      cache.get('mail', new AbortController().signal),
+      cache.get('mail'),
+    ];
+    one.abort();
+    expect(stops.map(({ aborted }) => aborted)).toEqual([false]);
+    answer();
+    expect(await Promise.all(given)).toEqual(new Array(3).fill(Float32Array.of(1)));
+  });
+
+  it('one that all have given up is stopped, and embedded anew for the next one', async () => {
+    const { cache, stops, answer } = held();
+    const clients = [new AbortController(), new AbortController()];
+    const given = clients.map(({ signal }) => cache.get('mail', signal));
+    for (const client of clients) client.abort(new Error('gone'));
+    const next = cache.get('mail');
+    for (const one of await Promise.allSettled(given))
+      expect(one).toMatchObject({ reason: { message: 'gone' } });
+    expect(stops.map(({ aborted }) => aborted)).toEqual([true, false]);
+    answer();
+    expect(await next).toEqual(Float32Array.of(1));
+  });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { UnusableModelError } from '../../src/models/embedder.ts';
 import { OnnxReranker } from '../../src/models/onnx/onnx-reranker.ts';
-import { RerankedScores } from '../../src/retrieval/reranked-scores.ts';
+import { RerankedScores } from '../../src/retrieval/retrieval-scores.ts';
 import { writeTinyModel, writeTinyPairModel } from './tiny-model.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bandolier-reranker-'));
@@ -33,6 +33,17 @@ describe('OnnxReranker', () => {
     expect(await reranker.rerank('send mail', ['file'], 1_000)).toEqual({
       missing: 'the reranker is not running',
     });
+  });
+
+  it('does not go on for a caller that has given up', async () => {
+    const reranker = await open();
+    const many = new Array(5_000).fill('read file and send mail now '.repeat(60));
+    const client = new AbortController();
+    const given = reranker.rerank('send mail', many, 60_000, client.signal);
+    client.abort();
+    expect(await given).toEqual({ missing: 'it was cancelled' });
+    expect(await reranker.rerank('send mail', ['file'], 60_000)).toEqual({ scores: [4] });
+    await reranker.close();
   });
 
   it('turns callers away who would only wait for one another', async () => {

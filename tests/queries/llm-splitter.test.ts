@@ -151,6 +151,18 @@ describe('LlmSplitter', () => {
   });
 });
 
+describe('LlmSplitter for a caller that has given up', () => {
+  it('ends the request, and does not hold it against the endpoint', async () => {
+    const client = new AbortController();
+    reply = () => {
+      client.abort(new Error('gone'));
+      return 'silence';
+    };
+    await expect(splitter().split(QUERY, client.signal)).rejects.toThrow('gone');
+    expect(changes).toEqual([]);
+  });
+});
+
 describe('MissingLlmSplitter', () => {
   it('splits by clauses and says what to configure', async () => {
     const split = await new MissingLlmSplitter().split(

@@ -17,12 +17,9 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     request: { headers: idempotencyHeaders, body: routeRequestSchema },
     answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
     problems: ['catalog-not-found', 'idempotency-conflict'],
-    handle: async ({ headers, body }) => {
+    handle: async ({ headers, body }, { signal }) => {
       const idempotencyKey = headers['idempotency-key'];
-      return {
-        status: 200,
-        body: await routing.route(body, idempotencyKey === undefined ? {} : { idempotencyKey }),
-      };
+      return { status: 200, body: await routing.route(body, { idempotencyKey, signal }) };
     },
   }),
   endpoint({

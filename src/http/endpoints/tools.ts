@@ -44,8 +44,9 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
-    handle: async ({ params, headers, body }) => {
-      const changes = await tools.sync(params.catalog, body.tools, conditionsOf(headers));
+    handle: async ({ params, headers, body }, { signal }) => {
+      const options = { ...conditionsOf(headers), signal };
+      const changes = await tools.sync(params.catalog, body.tools, options);
       return { status: 200, body: changes, headers: etag(changes.revision) };
     },
   }),
@@ -59,8 +60,8 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
-    handle: async ({ params, headers, body }) => {
-      const changes = await tools.patch(params.catalog, body, conditionsOf(headers));
+    handle: async ({ params, headers, body }, { signal }) => {
+      const changes = await tools.patch(params.catalog, body, { ...conditionsOf(headers), signal });
       return { status: 200, body: changes, headers: etag(changes.revision) };
     },
   }),

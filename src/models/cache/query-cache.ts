@@ -1,31 +1,53 @@
+interface CachedQuery {
+  readonly vector: Promise<Float32Array>;
+  readonly stop: AbortController;
+  /** Callers that have not given up. */
+  callers: number;
+}
+
 /** The embeddings of the queries that were asked last; a query that is being embedded is not embedded twice. */
 export class QueryCache {
   readonly #limit: number;
-  readonly #embed: (text: string) => Promise<Float32Array>;
+  readonly #embed: (text: string, stop: AbortSignal) => Promise<Float32Array>;
   /** In order of last use. */
-  readonly #vectors = new Map<string, Promise<Float32Array>>();
+  readonly #queries = new Map<string, CachedQuery>();
 
-  constructor(limit: number, embed: (text: string) => Promise<Float32Array>) {
+  /** @param embed may reject when `stop` aborts: no caller wants the vector any more. */
+  constructor(limit: number, embed: (text: string, stop: AbortSignal) => Promise<Float32Array>) {
     this.#limit = limit;
     this.#embed = embed;
   }
 
-  get(text: string): Promise<Float32Array> {
-    const known = this.#vectors.get(text);
-    if (known !== undefined) {
-      this.#vectors.delete(text);
-      this.#vectors.set(text, known);
-      return known;
+  async get(text: string, signal?: AbortSignal): Promise<Float32Array> {
+    const query = this.#queries.get(text) ?? this.#begin(text);
+    this.#queries.delete(text);
+    this.#queries.set(text, query);
+    for (const oldest of this.#queries.keys()) {
+      if (this.#queries.size <= this.#limit) break;
+      this.#queries.delete(oldest);
     }
-    const vector = this.#embed(text);
-    this.#vectors.set(text, vector);
-    for (const oldest of this.#vectors.keys()) {
-      if (this.#vectors.size <= this.#limit) break;
-      this.#vectors.delete(oldest);
+    query.callers++;
+    const giveUp = (): void => {
+      if (--query.callers > 0) return;
+      this.#forget(text, query);
+      query.stop.abort(signal?.reason);
+    };
+    signal?.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await query.vector;
+    } finally {
+      signal?.removeEventListener('abort', giveUp);
     }
-    vector.catch(() => {
-      if (this.#vectors.get(text) === vector) this.#vectors.delete(text);
-    });
-    return vector;
+  }
+
+  #begin(text: string): CachedQuery {
+    const stop = new AbortController();
+    const query = { vector: this.#embed(text, stop.signal), stop, callers: 0 };
+    query.vector.catch(() => this.#forget(text, query));
+    return query;
+  }
+
+  #forget(text: string, query: CachedQuery): void {
+    if (this.#queries.get(text) === query) this.#queries.delete(text);
   }
 }

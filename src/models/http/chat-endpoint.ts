@@ -29,9 +29,13 @@ const MAX_BYTES = 65_536;
 
 /**
  * One question to a language model, temperature 0.
- * @returns what the model said. @throws ChatFailedError
+ * @returns what the model said. @throws ChatFailedError, or the reason of `signal` when that aborts
  */
-export async function askChat(settings: ChatSettings, prompt: ChatPrompt): Promise<string> {
+export async function askChat(
+  settings: ChatSettings,
+  prompt: ChatPrompt,
+  signal?: AbortSignal,
+): Promise<string> {
   const { url, key, timeoutMs, allowPrivate } = settings;
   const deadline = AbortSignal.timeout(timeoutMs);
   try {
@@ -44,7 +48,7 @@ export async function askChat(settings: ChatSettings, prompt: ChatPrompt): Promi
       body: requestBody(settings.model, prompt),
       timeoutMs,
       allowPrivate,
-      signal: deadline,
+      signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
     });
     if (response.statusCode !== 200) {
       response.destroy();
@@ -52,6 +56,7 @@ export async function askChat(settings: ChatSettings, prompt: ChatPrompt): Promi
     }
     return answerIn(await readText(response, MAX_BYTES));
   } catch (error) {
+    signal?.throwIfAborted();
     if (deadline.aborted) throw new ChatFailedError(`no answer within ${timeoutMs} ms`, { cause: error });
     if (error instanceof OutgoingError) throw new ChatFailedError(error.message, { cause: error });
     throw error;

@@ -43,14 +43,14 @@ export class HttpEmbedder implements Embedder {
     }
   }
 
-  async embedQueries(texts: readonly string[]): Promise<Float32Array[]> {
+  async embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     if (this.#waitingCalls >= MAX_WAITING_CALLS) {
       throw new EmbedderUnavailableError(`${MAX_WAITING_CALLS} calls are waiting for embeddings already.`);
     }
     this.#client.throwIfClosed();
     this.#waitingCalls++;
     try {
-      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS))));
+      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS), signal)));
     } finally {
       this.#waitingCalls--;
     }

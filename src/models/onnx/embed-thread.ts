@@ -20,6 +20,7 @@ export type EmbedPriority = 'query' | 'document';
 
 interface Waiting {
   readonly text: string;
+  readonly stop: AbortSignal | undefined;
   resolve(vector: Float32Array): void;
   reject(error: Error): void;
 }
@@ -76,12 +77,15 @@ export class EmbedThread {
     return this.#ready;
   }
 
-  /** @throws EmbedderUnavailableError */
-  embed(text: string, priority: EmbedPriority): Promise<Float32Array> {
+  /**
+   * @param stop a text whose signal has aborted is not given to the model; rejects with its reason then.
+   * @throws EmbedderUnavailableError
+   */
+  embed(text: string, priority: EmbedPriority, stop?: AbortSignal): Promise<Float32Array> {
     if (!this.#ready) return Promise.reject(new EmbedderUnavailableError(this.#closed ? CLOSED : DOWN));
     return new Promise((resolve, reject) => {
       const prefix = this.#model?.prefixes[priority] ?? '';
-      this.#waiting[priority].push({ text: prefix + text, resolve, reject });
+      this.#waiting[priority].push({ text: prefix + text, stop, resolve, reject });
       if (this.#pumping) return;
       // Texts that come in the same turn of the event loop travel together: under load that is a good many.
       this.#pumping = true;
@@ -166,7 +170,10 @@ export class EmbedThread {
   }
 
   #send(priority: EmbedPriority): void {
-    const lot = this.#waiting[priority].splice(0, LOT[priority]);
+    const next = this.#waiting[priority].splice(0, LOT[priority]);
+    const lot = next.filter(({ stop }) => stop?.aborted !== true);
+    for (const { stop, reject } of next) if (stop?.aborted === true) reject(stop.reason);
+    if (lot.length === 0) return;
     this.#options.onTexts?.(priority, lot.length);
     const id = ++this.#lots;
     this.#underway.set(id, lot);

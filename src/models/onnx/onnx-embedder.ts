@@ -25,7 +25,7 @@ export class OnnxEmbedder implements Embedder {
     this.dimensions = thread.dimensions;
     this.fingerprint = thread.fingerprint;
     this.#thread = thread;
-    this.#cache = new QueryCache(cachedQueries, (text) => thread.embed(text, 'query'));
+    this.#cache = new QueryCache(cachedQueries, (text, stop) => thread.embed(text, 'query', stop));
   }
 
   /** @throws UnusableModelError when the folder holds no model that can be used. */
@@ -39,13 +39,13 @@ export class OnnxEmbedder implements Embedder {
   }
 
   /** The vectors are shared with the cache: do not write to them. */
-  async embedQueries(texts: readonly string[]): Promise<Float32Array[]> {
+  async embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]> {
     if (this.#waitingCalls >= MAX_WAITING_CALLS) {
       throw new EmbedderUnavailableError(`${MAX_WAITING_CALLS} calls are waiting for embeddings already.`);
     }
     this.#waitingCalls++;
     try {
-      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS))));
+      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS), signal)));
     } finally {
       this.#waitingCalls--;
     }

@@ -5,12 +5,20 @@ import type { RerankAnswer, Reranker } from '../reranker.ts';
 
 /** What the thread (`workers/rerank-thread.ts`) and its owner tell each other. */
 export interface RerankTask {
+  readonly kind: 'rerank';
   readonly id: number;
   readonly query: string;
   readonly documents: readonly string[];
   /** ms since the epoch; nobody waits for the answer any longer. */
   readonly deadline: number;
 }
+
+export type RerankThreadRequest =
+  | RerankTask
+  /** Nobody waits for the answer to that task any more. */
+  | { readonly kind: 'cancel'; readonly id: number }
+  /** Finish what has been begun, then end. */
+  | { readonly kind: 'close' };
 
 export type RerankThreadAnswer =
   | { readonly kind: 'ready' }
@@ -50,7 +58,12 @@ export class OnnxReranker implements Reranker {
     return reranker;
   }
 
-  rerank(query: string, documents: readonly string[], budgetMs: number): Promise<RerankAnswer> {
+  rerank(
+    query: string,
+    documents: readonly string[],
+    budgetMs: number,
+    signal?: AbortSignal,
+  ): Promise<RerankAnswer> {
     const now = this.#options.now();
     if (this.#thread === null) {
       if (!this.#closed && now >= this.#mayStartAt) this.#start().catch(() => undefined);
@@ -59,19 +72,26 @@ export class OnnxReranker implements Reranker {
     if (this.#waiting.size >= MOST_WAITING)
       return Promise.resolve({ missing: 'the reranker has too much to do' });
     const id = ++this.#tasks;
-    const task: RerankTask = { id, query, documents, deadline: now + budgetMs };
-    this.#thread.postMessage(task);
+    const task: RerankTask = { kind: 'rerank', id, query, documents, deadline: now + budgetMs };
+    const thread = this.#thread;
+    thread.postMessage(task);
     return new Promise((resolve) => {
       const late = setTimeout(
         () => settle({ missing: `the reranker took more than ${budgetMs} ms` }),
         budgetMs,
       );
+      const cancel = (): void => {
+        thread.postMessage({ kind: 'cancel', id } satisfies RerankThreadRequest);
+        settle({ missing: 'it was cancelled' });
+      };
       const settle = (answer: RerankAnswer): void => {
         clearTimeout(late);
+        signal?.removeEventListener('abort', cancel);
         this.#waiting.delete(id);
         resolve(answer);
       };
       this.#waiting.set(id, settle);
+      signal?.addEventListener('abort', cancel);
     });
   }
 
@@ -82,7 +102,7 @@ export class OnnxReranker implements Reranker {
     if (thread === null) return;
     // Not `terminate`: during inference that aborts the process.
     const ended = new Promise((resolve) => thread.once('exit', resolve));
-    thread.postMessage(null);
+    thread.postMessage({ kind: 'close' } satisfies RerankThreadRequest);
     await ended;
   }
 
@@ -100,7 +120,7 @@ export class OnnxReranker implements Reranker {
       thread.on('message', (answer: RerankThreadAnswer) => {
         if (answer.kind === 'answer') this.#waiting.get(answer.id)?.(answer.answer);
         else if (answer.kind === 'unusable') cause = new UnusableModelError(answer.message);
-        else if (this.#closed) thread.postMessage(null);
+        else if (this.#closed) thread.postMessage({ kind: 'close' } satisfies RerankThreadRequest);
         else {
           this.#thread = thread;
           resolve();

@@ -5,8 +5,7 @@ import { SlotSet } from '../slot-set.ts';
 import { ExactIndex } from './exact-index.ts';
 import { buildGraph, type GraphBuildOptions } from './graph-build.ts';
 import { PackedVectors } from './packed-vectors.ts';
-import { RecallCheck, type SearchToCheck } from './recall-check.ts';
-import { COMPARED, RecallMonitor } from './recall-monitor.ts';
+import { COMPARED, RecallCheck, RecallMonitor, type SearchToCheck } from './recall.ts';
 import { ServedGraph } from './served-graph.ts';
 import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
 

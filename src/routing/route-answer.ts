@@ -1,7 +1,36 @@
-import type { Decision } from '../decisions/decision.ts';
+import type { Decision, DecisionPolicy, Fallback, SlateReason } from '../decisions/decision.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { RouteAnswer, RoutedTool, SlateFormat } from './route-request.ts';
+import type { SlateFormat } from './route-request.ts';
+
+export interface RoutedTool {
+  readonly name: string;
+  /** 1 for the first. */
+  readonly rank: number;
+  readonly score: number;
+  readonly base: number;
+  readonly gain: number;
+  readonly uncertainty: number;
+  /** Probability that this tool was in the slate, 0…1. */
+  readonly propensity: number;
+  readonly reason: SlateReason;
+  readonly definitionHash: string;
+  /** In the requested format; absent for `names`. */
+  readonly definition?: unknown;
+}
+
+export interface RouteAnswer {
+  readonly decisionId: string;
+  readonly catalog: string;
+  readonly revision: string;
+  readonly policy: DecisionPolicy;
+  readonly tools: readonly RoutedTool[];
+  readonly fallback: Fallback | null;
+  /** What was asked for and could not be had, in words; absent: nothing. */
+  readonly notes?: readonly string[];
+  /** ISO time until which rewards are learned. */
+  readonly rewardDeadline: string;
+}
 
 /** A decision as the agent gets it, with definitions in the format that its model takes. */
 export function answerOf(decision: Decision, state: CatalogState, format: SlateFormat): RouteAnswer {
