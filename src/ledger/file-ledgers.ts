@@ -64,6 +64,9 @@ export class FileLedgers implements Ledgers {
     await erase();
   }
 
+  /** A folder is removed whole, and taking the data folder deletes what a crash left of it. */
+  async finishRemovals(): Promise<void> {}
+
   /** A ledger of which only snapshots are left was not removed but lost: opening it says so. */
   async #wasMade(catalog: string): Promise<boolean> {
     return (

@@ -71,6 +71,8 @@ export interface Ledgers {
    * made before that is done.
    */
   remove(catalog: string, erase?: () => Promise<void>): Promise<void>;
+  /** Calls `erase` for each removed catalog whose erasure broke off, because the process that did it has died. */
+  finishRemovals(erase: (catalog: string) => Promise<void>): Promise<void>;
 }
 
 /** Another process is deleting the catalog: in a moment it can be made again. */

@@ -88,6 +88,14 @@ redis.call('SET', KEYS[4], ARGV[4], 'EX', ARGV[5])
 return 1
 `);
 
+/** KEYS as above. ARGV mark of this erasure, seconds. Answers 1 if the ledger was removed and nobody erases the rest now. */
+const RESUME = new Script(`
+local known = redis.call('GET', KEYS[3])
+if not known or string.sub(known, -8) ~= '/removed' then return 0 end
+if redis.call('SET', KEYS[4], ARGV[1], 'NX', 'EX', ARGV[2]) then return 1 end
+return 0
+`);
+
 /** KEYS mark of an erasure. ARGV the mark if it is ours. */
 const ERASED = new Script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
@@ -161,7 +169,25 @@ export class RedisLedgers implements Ledgers {
       const args = [removedIdentity(current), KEEP_REMOVED_MS, expected ?? '', mark, this.#erasingSeconds];
       return (await REMOVE.run(commands, keysOf(catalog), args)) === 1;
     });
-    if (!isOurs) return;
+    if (isOurs) await this.#eraseRest(catalog, mark, erase);
+  }
+
+  async finishRemovals(erase: (catalog: string) => Promise<void>): Promise<void> {
+    const { commands, epoch } = this.#connections;
+    // A name leaves the set when the erasure is done.
+    for (const catalog of await available(WHAT, () => commands.smembers(CATALOGS_KEY))) {
+      const mark = randomUUID();
+      const isOurs = await available(WHAT, async () => {
+        await epoch.verify();
+        return (await RESUME.run(commands, keysOf(catalog), [mark, this.#erasingSeconds])) === 1;
+      });
+      if (isOurs) await this.#eraseRest(catalog, mark, () => erase(catalog));
+    }
+  }
+
+  /** Erases what belongs to a removed ledger; the mark keeps others from making the catalog anew meanwhile. */
+  async #eraseRest(catalog: string, mark: string, erase: () => Promise<void>): Promise<void> {
+    const { commands } = this.#connections;
     const renewal = every(
       (this.#erasingSeconds * 1000) / 4,
       () => RENEW.run(commands, [keysOf(catalog)[3]], [mark, this.#erasingSeconds]),

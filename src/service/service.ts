@@ -11,6 +11,7 @@ import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
 import { startEvaluationWorker } from '../evaluation/run-evaluation.ts';
+import { every } from '../every.ts';
 import { ExperimentDriver } from '../experiments/experiment-driver.ts';
 import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
@@ -26,10 +27,14 @@ import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { loadKernels } from '../state/load-kernels.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
+import { isStoreAway } from '../store-errors.ts';
 import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
 import { ServiceHealth } from './health.ts';
 import { Metrics } from './metrics.ts';
 import { openModels } from './models.ts';
+
+/** How often erasures of other processes are looked for that broke off. */
+const REMOVALS_EVERY_MS = 30_000;
 
 export interface Service extends Nouns {
   /** Finishes what is in progress, writes what is not written yet, and closes every part. */
@@ -58,6 +63,11 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   const accepted = new AcceptedRewards(stores.queue);
   onClose(() => accepted.close());
 
+  const eraseRest = async (name: string): Promise<void> => {
+    await stores.snapshots.remove(name);
+    await stores.decisionLogs.remove(name);
+    await stores.evaluations.remove(name);
+  };
   let snapshots: SnapshotSchedule | null = null;
   const catalogs = await Catalogs.start(
     (name, create) =>
@@ -78,11 +88,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     {
       erase: async (name) => {
         await snapshots?.idle();
-        await stores.ledgers.remove(name, async () => {
-          await stores.snapshots.remove(name);
-          await stores.decisionLogs.remove(name);
-          await stores.evaluations.remove(name);
-        });
+        await stores.ledgers.remove(name, () => eraseRest(name));
       },
       release: (name) => stores.decisionLogs.release(name),
     },
@@ -91,6 +97,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     settings.catalogs === undefined ? null : settings.catalogs.split(','),
   );
   onClose(() => catalogs.close());
+  const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
+    firstMs: 0,
+    // While the store is away nothing is removed, and /readyz says that it is.
+    onError: (error) => isStoreAway(error) || onError('a deleted catalog could not be erased', error),
+  });
+  onClose(() => removals.close());
   const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, onError) : null;
   onClose(() => follower?.close());
   await follower?.look();

@@ -115,6 +115,26 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     connections.close();
   });
 
+  it('takes up an erasure whose process has died, once, and none that is under way or was finished', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const ledgers = new RedisLedgers(connections);
+    await (await ledgers.open('half')).close();
+    const erased: string[] = [];
+    const finish = () => new RedisLedgers(connections).finishRemovals(async (name) => void erased.push(name));
+    const died = ledgers.remove('half', async () => {
+      await finish();
+      expect(erased).not.toContain('half');
+      throw new Error('killed');
+    });
+    await expect(died).rejects.toThrow('killed');
+    await connections.commands.del(catalogKey('half', 'erasing')); // as its expiry does
+    await Promise.all([finish(), finish()]);
+    await finish();
+    expect(erased.filter((name) => name === 'half')).toEqual(['half']);
+    await (await ledgers.open('half')).close();
+    connections.close();
+  });
+
   it('an erasure that comes late leaves the decisions of a new catalog alone', async () => {
     const connections = await RedisConnections.open(server.url);
     const options = { retainMs: 60_000, now: () => Date.now() };
