@@ -15,7 +15,7 @@ import {
 } from '../bandit/assignment/allocation.ts';
 import { VariantAssignment } from '../bandit/assignment/assignment.ts';
 import { chiSquaredTail } from '../bandit/statistics/distributions.ts';
-import { sha256 } from '../src/state/experiments/sha-256.ts';
+import { sha256 } from '../src/state/experiments/experiment-record.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values } = parseArgs({

@@ -1,7 +1,7 @@
 import { RedisLedgers } from '../src/ledger/redis-ledgers.ts';
 import { RedisConnections } from '../src/redis/redis-connection.ts';
 import { RedisSnapshotStores } from '../src/snapshots/redis-snapshot-store.ts';
-import type { SnapshotAccess } from '../src/snapshots/write-snapshot.ts';
+import type { SnapshotAccess } from '../src/snapshots/stored-state.ts';
 
 /** Ledger and snapshots of one catalog in Redis, for a snapshot thread. */
 export async function openRedisAccess(

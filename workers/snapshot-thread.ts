@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { FileLedgerReader } from '../src/ledger/file-ledger-reader.ts';
+import { FileLedgerReader } from '../src/ledger/file-ledger.ts';
 import { ledgerFolder } from '../src/ledger/file-ledgers.ts';
 import { FileSnapshotStores } from '../src/snapshots/file-snapshot-store.ts';
 import type {
@@ -7,7 +7,7 @@ import type {
   SnapshotThreadAnswer,
   SnapshotThreadTask,
 } from '../src/snapshots/snapshot-schedule.ts';
-import { type SnapshotAccess, writeSnapshot } from '../src/snapshots/write-snapshot.ts';
+import { type SnapshotAccess, writeSnapshot } from '../src/snapshots/stored-state.ts';
 import { loadKernels } from '../src/state/load-kernels.ts';
 
 /** Entry of the thread that makes one snapshot of one catalog, and ends. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
-import type { StateDigest } from '../state/state-digest.ts';
+import type { StateDigest } from '../state/snapshot-codec.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
 import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';

@@ -1,8 +1,8 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ledger, Ledgers, PositionedEntry } from '../ledger/ledger.ts';
 import { type CreateVectorIndex, ToolIndex } from '../retrieval/tool-index.ts';
-import { loadState } from '../snapshots/load-state.ts';
 import type { SnapshotStores } from '../snapshots/snapshot-store.ts';
+import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { FoldOutcome } from '../state/outcome.ts';
 import { Replica } from '../state/replica.ts';

@@ -4,7 +4,7 @@ import { viewOf } from '../experiments/experiment-view.ts';
 import type { ObservationEntry } from '../ledger/entry.ts';
 import { firstPosition } from '../ledger/find-position.ts';
 import type { Ledger, PositionedEntry } from '../ledger/ledger.ts';
-import { loadState } from '../snapshots/load-state.ts';
+import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import type { Stores } from '../stores/stores.ts';

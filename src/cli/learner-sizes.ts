@@ -1,5 +1,5 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { loadState } from '../snapshots/load-state.ts';
+import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import type { Stores } from '../stores/stores.ts';

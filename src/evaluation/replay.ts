@@ -8,7 +8,7 @@ import type { PositionedEntry } from '../ledger/ledger.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/experiments/decision-credit.ts';
 import { fold } from '../state/fold.ts';
-import type { LearnerContext } from '../state/policy-loader.ts';
+import type { LearnerContext } from '../state/learner-version.ts';
 import { type EvaluatedSlate, evaluatedSlate, SlateCandidates } from './evaluated-slate.ts';
 import type { Candidate, EvaluationResult, SkippedDecisions } from './evaluation.ts';
 import { BASELINES, candidateTarget, type Target } from './target.ts';

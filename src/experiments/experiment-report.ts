@@ -5,8 +5,11 @@ import type {
 } from '../../bandit/statistics/experiment-report.ts';
 import type { ExperimentTally } from '../../bandit/statistics/experiment-tally.ts';
 import type { ExperimentUnit, Metric } from '../ledger/experiment-definition.ts';
-import type { ExperimentRecord, ExperimentStatus } from '../state/experiments/experiment-record.ts';
-import { reportOf } from '../state/experiments/experiment-verdict.ts';
+import {
+  type ExperimentRecord,
+  type ExperimentStatus,
+  reportOf,
+} from '../state/experiments/experiment-record.ts';
 import { isoTime } from './experiment-view.ts';
 
 /** What an experiment says. The first five members of a variant and of a difference are fixed. */

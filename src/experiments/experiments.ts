@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
-import { Problem } from '../problem.ts';
+import { Problem, type ProblemCode } from '../problem.ts';
 import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
-import { completeDraft, type ExperimentDraft } from './experiment-draft.ts';
+import type { ExperimentRefusal } from '../state/outcome.ts';
+import { basisPoints, completeDraft, type ExperimentDraft } from './experiment-draft.ts';
 import { type ExperimentReportView, reportView } from './experiment-report.ts';
 import { type ExperimentView, viewOf } from './experiment-view.ts';
 import type { ExposureRecorder } from './exposure-recorder.ts';
-import { refusalProblem } from './refusal.ts';
-import { basisPoints } from './shares.ts';
 
 /** What a change answers: the experiment as it is now, and how much of its traffic has another variant. */
 export type MovedExperiment = ExperimentView & { readonly movedPercent: number };
@@ -97,4 +96,35 @@ export class Experiments {
       `GET /v1/catalogs/${catalog}/experiments lists them.`,
     );
   }
+}
+
+const PROBLEMS: Record<ExperimentRefusal, { readonly code: ProblemCode; readonly fix: string }> = {
+  exists: { code: 'experiment-exists', fix: 'Choose another name; GET the experiment to see what it is.' },
+  unknown: { code: 'experiment-not-found', fix: 'GET …/experiments lists them.' },
+  'too-many': { code: 'experiment-conflict', fix: 'Use another catalog for further experiments.' },
+  status: { code: 'experiment-conflict', fix: 'GET the experiment: `history` says what happened to it.' },
+  overlap: {
+    code: 'experiment-overlap',
+    fix: 'Change `layer`, `unit`, `traffic` or `target`, or stop the other one.',
+  },
+  shares: {
+    code: 'validation-failed',
+    fix: 'Give every variant that serves a share; together they are 100 %.',
+  },
+  variant: { code: 'validation-failed', fix: 'Use the name of a variant that serves.' },
+  start: {
+    code: 'validation-failed',
+    fix: 'Create it with `startsFrom: "cold"` or "kept" for that variant.',
+  },
+  'sample-ratio': {
+    code: 'sample-ratio-mismatch',
+    fix: 'Find out which units are lost or counted twice (redirects, crashes, activation in one variant only), then start a new experiment.',
+  },
+  'no-winner': { code: 'no-winner', fix: 'Go on, or name the variant to promote: {"variant": "…"}.' },
+};
+
+/** What the fold refused, in the words of the API. */
+export function refusalProblem(reason: ExperimentRefusal, sentence: string): Problem {
+  const { code, fix } = PROBLEMS[reason];
+  return new Problem(code, sentence, fix);
 }

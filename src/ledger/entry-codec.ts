@@ -1,12 +1,14 @@
 import { atOnce, eachInSteps, inSlices, type Steps } from '../slices.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { EmbedderEntry, Entry, ObservationEntry, OutcomeReport, ToolPut, ToolsEntry } from './entry.ts';
-import {
-  decisionArrays,
-  type PackedObserved,
-  packObserved,
-  unpackObserved,
-} from './observed-decision-codec.ts';
+import type {
+  EmbedderEntry,
+  Entry,
+  ObservationEntry,
+  ObservedDecision,
+  OutcomeReport,
+  ToolPut,
+  ToolsEntry,
+} from './entry.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
@@ -184,5 +186,45 @@ function decodeObservation(packed: PackedObservation, arrays: readonly NumberArr
       const [value, weight, latencyMs, cost] = numbers.subarray(i * NUMBERS_PER_REPORT);
       return { ...report, value, weight, ...(has & 1 && { latencyMs }), ...(has & 2 && { cost }) };
     }),
+  };
+}
+
+/** The part of an observed decision that is JSON. */
+export type PackedObserved = Omit<ObservedDecision, 'embedding' | 'terms' | 'columns' | 'features'> & {
+  readonly embedded: boolean;
+  /** Policy versions in the order of their feature arrays. */
+  readonly versions: readonly string[];
+};
+
+export function packObserved(decision: ObservedDecision): PackedObserved {
+  const { embedding, terms: _, columns: __, features, ...plain } = decision;
+  return { ...plain, embedded: embedding !== null, versions: Object.keys(features) };
+}
+
+/** The part that is arrays: terms, weights, the four columns, the features of each version, the embedding. */
+export function decisionArrays({ embedding, terms, columns, features }: ObservedDecision): NumberArray[] {
+  const { similarity, lexical, dense, retrieval } = columns;
+  const arrays = [
+    terms.terms,
+    terms.weights,
+    similarity,
+    lexical,
+    dense,
+    retrieval,
+    ...Object.values(features),
+  ];
+  return embedding === null ? arrays : [...arrays, embedding];
+}
+
+export function unpackObserved(packed: PackedObserved, arrays: readonly NumberArray[]): ObservedDecision {
+  const { embedded, versions, ...plain } = packed;
+  const [terms, weights, ...others] = arrays;
+  const [similarity, lexical, dense, retrieval, ...rest] = others as Float32Array[];
+  return {
+    ...plain,
+    embedding: embedded ? rest[versions.length] : null,
+    terms: { terms: terms as Uint32Array, weights: weights as Float32Array },
+    columns: { similarity, lexical, dense, retrieval },
+    features: Object.fromEntries(versions.map((version, i) => [version, rest[i]])),
   };
 }

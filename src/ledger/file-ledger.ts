@@ -1,10 +1,22 @@
 import { RecentRecords } from '../storage/recent-records.ts';
+import { listSegments, Segment } from '../storage/segment.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
+import { readRecords } from '../storage/segment-reader.ts';
+import {
+  StorageCorruptError,
+  StorageIncompleteError,
+  StorageTrimmedError,
+} from '../storage/storage-errors.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
-import { decodeEntries, encodeEntries } from './entry-codec.ts';
-import { inWordsOfTheLedger } from './file-ledger-errors.ts';
-import type { Ledger, LedgerReader, PositionedEntry } from './ledger.ts';
+import { decodeEntries, decodeEntry, encodeEntries } from './entry-codec.ts';
+import {
+  type Ledger,
+  LedgerCorruptError,
+  type LedgerReader,
+  LedgerTrimmedError,
+  type PositionedEntry,
+} from './ledger.ts';
 
 /** Recent entries that are kept in memory, for those who follow the ledger. */
 const RECENT_BYTES = 4 * 1024 * 1024;
@@ -102,5 +114,55 @@ export class FileLedger implements Ledger {
 
   #wake(): void {
     for (const done of this.#waiters) done();
+  }
+}
+
+/**
+ * Reads a ledger that another thread of this process appends to, for instance while a snapshot is made. It never
+ * looks beyond what that thread has said is durable, so it cannot see an entry that is being written, or one that
+ * will be taken back because the disk is full.
+ */
+export class FileLedgerReader {
+  readonly #folder: string;
+  #segments: Segment[] = [];
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /**
+   * Entries after `after` up to and including `upTo`, which is durable; at most `limit`, at least one if any.
+   * @throws LedgerTrimmedError, LedgerCorruptError
+   */
+  read(after: Position, upTo: Position, limit: number): Promise<PositionedEntry[]> {
+    return inWordsOfTheLedger(async () => {
+      await this.#refresh();
+      const records = await readRecords(this.#segments, { after, upTo, limit });
+      return records.map(({ sequence, bytes }) => ({ position: sequence, entry: decodeEntry(bytes) }));
+    });
+  }
+
+  /** Segments come and go; what is known about those that stay is kept. */
+  async #refresh(): Promise<void> {
+    const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
+    const firsts = await listSegments(this.#folder);
+    this.#segments = firsts.map((first) => known.get(first) ?? new Segment(this.#folder, first));
+  }
+}
+
+/** Runs something on the store and turns the errors of files into those of the port, with the first as `cause`. */
+export async function inWordsOfTheLedger<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StorageTrimmedError) throw new LedgerTrimmedError(error.message, { cause: error });
+    if (error instanceof StorageCorruptError) throw new LedgerCorruptError(error.message, { cause: error });
+    if (error instanceof StorageIncompleteError) {
+      const what =
+        `${error.message} when the newest snapshot was made of them. Restore the ledger from a backup, or go on from ` +
+        `the newest intact snapshot with: bandolier repair "${error.folder}" --from-snapshot`;
+      throw new LedgerCorruptError(what, { cause: error });
+    }
+    throw error;
   }
 }

@@ -13,9 +13,8 @@ import {
   LedgerTrimmedError,
   type PositionedEntry,
 } from './ledger.ts';
-import { feedChannel, type LedgerFeed } from './redis-ledger-feed.ts';
+import { feedChannel, type LedgerFeed, LedgerTail } from './redis-ledger-feed.ts';
 import { ledgerKeys, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
-import { LedgerTail } from './redis-ledger-tail.ts';
 
 /**
  * Appends a batch, and tells everybody who listens under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps

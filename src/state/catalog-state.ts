@@ -1,11 +1,10 @@
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { BoundEmbedder, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
+import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
-import { ObservedDecisions, RECORD_GRACE_MS } from './observed/observed-decisions.ts';
-import { RefusedRewards } from './observed/refused-rewards.ts';
+import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
 import type { FoldOutcome } from './outcome.ts';
-import type { LearnerContext } from './policy-loader.ts';
 import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';

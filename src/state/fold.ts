@@ -2,14 +2,11 @@ import type { Entry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import { atOnce } from '../slices.ts';
 import type { CatalogState } from './catalog-state.ts';
+import { foldExposures } from './experiments/count-experiments.ts';
 import { foldExperiment } from './experiments/fold-experiment.ts';
-import { foldExposures } from './experiments/fold-exposures.ts';
-import { foldEmbedder } from './fold-embedder.ts';
-import { foldForget } from './fold-forget.ts';
-import { foldObservation, foldSettlement } from './fold-observation.ts';
-import { foldSettings, foldVersion } from './fold-settings.ts';
+import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
+import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import { foldTools } from './fold-tools.ts';
-import { foldUnlearned } from './fold-unlearned.ts';
 import type { FoldOutcome } from './outcome.ts';
 
 /**

@@ -9,7 +9,7 @@ import { inSlices, type Steps } from '../slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldOutcome } from './outcome.ts';
-import { digestInSteps, type StateDigest } from './state-digest.ts';
+import { digestInSteps, type StateDigest } from './snapshot-codec.ts';
 
 /** Between two entries the event loop has its turn when folding has taken this many milliseconds. */
 const FOLD_SLICE_MS = 3;

@@ -1,4 +1,7 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { createPolicy, loadPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
+import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Assignment, BoundEmbedder } from '../ledger/entry.ts';
 
@@ -33,4 +36,60 @@ export function hasLearned({ policy }: LearnerVersion): boolean {
 /** Equal for settings that learn the same from the same; exploration is no part of it. */
 export function identityOf(settings: PolicySettings): string {
   return JSON.stringify([settings.name, Object.entries(settings.parameters).sort()]);
+}
+
+/** What learners are made of, beside the numbers they learn. */
+export interface LearnerContext {
+  readonly kernels: Kernels;
+  /** False in a process that only folds the canonical state (the snapshot writer): no A⁻¹, no θ. */
+  readonly derived: boolean;
+}
+
+/** Makes policies, and gives back what they were made with. */
+export class PolicyLoader {
+  readonly context: LearnerContext;
+  /** What those that wait have for vectors: none, of the right dimensions. By version, the longest waiting first. */
+  readonly #waiting = new Map<string, ToolVectors>();
+
+  constructor(context: LearnerContext) {
+    this.context = context;
+  }
+
+  /** Versions that were loaded to wait, the longest waiting first. */
+  get waiting(): string[] {
+    return [...this.#waiting.keys()];
+  }
+
+  /** One that has learned nothing. */
+  create({ name, parameters }: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): Policy {
+    const policy = createPolicy(name, { ...this.context, vectors, parameters });
+    for (const slot of slots) policy.addTool(slot);
+    return policy;
+  }
+
+  load({ name, parameters }: PolicySettings, state: LearnerState, vectors: ToolVectors): Policy {
+    return loadPolicy(name, { ...this.context, vectors, parameters }, state);
+  }
+
+  /** One that cannot rank, because the vectors of its embedder are gone. */
+  loadWaiting({ version, settings, embedder }: Omit<LearnerVersion, 'policy'>, state: LearnerState): Policy {
+    const { kernels } = this.context;
+    const vectors = new ToolVectors(kernels, embedder.dimensions);
+    this.#waiting.set(version, vectors);
+    const { name, parameters } = settings;
+    return loadPolicy(name, { kernels, derived: false, vectors, parameters }, state);
+  }
+
+  free({ version, policy }: LearnerVersion): void {
+    policy.free();
+    this.#waiting.get(version)?.free();
+    this.#waiting.delete(version);
+  }
+}
+
+/** What `save` gives may still belong to the policy that is copied. */
+export function copyOf(policy: Policy): LearnerState {
+  const { arrays, ...rest } = policy.save();
+  const copies = Object.entries(arrays).map(([name, array]) => [name, array.slice()] as const);
+  return { ...rest, arrays: Object.fromEntries(copies) };
 }

@@ -5,14 +5,16 @@ import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Assignment, BoundEmbedder } from '../ledger/entry.ts';
 import {
+  copyOf,
   hasLearned,
   identityOf,
+  type LearnerContext,
   type LearnerVersion,
   type Learning,
   learnsFrom,
+  PolicyLoader,
   type SavedVersion,
 } from './learner-version.ts';
-import { copyOf, type LearnerContext, PolicyLoader } from './policy-loader.ts';
 
 /** Versions beside the active one that are kept, so that going back loses nothing. */
 const KEPT_VERSIONS = 3;

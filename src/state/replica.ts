@@ -10,7 +10,7 @@ import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { FollowingState } from './following-state.ts';
 import type { FoldOutcome } from './outcome.ts';
-import type { StateDigest } from './state-digest.ts';
+import type { StateDigest } from './snapshot-codec.ts';
 import { WaitingOutcomes, WaitingPositions } from './waiting.ts';
 
 /** After so many reloads in a row no snapshot reaches the ledger, and none will. */

@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
+import type { Position } from '../ledger/entry.ts';
 import { atOnce } from '../slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
-import type { SavedVersion } from './learner-version.ts';
+import type { LearnerContext, SavedVersion } from './learner-version.ts';
 import type { RewardOutcome } from './outcome.ts';
-import type { LearnerContext } from './policy-loader.ts';
 import {
   inBlocks,
   part,
@@ -171,4 +172,25 @@ function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32
   const rows = new Float32Array(records.length * vectors.dimensions);
   for (const [index, { slot }] of records.entries()) rows.set(vectors.get(slot), index * vectors.dimensions);
   return rows;
+}
+
+/** Two processes that have folded a ledger up to the same position have the same digest, or one of them is wrong. */
+export interface StateDigest {
+  readonly position: Position;
+  /** SHA-256 of the canonical state, in hex. */
+  readonly sha256: string;
+}
+
+export function stateDigest(state: CatalogState): StateDigest {
+  return atOnce(digestInSteps(state));
+}
+
+/** The same with a pause after every part; the state must not change meanwhile. */
+export function* digestInSteps(state: CatalogState): Generator<void, StateDigest> {
+  const hash = createHash('sha256');
+  for (const bytes of encodeSnapshotParts(state)) {
+    hash.update(bytes);
+    yield;
+  }
+  return { position: state.position, sha256: hash.digest('hex') };
 }

@@ -10,7 +10,7 @@ import {
   reallocate,
 } from '../../bandit/assignment/allocation.ts';
 import { LayerAssignment, VariantAssignment } from '../../bandit/assignment/assignment.ts';
-import { sha256 } from '../../src/state/experiments/sha-256.ts';
+import { sha256 } from '../../src/state/experiments/experiment-record.ts';
 import golden from '../golden/assignment.json' with { type: 'json' };
 
 const share = ([name, basisPoints]: readonly (string | number)[]) => ({

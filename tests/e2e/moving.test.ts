@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StateDigest } from '../../src/state/state-digest.ts';
+import type { StateDigest } from '../../src/state/snapshot-codec.ts';
 import { Deployment } from '../redis/deployment.ts';
 import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nextStep } from '../../src/experiments/automatic-promotion.ts';
+import { nextStep } from '../../src/experiments/experiment-driver.ts';
 import { decision, observe, report, START, Story } from '../state/entries.ts';
 import {
   answer,

@@ -11,7 +11,7 @@ import { catalogKey } from '../../src/redis/keys.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import { loadKernels } from '../../src/state/load-kernels.ts';
-import type { StateDigest } from '../../src/state/state-digest.ts';
+import type { StateDigest } from '../../src/state/snapshot-codec.ts';
 import { cleanEnvironment, mainFile, until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
 import { startDeployment } from '../redis/deployment.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { catalogKey, snapshotsKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
-import type { StateDigest } from '../../src/state/state-digest.ts';
+import type { StateDigest } from '../../src/state/snapshot-codec.ts';
 import { type RunningService, temporaryFolder, until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';
 import { Deployment, startDeployment } from '../redis/deployment.ts';

@@ -6,7 +6,7 @@ import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import { BullmqJobQueue } from '../../src/queue/bullmq-job-queue.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { REWARDS_JOB } from '../../src/rewards/reward-job.ts';
-import type { StateDigest } from '../../src/state/state-digest.ts';
+import type { StateDigest } from '../../src/state/snapshot-codec.ts';
 import { type RunningService, until } from '../e2e/running-service.ts';
 import { metric, Shop } from '../e2e/shop.ts';
 import { startDeployment } from '../redis/deployment.ts';

@@ -1,11 +1,10 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { FileLedger } from '../../src/ledger/file-ledger.ts';
-import { FileLedgerReader } from '../../src/ledger/file-ledger-reader.ts';
+import { FileLedger, FileLedgerReader } from '../../src/ledger/file-ledger.ts';
 import { ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { FileLeases } from '../../src/snapshots/file-leases.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
-import { writeSnapshot } from '../../src/snapshots/write-snapshot.ts';
+import { writeSnapshot } from '../../src/snapshots/stored-state.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';

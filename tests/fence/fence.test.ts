@@ -71,7 +71,12 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     forbidden: ['../models/embedder.ts', '../catalog/catalog.ts', 'onnxruntime-node', 'hono'],
   },
   'src/catalog': {
-    allowed: ['../retrieval/bm25.ts', '../models/embedder.ts', '../snapshots/load-state.ts', '../problem.ts'],
+    allowed: [
+      '../retrieval/bm25.ts',
+      '../models/embedder.ts',
+      '../snapshots/stored-state.ts',
+      '../problem.ts',
+    ],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
   'src/queries': {

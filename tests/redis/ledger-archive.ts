@@ -5,7 +5,7 @@ import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
 import type { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
-import { type StateDigest, stateDigest } from '../../src/state/state-digest.ts';
+import { type StateDigest, stateDigest } from '../../src/state/snapshot-codec.ts';
 
 /** Keeps every entry of a ledger in Redis, also those that are trimmed there. */
 export class LedgerArchive {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
-import { reportOf } from '../../src/state/experiments/experiment-verdict.ts';
+import { reportOf } from '../../src/state/experiments/experiment-record.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';

@@ -3,7 +3,7 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
-import { stateDigest } from '../../src/state/state-digest.ts';
+import { stateDigest } from '../../src/state/snapshot-codec.ts';
 import { WaitingOutcomes } from '../../src/state/waiting.ts';
 import { OutcomeUnknownError } from '../../src/store-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';

@@ -3,7 +3,7 @@ import type { Entry, Position } from '../../src/ledger/entry.ts';
 import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../../src/ledger/ledger.ts';
 import type { CatalogState } from '../../src/state/catalog-state.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
-import { stateDigest } from '../../src/state/state-digest.ts';
+import { stateDigest } from '../../src/state/snapshot-codec.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
 

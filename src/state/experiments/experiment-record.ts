@@ -1,14 +1,16 @@
+import { createHash } from 'node:crypto';
 import { type Allocation, allocate, reallocate } from '../../../bandit/assignment/allocation.ts';
 import { VariantAssignment } from '../../../bandit/assignment/assignment.ts';
+import { type ExperimentReport, reportExperiment } from '../../../bandit/statistics/experiment-report.ts';
 import { ExperimentTally, type TallyState } from '../../../bandit/statistics/experiment-tally.ts';
 import {
   type ExperimentDefinition,
+  isHarmful,
   METRICS,
   type VariantDefinition,
 } from '../../ledger/experiment-definition.ts';
 import { ExperimentSeries, type SeriesState } from './experiment-series.ts';
 import { type OpenUnit, OpenUnits } from './open-units.ts';
-import { sha256 } from './sha-256.ts';
 
 export type ExperimentStatus = 'draft' | 'running' | 'stopped' | 'promoted';
 
@@ -180,4 +182,26 @@ export class ExperimentRecord {
 
 function serving(definition: ExperimentDefinition): readonly VariantDefinition[] {
   return definition.variants.filter(({ mode }) => mode !== 'shadow');
+}
+
+/** SHA-256 for the assignment of units: see `Sha256` in bandit/assignment/bucket.ts. */
+export function sha256(...parts: readonly (string | Uint8Array)[]): Uint8Array {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+/** What the counts of an experiment say now. Pure: the fold decides by it, and the report shows it. */
+export function reportOf({ definition }: ExperimentRecord, tally: ExperimentTally): ExperimentReport {
+  const { against, metric, minimumLift, alpha, tightestAt, guardrails } = definition;
+  return reportExperiment(tally, {
+    against,
+    metric,
+    better: isHarmful(metric) ? 'lower' : 'higher',
+    minimumLift,
+    alpha,
+    tightestAt,
+    guardrails,
+    withCovariate: true,
+  });
 }

@@ -1,8 +1,7 @@
 import { type Allocation, allocate, BUCKETS, reallocate } from '../../../bandit/assignment/allocation.ts';
 import { LayerAssignment } from '../../../bandit/assignment/assignment.ts';
 import type { ShadowComparison } from '../../ledger/entry.ts';
-import { ExperimentRecord, type ExperimentRecordState } from './experiment-record.ts';
-import { sha256 } from './sha-256.ts';
+import { ExperimentRecord, type ExperimentRecordState, sha256 } from './experiment-record.ts';
 
 /** Exposure batches whose keys are remembered: a batch is appended again within seconds or never. */
 const KEPT_BATCHES = 256;

@@ -1,12 +1,9 @@
-import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
 import type { ExperimentEntry } from '../../ledger/entry.ts';
 import type { ExperimentChange, ExperimentDefinition } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import { type ExperimentOutcome, refused } from '../outcome.ts';
-import { endExperiment } from './end-experiment.ts';
-import { ExperimentRecord } from './experiment-record.ts';
-import { reportOf } from './experiment-verdict.ts';
-import { startExperiment } from './start-experiment.ts';
+import { ExperimentRecord, reportOf } from './experiment-record.ts';
+import { endExperiment, giveShares, startExperiment } from './run-experiment.ts';
 
 /** More than anybody can keep apart; each costs a learner or two while it runs. */
 const MAX_EXPERIMENTS = 1000;
@@ -113,23 +110,6 @@ function changeShares(
     return refused('shares', `The shares add up to ${total / 100} %; they have to add up to 100 %.`);
   }
   return { kind: 'experiment', moved: giveShares(state, record, complete, 'shares', actor) };
-}
-
-/** Answers how many basis points of the units changed their variant. */
-export function giveShares(
-  state: CatalogState,
-  record: ExperimentRecord,
-  shares: ReadonlyMap<string, number>,
-  action: string,
-  actor: string | null,
-): number {
-  const before = record.allocation;
-  record.changeShares(shares, state.clock);
-  const moved = before === null ? 0 : movedBasisPoints(before, record.allocation!);
-  const list = [...shares].map(([name, share]) => `${name} ${share / 100} %`).join(', ');
-  const note = `Shares are ${list}; ${moved / 100} % of the units changed their variant.`;
-  record.note({ at: state.clock, action, actor, note });
-  return moved;
 }
 
 function kill(

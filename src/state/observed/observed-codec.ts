@@ -1,9 +1,8 @@
 import { ByteReader, type ByteWriter } from '../../storage/byte-writer.ts';
 import type { Credit, ToolCredit } from '../experiments/decision-credit.ts';
-import type { Names } from '../names.ts';
 import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../outcome.ts';
-import { decisionIdLength, readDecisionId, writeDecisionId } from './decision-key.ts';
 import type { ObservedRecord, ToolReports } from './observed-record.ts';
+import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from './packed-names.ts';
 
 /**
  * The record of a decision in some eighty bytes:

@@ -1,11 +1,11 @@
 import type { RewardContract } from '../../ledger/catalog-settings.ts';
 import type { ObservedDecision } from '../../ledger/entry.ts';
 import { ByteWriter } from '../../storage/byte-writer.ts';
-import { Names } from '../names.ts';
+import type { RewardOutcome } from '../outcome.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { decisionIdLength, writeDecisionId } from './decision-key.ts';
 import { namesOf, packRecord, unpackRecord, windowOf } from './observed-codec.ts';
 import type { ObservedRecord } from './observed-record.ts';
+import { decisionIdLength, Names, writeDecisionId } from './packed-names.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 
@@ -182,5 +182,32 @@ class BlockBuilder {
     if (known !== undefined) return known;
     this.#places.set(number, this.#names.length);
     return this.#names.push(table.at(number)) - 1;
+  }
+}
+
+/** More are not remembered at a time; the oldest go first. */
+const MOST_REMEMBERED = 10_000;
+
+/** What was decided about rewards that have no record of their decision to be kept in. */
+export class RefusedRewards {
+  readonly #outcomes = new Map<string, RewardOutcome>();
+
+  get(rewardId: string): RewardOutcome | undefined {
+    return this.#outcomes.get(rewardId);
+  }
+
+  add(outcome: RewardOutcome): void {
+    this.#outcomes.set(outcome.rewardId, outcome);
+    if (this.#outcomes.size <= MOST_REMEMBERED) return;
+    const [oldest] = this.#outcomes.keys();
+    this.#outcomes.delete(oldest);
+  }
+
+  save(): RewardOutcome[] {
+    return [...this.#outcomes.values()];
+  }
+
+  restore(outcomes: readonly RewardOutcome[]): void {
+    for (const outcome of outcomes) this.#outcomes.set(outcome.rewardId, outcome);
   }
 }

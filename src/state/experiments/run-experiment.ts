@@ -1,8 +1,9 @@
+import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
 import type { VariantDefinition } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import type { LearnerVersion, Learning } from '../learner-version.ts';
 import { type ExperimentOutcome, refused } from '../outcome.ts';
-import type { ExperimentRecord } from './experiment-record.ts';
+import { type ExperimentRecord, reportOf } from './experiment-record.ts';
 
 /** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
 export function startExperiment(
@@ -98,4 +99,83 @@ function areDisjoint(a: Target, b: Target): boolean {
   return Object.keys(a).some(
     (key) => Object.hasOwn(b, key) && !a[key].some((value) => b[key].includes(value)),
   );
+}
+
+/** Gives the variants other shares, and returns how many basis points of the units changed their variant. */
+export function giveShares(
+  state: CatalogState,
+  record: ExperimentRecord,
+  shares: ReadonlyMap<string, number>,
+  action: string,
+  actor: string | null,
+): number {
+  const before = record.allocation;
+  record.changeShares(shares, state.clock);
+  const moved = before === null ? 0 : movedBasisPoints(before, record.allocation!);
+  const list = [...shares].map(([name, share]) => `${name} ${share / 100} %`).join(', ');
+  const note = `Shares are ${list}; ${moved / 100} % of the units changed their variant.`;
+  record.note({ at: state.clock, action, actor, note });
+  return moved;
+}
+
+/**
+ * Takes every variant out that is shown to do more harm than its guardrails tolerate; its units go to the variant that
+ * the others are compared with. If nobody is left to compare, the experiment stops.
+ */
+export function watchGuardrails(state: CatalogState, experiment: string): void {
+  const record = state.experiments.get(experiment);
+  if (record?.tally == null || record.status !== 'running' || record.definition.guardrails.length === 0)
+    return;
+  const { guardrails } = reportOf(record, record.tally);
+  for (const { variant, metric, state: found, atLeast } of guardrails) {
+    const inPlay = record.variants.get(variant);
+    if (found !== 'breached' || inPlay === undefined || inPlay.outBecause !== null) continue;
+    inPlay.outBecause = `${metric} is at least ${Number(atLeast.toPrecision(3))} worse than in "${record.definition.against}".`;
+    takeOut(state, record, variant, inPlay.outBecause);
+  }
+}
+
+function takeOut(state: CatalogState, record: ExperimentRecord, variant: string, because: string): void {
+  const { against } = record.definition;
+  record.note({
+    at: state.clock,
+    action: 'guardrail',
+    actor: null,
+    note: `"${variant}" was taken out: ${because}`,
+  });
+  const others = [...record.variants].filter(
+    ([name, { outBecause }]) => name !== against && record.shares.has(name) && outBecause === null,
+  );
+  if (others.length === 0) {
+    const note = 'Stopped: a guardrail took the last challenger out.';
+    endExperiment(state, record, 'stopped', { action: 'stop', actor: null, note });
+    return;
+  }
+  const shares = new Map(record.shares);
+  shares.set(against, (shares.get(against) ?? 0) + (shares.get(variant) ?? 0));
+  shares.set(variant, 0);
+  giveShares(state, record, shares, 'guardrail', null);
+}
+
+/** Everybody gets the active policy again; what was counted stays. */
+export function endExperiment(
+  state: CatalogState,
+  record: ExperimentRecord,
+  status: 'stopped' | 'promoted',
+  event: { readonly action: string; readonly actor: string | null; readonly note: string },
+): void {
+  const wasRunning = record.status === 'running';
+  record.status = status;
+  record.note({ at: state.clock, ...event });
+  if (!wasRunning) return;
+  record.endedAt = state.clock;
+  state.experiments.divide(record.definition.layer);
+  for (const { version } of record.variants.values()) if (version !== null) state.learners.release(version);
+}
+
+export function endExperiments(state: CatalogState, note: string): void {
+  for (const record of state.experiments.all()) {
+    if (record.status !== 'running') continue;
+    endExperiment(state, record, 'stopped', { action: 'stop', actor: null, note });
+  }
 }

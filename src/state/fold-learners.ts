@@ -1,0 +1,79 @@
+import type { EmbedderEntry, ForgetEntry, SettingsEntry, VersionEntry } from '../ledger/entry.ts';
+import { unitKeyPrefix } from '../ledger/unit.ts';
+import type { CatalogState } from './catalog-state.ts';
+import { endExperiments } from './experiments/run-experiment.ts';
+import type { EmbedderOutcome, FoldOutcome } from './outcome.ts';
+
+/** Merges what was changed into what there is, whoever changed something else in between. */
+export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldOutcome {
+  const { policy } = patch;
+  if (policy !== undefined) state.learners.activate(policy, state.tools.vectors, state.slots());
+  const rewards = { ...state.settings.rewards, ...patch.rewards };
+  state.settings = { ...state.settings, ...patch, rewards };
+  return { kind: 'settings', policyVersion: state.learners.active.version };
+}
+
+/** Back to a version that is kept. It went on learning meanwhile, so no observation is missing. */
+export function foldVersion(state: CatalogState, { version, learner }: VersionEntry): FoldOutcome {
+  if (learner !== undefined && state.learners.get(version) === undefined) {
+    if (state.taught > learner.asOf) return { kind: 'version-stale' };
+    const bytes = Buffer.from(learner.bytes, 'base64');
+    state.learners.adopt(version, learner.settings, bytes, state.tools.vectors);
+  }
+  const active = state.learners.activateVersion(version);
+  if (active === null) return { kind: 'version-unknown' };
+  state.settings = { ...state.settings, policy: active.settings };
+  return { kind: 'version', policyVersion: active.version };
+}
+
+/** Another embedder: new vectors, a learner of their own. Nothing of two embedders is ever mixed. */
+export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): EmbedderOutcome {
+  const { model, fingerprint, dimensions, version } = entry;
+  const embedder = { model, fingerprint, dimensions };
+  if (entry.first && state.embedder.model !== null) return { kind: 'embedder-refused', reason: 'bound' };
+  if (version !== undefined && state.learners.get(version)?.embedder.fingerprint !== fingerprint) {
+    return { kind: 'embedder-refused', reason: 'version' };
+  }
+  const before = state.learners.active.version;
+  if (fingerprint === state.fingerprint) {
+    state.learners.rename(embedder);
+    if (version !== undefined) state.learners.activateVersion(version);
+  } else {
+    if (!hasAllVectors(state, entry)) return { kind: 'embedder-refused', reason: 'stale' };
+    const vectors = new Map(entry.vectors.map(({ name, embedding }) => [name, embedding]));
+    state.tools.replaceVectors(dimensions, ({ tool }) => vectors.get(tool.name) ?? null);
+    endExperiments(state, 'Another embedding model came: nothing learned before can be compared with it.');
+    state.learners.bind(embedder, state.tools.vectors, state.slots(), version);
+  }
+  const { active } = state.learners;
+  state.settings = { ...state.settings, policy: active.settings };
+  const kept = active.version !== before && state.learners.get(before) !== undefined ? before : null;
+  return { kind: 'embedder', policyVersion: active.version, kept };
+}
+
+/** Tools that came or changed after its sender looked have none. */
+function hasAllVectors({ tools }: CatalogState, { fingerprint, vectors }: EmbedderEntry): boolean {
+  if (fingerprint === null) return true;
+  const hashes = new Map(vectors.map(({ name, hash }) => [name, hash]));
+  return [...tools.live()].every(({ tool, hash }) => hashes.get(tool.name) === hash);
+}
+
+/** Erases what was learned about a tool or from a unit. */
+export function foldForget(state: CatalogState, entry: ForgetEntry): FoldOutcome {
+  let forgotten = 0;
+  if (entry.tool !== undefined) {
+    const record = state.tools.find(entry.tool);
+    if (record !== undefined) {
+      for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
+      state.tools.clearStatistics(record);
+      forgotten++;
+    }
+  }
+  if (entry.unit !== undefined) {
+    for (const { policy } of state.learners.all()) forgotten += policy.forgetUnit(entry.unit);
+    for (const { units, tally } of state.experiments.all()) {
+      units.forget(unitKeyPrefix(entry.unit), (unit, variant) => tally?.release(variant, unit));
+    }
+  }
+  return { kind: 'forget', forgotten };
+}
