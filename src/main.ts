@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { packageRoot } from '../config/package-root.ts';
-import { lastWords } from './cli/user-error.ts';
+import { lastWords } from './cli/terminal.ts';
 
 // Decisions hold what people asked: files and folders that are made here are for their owner alone.
 process.umask(0o077);

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
-import type { CatalogSettings, SettingsPatch } from '../ledger/catalog-settings.ts';
+import { policyKind, policyParameters } from '../../bandit/policies/registry.ts';
+import type { CatalogSettings, PolicySettings, SettingsPatch } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
 import type { StateDigest } from '../state/snapshot-codec.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
-import { type CatalogSettingsPatch, completePatch } from './configure-catalog.ts';
-import { DEFAULT_EMBEDDER } from './embedders.ts';
-import { type Forgotten, forgetUnit } from './forget.ts';
-import { refusingUnusable } from './refuse-unusable.ts';
+import { DEFAULT_EMBEDDER, refusingUnusable } from './embedders.ts';
+import { type Forgotten, forgetUnit } from './tools.ts';
 
 /** What users see of a catalog. */
 export interface CatalogView {
@@ -103,5 +102,30 @@ function viewOf({ name, state }: Catalog): CatalogView {
     tools: state.tools.size,
     policy: { name: settings.name, version },
     settings: { ...state.settings, embedder: state.embedder.model ?? DEFAULT_EMBEDDER },
+  };
+}
+
+/** The settings to change; what is left out stays as it is. A policy is given by name, the rest of it has defaults. */
+export type CatalogSettingsPatch = Omit<SettingsPatch, 'policy'> & {
+  readonly policy?: Partial<Omit<PolicySettings, 'name'>> & { readonly name: string };
+  /** Moves the catalog to this embedding model; a command, and no part of the settings. */
+  readonly embedder?: string;
+};
+
+/** @throws PolicySettingsError when the policy or one of its parameters does not exist or is out of range. */
+export function completePatch({ policy, embedder: _, ...rest }: CatalogSettingsPatch): SettingsPatch {
+  return policy === undefined ? rest : { ...rest, policy: completePolicy(policy) };
+}
+
+/** @throws PolicySettingsError */
+export function completePolicy(given: NonNullable<CatalogSettingsPatch['policy']>): PolicySettings {
+  const kind = policyKind(given.name);
+  const parameters = given.parameters ?? {};
+  policyParameters(given.name, parameters);
+  return {
+    name: given.name,
+    parameters,
+    exploration: given.exploration ?? kind.defaultExploration,
+    temperature: given.temperature ?? 0.03,
   };
 }

@@ -1,10 +1,12 @@
-import type { BoundEmbedder } from '../ledger/entry.ts';
+import { randomUUID } from 'node:crypto';
+import type { BoundEmbedder, EmbedderEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
+import { Problem } from '../problem.ts';
 import type { EmbedderOutcome } from '../state/outcome.ts';
 import type { Replica } from '../state/replica.ts';
-import { bindEmbedder } from './bind-embedder.ts';
-import { DEFAULT_EMBEDDER, type Embedders } from './embedders.ts';
+import type { Catalog } from './catalog.ts';
+import { DEFAULT_EMBEDDER, type Embedders, type NamedEmbedder } from './embedders.ts';
 
 export interface CatalogEmbedderParts {
   readonly name: string;
@@ -146,4 +148,52 @@ export class CatalogEmbedder {
       `catalog "${name}" has the embedding model "${this.#bound.model}" now; what it learned with "${before}" is kept as ${outcome.kept}`,
     );
   }
+}
+
+/** How often tools that came or changed meanwhile are embedded as well; the last rounds are short. */
+const MAX_ROUNDS = 16;
+
+/**
+ * Moves a catalog to an embedder: all live tools are embedded, then an entry says so, and the fold sees to it that
+ * none is missing. Until then the one before serves. @throws EmbedderUnavailableError @throws Problem
+ */
+export async function bindEmbedder(
+  catalog: Pick<Catalog, 'name' | 'replica' | 'now'>,
+  { model, embedder, documents }: NamedEmbedder,
+  how: Pick<EmbedderEntry, 'first' | 'version' | 'actor'>,
+): Promise<EmbedderOutcome> {
+  const { replica } = catalog;
+  const made = new Map<string, Float32Array>();
+  const fingerprint = embedder?.fingerprint ?? null;
+  const isNew = (): boolean => replica.state.fingerprint !== fingerprint;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const live = isNew() ? [...replica.state.tools.live()] : [];
+    const missing = embedder === null ? [] : live.filter(({ hash }) => !made.has(hash));
+    if (missing.length > 0) {
+      const vectors = await documents.of(missing);
+      for (const [at, { hash }] of missing.entries()) made.set(hash, vectors[at]!);
+      continue;
+    }
+    const outcome = await replica.submit({
+      kind: 'embedder',
+      key: `embedder/${randomUUID()}`,
+      at: catalog.now(),
+      ...how,
+      model,
+      fingerprint,
+      dimensions: embedder?.dimensions ?? 0,
+      vectors: live.flatMap(({ tool, hash }) => {
+        const embedding = made.get(hash);
+        return embedding === undefined ? [] : [{ name: tool.name, hash, embedding }];
+      }),
+    });
+    if (outcome.kind === 'embedder') return outcome;
+    if (outcome.kind === 'embedder-refused' && outcome.reason !== 'stale') return outcome;
+  }
+  throw new Problem(
+    'unavailable',
+    `The tools of catalog "${catalog.name}" kept changing while they were being embedded.`,
+    'Try again in a moment; the catalog goes on with the model that it has.',
+    { retryAfterSeconds: 1 },
+  );
 }

@@ -6,7 +6,7 @@ import { inSlices, mapInSteps } from '../slices.ts';
 import type { ToolsApplied } from '../state/outcome.ts';
 import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';
-import { refusingUnusable } from './refuse-unusable.ts';
+import { refusingUnusable } from './embedders.ts';
 
 /** How often a change is computed anew because the catalog changed while it was being embedded. */
 const MAX_ATTEMPTS = 8;

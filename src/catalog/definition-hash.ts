@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { withoutDates } from './without-dates.ts';
 
 /**
  * Content hash of a definition: SHA-256 over its canonical JSON (keys sorted, `replaces` left out, since it says
@@ -21,4 +20,28 @@ function canonicalJson(value: unknown): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([key, field]) => `${JSON.stringify(key)}:${canonicalJson(field)}`);
   return `{${fields.join(',')}}`;
+}
+
+const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\\.?';
+/** Days and times as servers write them into descriptions. None of them can repeat without end. */
+const DATES = new RegExp(
+  [
+    '\\b\\d{4}-\\d{2}-\\d{2}(?:[T ]\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?: ?(?:Z|UTC|GMT|[+-]\\d{2}:?\\d{2}))?)?',
+    '\\b\\d{1,2}[./]\\d{1,2}[./]\\d{4}\\b',
+    '\\b\\d{4}/\\d{1,2}/\\d{1,2}\\b',
+    `\\b(?:\\d{1,2}(?:st|nd|rd|th|\\.)? )?${MONTH} (?:\\d{1,2}(?:st|nd|rd|th)?,? )?\\d{4}\\b`,
+    '\\b\\d{1,2}:\\d{2}(?::\\d{2})?(?: ?[AaPp]\\.?[Mm]\\.?)?\\b',
+    '\\b1[5-9]\\d{8}(?:\\d{3})?\\b', // seconds or milliseconds since 1970, from 2017 on
+  ].join('|'),
+  'g',
+);
+
+/** The same value with every day and time in a `description`, at any depth, replaced by one and the same mark. */
+export function withoutDates(value: unknown, isDescription = false): unknown {
+  if (typeof value === 'string') return isDescription ? value.replace(DATES, '\u0000date') : value;
+  if (Array.isArray(value)) return value.map((item) => withoutDates(item));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, withoutDates(field, key === 'description')]),
+  );
 }

@@ -2,8 +2,8 @@ import { Command } from 'commander';
 import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './setting-options.ts';
-import { table } from './table.ts';
+import { serviceUrl } from './config.ts';
+import { table } from './terminal.ts';
 
 interface CatalogsOptions {
   readonly url?: string;

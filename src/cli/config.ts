@@ -1,7 +1,7 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { describeSettings } from '../../config/describe-settings.ts';
-import { settingsWith } from './setting-options.ts';
-import { table } from './table.ts';
+import { readSettings, type SourcedSettings } from '../../config/read-settings.ts';
+import { table } from './terminal.ts';
 
 export function configCommand(): Command {
   return new Command('config')
@@ -13,4 +13,50 @@ export function configCommand(): Command {
       const rows = settings.map(({ name, value, source, variable }) => [name, value, source, variable]);
       process.stdout.write(table([['setting', 'value', 'from', 'variable'], ...rows]));
     });
+}
+
+/** The settings that can be given on the command line as well. */
+export interface SettingFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly dataDir?: string;
+  readonly catalogs?: string;
+}
+
+export const hostOption = new Option('--host <address>', 'address to listen on (BANDOLIER_HOST)');
+export const portOption = new Option(
+  '--port <number>',
+  'port to listen on, 0 for a free one (BANDOLIER_PORT)',
+);
+export const dataDirOption = new Option(
+  '--data-dir <folder>',
+  'where everything is kept (BANDOLIER_DATA_DIR)',
+);
+
+export const catalogsOption = new Option(
+  '--catalogs <names>',
+  'serve these catalogs only, with commas between (BANDOLIER_CATALOGS)',
+);
+
+/** @throws SettingsError */
+export function settingsWith({ host, port, dataDir, catalogs }: SettingFlags = {}): SourcedSettings {
+  return readSettings({
+    flags: {
+      ...(host && { host }),
+      ...(port && { port }),
+      ...(dataDir && { dataDir }),
+      ...(catalogs && { catalogs }),
+    },
+  });
+}
+
+/** Where the service of these settings is to be found, unless `--url` says otherwise. */
+export function serviceUrl(url: string | undefined): string {
+  if (url !== undefined) return url;
+  const { host, port } = settingsWith().settings;
+  return urlOf(host, port);
+}
+
+export function urlOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host.replace(/[[\]]/g, '')}]` : host}:${port}`;
 }

@@ -6,8 +6,8 @@ import { openEmbeddedStores } from '../stores/embedded-stores.ts';
 import { openStores } from '../stores/open-stores.ts';
 import { openRedisStores } from '../stores/redis-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
-import { UserError } from './user-error.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
+import { UserError } from './terminal.ts';
 
 const listeners = {
   onError: (message: string): void => void process.stderr.write(`bandolier: ${message}\n`),

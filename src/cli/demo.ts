@@ -5,10 +5,10 @@ import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { packageRoot } from '../../config/package-root.ts';
 import { ApiClient } from './api-client.ts';
-import { demoReport } from './demo-report.ts';
-import { type DemoQuery, measure, playQueries } from './demo-run.ts';
+import { settingsWith } from './config.ts';
+import { type DemoQuery, type Measurement, measure, playQueries } from './demo-run.ts';
 import { sampleTools, startServer } from './serve.ts';
-import { settingsWith } from './setting-options.ts';
+import { table } from './terminal.ts';
 
 interface DemoOptions {
   readonly url?: string;
@@ -87,4 +87,102 @@ async function readQueries(file: string): Promise<DemoQuery[]> {
 function seedOf(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It has to be a whole number.');
   return Number(text);
+}
+
+export interface DemoResult {
+  /** The same queries in the same order, before and after. */
+  readonly before: readonly Measurement[];
+  readonly after: readonly Measurement[];
+  /** Recall of the queries it learned from, in the order in which they were asked. */
+  readonly recalls: readonly number[];
+}
+
+interface Explanation {
+  readonly candidates: readonly ExplainedTool[];
+}
+
+interface ExplainedTool {
+  readonly name: string;
+  /** Places by the description alone, and in the slate. */
+  readonly retrievalRank: number;
+  readonly rank: number;
+  /** How many remembered outcomes near the query speak for or against it. */
+  readonly trials: number;
+  readonly sentence: string;
+}
+
+const BLOCKS = 24;
+
+/** What the demo found, for people: figures, a sparkline, and the decision that improved most, explained. */
+export async function demoReport(api: ApiClient, { before, after, recalls }: DemoResult): Promise<string> {
+  const figures = table([
+    [`On ${after.length} queries it never saw`, 'before', 'after', 'gain'],
+    row('Recall@5', mean(before.map(({ recall }) => recall)), mean(after.map(({ recall }) => recall))),
+    row('all tools found', completeShare(before), completeShare(after)),
+  ]);
+  return `${figures}
+While it learned, Recall@5 of ${Math.ceil(recalls.length / BLOCKS)} queries a bar:  ${sparkline(recalls)}
+
+${await improvedMost(api, before, after)}`;
+}
+
+/** Means of equal shares of the values, each as a bar between 0 and 1. */
+export function sparkline(values: readonly number[]): string {
+  const size = Math.ceil(values.length / BLOCKS);
+  const bars = Array.from({ length: Math.ceil(values.length / size) }, (_, block) => {
+    const share = mean(values.slice(block * size, (block + 1) * size));
+    return '▁▂▃▄▅▆▇█'[Math.min(7, Math.floor(share * 8))];
+  });
+  return bars.join('');
+}
+
+/** Of the queries that gained most, the one that most outcomes speak for. */
+async function improvedMost(
+  api: ApiClient,
+  before: readonly Measurement[],
+  after: readonly Measurement[],
+): Promise<string> {
+  const gains = after.map(({ recall }, index) => recall - before[index].recall);
+  const most = Math.max(...gains);
+  if (!(most > 0)) return 'No query got better.\n';
+  let best: { index: number; found: readonly ExplainedTool[]; trials: number } | null = null;
+  for (const [index, gain] of gains.entries()) {
+    if (gain < most) continue;
+    const found = await newlyFound(api, before[index], after[index]);
+    const trials = Math.max(...found.map((tool) => tool.trials));
+    if (best === null || trials > best.trials) best = { index, found, trials };
+  }
+  const { index, found } = best as NonNullable<typeof best>;
+  return `Improved most: "${after[index].query.query}"
+  before  ${before[index].slate.join(', ')}
+  after   ${after[index].slate.join(', ')}
+${found.map(rise).join('')}`;
+}
+
+function rise({ name, retrievalRank, rank, sentence }: ExplainedTool): string {
+  return `  ${name}: from place ${retrievalRank} to ${rank}. ${sentence}\n`;
+}
+
+/** Fitting tools that only the second slate has, explained. */
+async function newlyFound(api: ApiClient, before: Measurement, after: Measurement): Promise<ExplainedTool[]> {
+  const isNew = (name: string) => after.slate.includes(name) && !before.slate.includes(name);
+  const found = after.query.relevant.filter(isNew);
+  const { candidates } = await api.get<Explanation>(`/v1/decisions/${after.decisionId}`);
+  return candidates.filter(({ name }) => found.includes(name));
+}
+
+function signed(value: number, digits: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
+}
+
+function row(name: string, before: number, after: number): string[] {
+  return [`  ${name}`, before.toFixed(3), after.toFixed(3), `${signed((after - before) * 100, 1)} points`];
+}
+
+function completeShare(measurements: readonly Measurement[]): number {
+  return mean(measurements.map(({ recall }) => (recall === 1 ? 1 : 0)));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

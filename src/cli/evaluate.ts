@@ -5,9 +5,8 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './setting-options.ts';
-import { table } from './table.ts';
-import { UserError } from './user-error.ts';
+import { serviceUrl } from './config.ts';
+import { table, UserError } from './terminal.ts';
 
 interface EvaluateOptions {
   readonly catalog: string;

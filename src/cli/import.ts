@@ -4,9 +4,9 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ApiClient, ApiProblem } from './api-client.ts';
+import { serviceUrl } from './config.ts';
 import { readToolsFile } from './read-tools-file.ts';
-import { serviceUrl } from './setting-options.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from './terminal.ts';
 
 interface ImportOptions {
   readonly catalog: string;

@@ -6,8 +6,8 @@ import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
 import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
 import { pullModel } from '../models/pull/pull-model.ts';
 import { resolveEmbedder } from '../service/models.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './setting-options.ts';
-import { table } from './table.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
+import { table } from './terminal.ts';
 
 export function modelsCommand(): Command {
   return new Command('models')

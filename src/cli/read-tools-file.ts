@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from './terminal.ts';
 
 export interface ReadTools {
   readonly tools: readonly ToolDefinition[];

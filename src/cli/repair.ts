@@ -6,7 +6,7 @@ import { loadKernels } from '../state/load-kernels.ts';
 import { decodeSnapshot } from '../state/snapshot-codec.ts';
 import { foldersOf, lockDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from './terminal.ts';
 
 interface RepairFlags {
   readonly truncateAt?: number;

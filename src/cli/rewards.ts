@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import type { DeadRewards } from '../rewards/rewards.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './setting-options.ts';
-import { table } from './table.ts';
+import { serviceUrl } from './config.ts';
+import { table } from './terminal.ts';
 
 interface RewardsOptions {
   readonly url?: string;

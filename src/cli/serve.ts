@@ -10,7 +10,6 @@ import { type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Service, startService } from '../service/service.ts';
-import { untilInterrupted } from './interrupted.ts';
 import {
   catalogsOption,
   dataDirOption,
@@ -18,8 +17,8 @@ import {
   portOption,
   type SettingFlags,
   settingsWith,
-} from './setting-options.ts';
-import { lastWords } from './user-error.ts';
+} from './config.ts';
+import { lastWords, untilInterrupted } from './terminal.ts';
 
 export function serveCommand(): Command {
   return new Command('serve')

@@ -2,7 +2,7 @@ import { studentQuantile } from '../../bandit/statistics/distributions.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Evaluation } from '../simulation/evaluate.ts';
 import type { Prepared } from '../simulation/prepare.ts';
-import { table } from './table.ts';
+import { table } from './terminal.ts';
 
 /** All evaluations of all runs of one policy. */
 export interface SimulatedPolicy {

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 import { POLICY_KINDS, policyKind, policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
@@ -9,10 +10,9 @@ import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { loadKernels } from '../state/load-kernels.ts';
-import { readLabels } from './read-labels-file.ts';
 import { readToolsFile } from './read-tools-file.ts';
 import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
-import { UserError } from './user-error.ts';
+import { UserError } from './terminal.ts';
 
 interface SimulateOptions {
   readonly tools: string;
@@ -173,4 +173,35 @@ function share(text: string): number {
   const value = Number(text);
   if (value >= 0 && value <= 1) return value;
   throw new InvalidArgumentError('expected a number from 0 to 1.');
+}
+
+const label = z.object({ query: z.string().min(1), relevant: z.array(z.string()).min(1) });
+
+/**
+ * Labelled queries, one JSON object per line: `{"query": "…", "relevant": ["tool", …]}`; other fields are ignored.
+ * @throws UserError naming the line.
+ */
+export function readLabels(text: string, file: string): Label[] {
+  const lines = text.split('\n');
+  const labels: Label[] = [];
+  for (const [index, line] of lines.entries()) {
+    if (line.trim() === '') continue;
+    const { success, data } = label.safeParse(jsonOf(line));
+    if (!success) {
+      throw new UserError(
+        `${file}, line ${index + 1}: expected {"query": "…", "relevant": ["name of a tool", …]}.`,
+      );
+    }
+    labels.push(data);
+  }
+  if (labels.length === 0) throw new UserError(`${file} holds no queries.`);
+  return labels;
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
 }

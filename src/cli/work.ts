@@ -1,9 +1,8 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { startWork } from '../service/work.ts';
-import { untilInterrupted } from './interrupted.ts';
-import { settingsWith } from './setting-options.ts';
-import { UserError } from './user-error.ts';
+import { settingsWith } from './config.ts';
+import { UserError, untilInterrupted } from './terminal.ts';
 
 export function workCommand(): Command {
   return new Command('work')

@@ -1,7 +1,7 @@
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type CatalogSettingsPatch, completePolicy } from '../catalog/configure-catalog.ts';
+import { type CatalogSettingsPatch, completePolicy } from '../catalog/catalog-administration.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import {
   type AutomaticPromotion,

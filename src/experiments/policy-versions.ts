@@ -3,7 +3,7 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { refusingUnusable } from '../catalog/refuse-unusable.ts';
+import { refusingUnusable } from '../catalog/embedders.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
 import type { SnapshotStores } from '../snapshots/snapshot-store.ts';

@@ -9,8 +9,9 @@ import type { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Admission } from './admission.ts';
+import { keepPositions, markAnswers } from './answer-headers.ts';
 import { BodyIntake } from './body-intake.ts';
-import { mountDocumentation } from './documentation-pages.ts';
+import { mountDocumentation, openApiDocument } from './documentation.ts';
 import type { Endpoint } from './endpoint-definition.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
@@ -21,9 +22,6 @@ import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
 import { toolEndpoints } from './endpoints/tools.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
-import { openApiDocument } from './openapi-document.ts';
-import { keepPositions } from './positions.ts';
-import { markAnswers } from './request-id.ts';
 
 /** Everything that endpoints ask. */
 export interface Nouns {

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import type { Violation } from '../problem.ts';
 import type { Steps } from '../slices.ts';
-import { jsonPath } from './json-guard.ts';
+import { jsonPath } from './json-body.ts';
 
 /** At most so many violations are listed, and nobody looks for more. */
 export const MAX_VIOLATIONS = 100;

@@ -6,6 +6,7 @@ import type { Ticket } from './admission.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { emptyBody, invalid } from './body-problems.ts';
 import { type BodyCheck, bodyCheck, check } from './check-body.ts';
+import { documentationOf } from './documentation.ts';
 import type {
   Endpoint,
   EndpointDefinition,
@@ -13,7 +14,6 @@ import type {
   RequestInput,
   RequestParts,
 } from './endpoint-definition.ts';
-import { documentationOf } from './endpoint-documentation.ts';
 import type { FailureLog } from './failures.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import { ORDINARY_BODY } from './json-scanner.ts';

@@ -1,8 +1,8 @@
 import type { Context, Hono } from 'hono';
 import { Problem } from '../problem.ts';
 import { isStoreAway } from '../store-errors.ts';
+import { requestId } from './answer-headers.ts';
 import { asProblem, problemHeaders, problemJson, statusOf } from './problem-json.ts';
-import { requestId } from './request-id.ts';
 
 export interface FailureLog {
   error(fields: object, message: string): void;

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../problem.ts';
 import type { Admission, RequestClass, Ticket } from './admission.ts';
-import { loopTurns } from './loop-turns.ts';
 import { refuse } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
 
@@ -95,4 +94,23 @@ function pathOf(target: string): string | null {
   if (target.startsWith('/')) return target;
   const [, path] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? [];
   return path === undefined ? null : path.startsWith('/') ? path : `/${path}`;
+}
+
+/**
+ * Measures a turn of the event loop for each time it is asked to, one at a time: from the end of one turn to the end of
+ * the next, which does not wait for anything in between. So it is the time for which there was something to do.
+ */
+export function loopTurns(onTurn: (ms: number) => void): () => void {
+  let isMeasuring = false;
+  return () => {
+    if (isMeasuring) return;
+    isMeasuring = true;
+    setImmediate(() => {
+      const start = performance.now();
+      setImmediate(() => {
+        isMeasuring = false;
+        onTurn(performance.now() - start);
+      });
+    });
+  };
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../problem.ts';
+import { requestId } from './answer-headers.ts';
 import { problemHeaders, problemJson, statusOf } from './problem-json.ts';
-import { requestId } from './request-id.ts';
 
 /** How long to read on what nobody wants: whoever is cut off while sending may never see its answer. */
 const LINGER_MS = 500;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readToolsFile } from '../../src/cli/read-tools-file.ts';
-import { UserError } from '../../src/cli/user-error.ts';
+import { UserError } from '../../src/cli/terminal.ts';
 
 const schema = { type: 'object', properties: { city: { type: 'string' } } };
 const expected = [{ name: 'get_weather', description: 'Weather.', inputSchema: schema }];

@@ -101,7 +101,7 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
   },
   'src/routing': {
     allowed: ['../queries/splitter.ts', '../catalog/catalog.ts', '../decisions/decision.ts'],
-    forbidden: ['../rewards/reward-job.ts', '../http/wire/names.ts', '../service/service.ts'],
+    forbidden: ['../rewards/reward-job.ts', '../http/wire/parameters.ts', '../service/service.ts'],
   },
   'src/rewards': {
     allowed: ['../routing/routing.ts', '../decisions/decision.ts', 'zod'],
@@ -114,7 +114,7 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
   'src/http/endpoints': {
     allowed: [
       '../endpoint.ts',
-      '../wire/names.ts',
+      '../wire/parameters.ts',
       '../../problem.ts',
       '../../routing/route-request.ts',
       '@hono/zod-openapi',

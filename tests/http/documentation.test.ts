@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { apiEndpoints } from '../../src/http/app.ts';
-import { openApiDocument } from '../../src/http/openapi-document.ts';
+import { openApiDocument } from '../../src/http/documentation.ts';
 import { appWith } from './fake-nouns.ts';
 
 describe('/docs', () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ArrivingBody } from '../../src/http/arriving-body.ts';
+import { ArrivingBody } from '../../src/http/body-intake.ts';
 import { parseBody } from '../../src/http/json-body.ts';
 import {
   MAX_ELEMENT_VALUES,

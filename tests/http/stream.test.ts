@@ -4,10 +4,10 @@ import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Admission, type Ticket } from '../../src/http/admission.ts';
 import { BodyIntake } from '../../src/http/body-intake.ts';
+import { openApiDocument } from '../../src/http/documentation.ts';
 import { endpoint } from '../../src/http/endpoint.ts';
 import type { RequestContext } from '../../src/http/endpoint-definition.ts';
 import { type Listener, listen } from '../../src/http/listen.ts';
-import { openApiDocument } from '../../src/http/openapi-document.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
 import { type StreamFormat, streamOf } from '../../src/http/stream.ts';
 

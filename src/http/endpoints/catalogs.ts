@@ -3,11 +3,16 @@ import type { CatalogAdministration } from '../../catalog/catalog-administration
 import type { Pins } from '../../catalog/pins.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import { catalogParams, catalogPatchSchema, catalogSchema, unitParams } from '../wire/catalog.ts';
-import { forgottenSchema } from '../wire/forgotten.ts';
-import { etag } from '../wire/headers.ts';
-import { catalogName } from '../wire/names.ts';
-import { pinsSchema, pinsViewSchema } from '../wire/pins.ts';
+import {
+  catalogParams,
+  catalogPatchSchema,
+  catalogSchema,
+  forgottenSchema,
+  pinsSchema,
+  pinsViewSchema,
+  unitParams,
+} from '../wire/catalog.ts';
+import { catalogName, etag } from '../wire/parameters.ts';
 
 const digestSchema = z
   .object({

@@ -2,19 +2,17 @@ import { z } from '@hono/zod-openapi';
 import type { Rewards } from '../../rewards/rewards.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import { problemJson } from '../problem-json.ts';
+import { problemJson, problemSchema } from '../problem-json.ts';
 import { decisionParams } from '../wire/decision.ts';
-import { idempotencyHeaders } from '../wire/headers.ts';
-import { catalogName, rewardId } from '../wire/names.ts';
-import { problemSchema } from '../wire/problem.ts';
+import { catalogName, idempotencyHeaders, rewardId } from '../wire/parameters.ts';
 import {
   acceptedRewardSchema,
   MAX_REWARDS_PER_REQUEST,
   outcomeSchema,
+  rewardHealthSchema,
   rewardReportSchema,
   rewardStatusSchema,
 } from '../wire/reward.ts';
-import { rewardHealthSchema } from '../wire/reward-health.ts';
 
 const requestSchema = z.strictObject({
   rewards: z.array(rewardReportSchema).min(1).max(MAX_REWARDS_PER_REQUEST),

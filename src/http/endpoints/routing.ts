@@ -2,7 +2,7 @@ import type { Routing } from '../../routing/routing.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { activationSchema, decisionExplanationSchema, decisionParams } from '../wire/decision.ts';
-import { idempotencyHeaders } from '../wire/headers.ts';
+import { idempotencyHeaders } from '../wire/parameters.ts';
 import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
 
 export const routingEndpoints = (routing: Routing): Endpoint[] => [

@@ -2,11 +2,8 @@ import { z } from '@hono/zod-openapi';
 import type { Tools } from '../../catalog/tools.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import { catalogParams } from '../wire/catalog.ts';
-import { forgottenSchema } from '../wire/forgotten.ts';
-import { changeHeaders, conditionsOf, etag } from '../wire/headers.ts';
-import { toolName } from '../wire/names.ts';
-import { pageQuery } from '../wire/page.ts';
+import { catalogParams, forgottenSchema } from '../wire/catalog.ts';
+import { changeHeaders, conditionsOf, etag, pageQuery, toolName } from '../wire/parameters.ts';
 import {
   TOOLS_BODY,
   toolChangesSchema,

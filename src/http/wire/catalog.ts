@@ -1,6 +1,37 @@
 import { z } from '@hono/zod-openapi';
-import { callersId, catalogName } from './names.ts';
-import { pinsSchema } from './pins.ts';
+import { callersId, catalogName, isoTime, toolName } from './parameters.ts';
+
+const pin = z.strictObject({
+  tool: toolName,
+  until: isoTime.optional().meta({ description: 'When it ends by itself; absent: when it is taken back.' }),
+});
+
+/** As many as the largest slate has places. */
+const MAX_PINS = 50;
+
+export const pinsSchema = z
+  .strictObject({
+    pins: z
+      .array(pin)
+      .max(MAX_PINS, `must not have more than ${MAX_PINS} pins`)
+      .refine((pins) => new Set(pins.map(({ tool }) => tool)).size === pins.length, {
+        message: 'must not name a tool twice',
+      })
+      .meta({ description: 'All of them, in the order of the slate; [] takes every pin back.' }),
+  })
+  .openapi('Pins');
+
+export const pinsViewSchema = z
+  .object({
+    pins: z.array(
+      pin.extend({
+        active: z
+          .boolean()
+          .meta({ description: 'false: its tool was removed, or it has ended; it is in no slate.' }),
+      }),
+    ),
+  })
+  .openapi('PinsView');
 
 export const policySettings = z.strictObject({
   name: z.string().min(1).max(100).meta({ example: 'sc-linucb-memory' }),
@@ -96,3 +127,9 @@ export const catalogSchema = z
 export const catalogParams = z.object({ catalog: catalogName });
 
 export const unitParams = z.object({ catalog: catalogName, unit: callersId });
+
+export const forgottenSchema = z
+  .object({
+    forgotten: z.int().meta({ description: 'Tools or remembered cases, over all versions of the policy.' }),
+  })
+  .openapi('Forgotten');

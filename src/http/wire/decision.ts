@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { catalogName, decisionId, toolName } from './names.ts';
+import { catalogName, decisionId, toolName } from './parameters.ts';
 import { rewardStatusSchema } from './reward.ts';
 import { baseSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
 

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { policySettings } from './catalog.ts';
-import { catalogName } from './names.ts';
+import { catalogName } from './parameters.ts';
 
 const values = z.array(z.number()).min(1).max(24);
 

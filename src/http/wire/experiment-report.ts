@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { catalogName } from './names.ts';
+import { catalogName } from './parameters.ts';
 
 const mean = z.number().nullable();
 

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { METRICS } from '../../ledger/experiment-definition.ts';
 import { policySettings } from './catalog.ts';
-import { callersId, catalogName } from './names.ts';
+import { callersId, catalogName } from './parameters.ts';
 
 export const contextValue = z.union([z.string().max(256), z.number(), z.boolean()]);
 const contextKey = z

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { callersId, catalogName, decisionId, toolName } from './names.ts';
+import { callersId, catalogName, decisionId, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
 export const MAX_QUERY_LENGTH = 32_768;

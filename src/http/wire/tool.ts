@@ -3,7 +3,7 @@ import { Problem } from '../../problem.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema } from './input-schema.ts';
-import { catalogName, toolName } from './names.ts';
+import { catalogName, toolName } from './parameters.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { exportCatalog } from '../../src/cli/export-catalog.ts';
+import { exportCatalog } from '../../src/cli/export.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgers, ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';

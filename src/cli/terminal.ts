@@ -31,3 +31,29 @@ export function lastWords(error: unknown): string {
   if (FOR_PEOPLE.has(error.name)) return `bandolier: ${error.message}`;
   return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
 }
+
+/** Columns padded to their widest cell, one line per row. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}
+
+/** Resolves at the first Ctrl-C or SIGTERM; the second one ends the process at once. */
+export function untilInterrupted(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = () => {
+      signals++;
+      if (signals === 1) resolve();
+      else process.exit(130);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}

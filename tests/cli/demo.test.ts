@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { sparkline } from '../../src/cli/demo-report.ts';
-import { table } from '../../src/cli/table.ts';
+import { sparkline } from '../../src/cli/demo.ts';
+import { table } from '../../src/cli/terminal.ts';
 
 it('draws a bar per block, from nothing to everything', () => {
   expect(sparkline([0, 0.5, 1])).toBe('▁▅█');

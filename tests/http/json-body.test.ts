@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { guardJson, jsonPath } from '../../src/http/json-guard.ts';
+import { guardJson, jsonPath } from '../../src/http/json-body.ts';
 
 describe('guardJson', () => {
   it('accepts any JSON that has no `__proto__` and no overflow', () => {
