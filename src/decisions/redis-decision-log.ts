@@ -148,7 +148,7 @@ export class RedisDecisionLog implements DecisionLog {
       await this.#notHere();
       return 'unknown';
     }
-    // Not before: an activation that was refused must not be written later by itself.
+    // Not before: an activation that was refused must not be written later all the same.
     const recent = this.#recent.get(id)?.kept;
     if (recent !== undefined && activationOf(recent) === null) recent.activatedAt = at;
     return isFirst === 1 ? 'first' : 'again';

@@ -6,7 +6,7 @@ import { Script } from '../redis/script.ts';
 /** What is kept of a job in BullMQ. */
 export interface JobData {
   readonly payload: unknown;
-  /** How often it failed by its own fault. */
+  /** How often it failed, stores that were away not counted. */
   readonly failures: number;
   /** Not before this time of the store, whatever the clock of the worker says; ms since the epoch. */
   readonly dueAt?: number;

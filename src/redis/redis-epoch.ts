@@ -86,7 +86,7 @@ export class RedisEpoch {
     this.#listeners.add(listener);
   }
 
-  /** Looks now and then, also when nobody uses it. */
+  /** Starts to look every second. */
   watch(): void {
     this.#watch ??= setInterval(() => void this.verify().catch(() => {}), LOOK_EVERY_MS).unref();
   }
@@ -95,7 +95,7 @@ export class RedisEpoch {
     clearInterval(this.#watch);
   }
 
-  /** Takes the epoch that is there for the one to know; a Redis without one gets its first. @throws RedisLostError */
+  /** Reads the key and remembers it; an empty Redis gets a new one. @throws RedisLostError */
   claim(): Promise<void> {
     if (this.#known !== '') return Promise.resolve();
     this.#claiming ??= this.#claim().finally(() => {
@@ -104,7 +104,7 @@ export class RedisEpoch {
     return this.#claiming;
   }
 
-  /** Looks whether this is the Redis that is known. Calls of one turn of the event loop look once. @throws RedisLostError */
+  /** Checks that this is the Redis that is known. Calls of one turn of the event loop share one look. @throws RedisLostError */
   async verify(): Promise<void> {
     if (this.#known === '') return this.claim();
     this.#looking ??= new Promise((resolve) => {
@@ -116,7 +116,7 @@ export class RedisEpoch {
     return this.#looking;
   }
 
-  /** Everything from here on is a copy of that deployment; until `endRestore` nobody else takes it for theirs. */
+  /** Begins a restore of that deployment: until `endRestore` other processes refuse to use this Redis. */
   async beginRestore(deployment: string): Promise<void> {
     this.#known = `${deployment}.${randomUUID()}`;
     this.#isRestoring = true;

@@ -1,14 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
-import { SETTLEMENT_JOB } from '../decisions/settlements.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { DELAY_CLASSES_S, type Delays, type RewardHour } from '../state/reward-statistics.ts';
 import { type RewardHealth, rewardAlerts } from './health-report.ts';
 import type { RefusedReports } from './refused-reports.ts';
-import { REWARDS_JOB } from './reward-job.ts';
+import { REWARD_JOBS } from './reward-job.ts';
 
-/** The jobs that change these figures. */
-const REWARD_JOBS = [REWARDS_JOB, SETTLEMENT_JOB];
 const HOUR_MS = 60 * 60 * 1000;
 
 /** Where the counts of all processes come from. */

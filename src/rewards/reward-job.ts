@@ -1,7 +1,11 @@
 import { z } from 'zod';
+import { SETTLEMENT_JOB } from '../decisions/settlements.ts';
 
 /** Payload of the jobs that carry rewards; written by the intake, parsed again by the worker. */
 export const REWARDS_JOB = 'rewards';
+
+/** The jobs that change what was learned from rewards; the queue has others as well. */
+export const REWARD_JOBS: readonly string[] = [REWARDS_JOB, SETTLEMENT_JOB];
 
 const report = z.object({
   rewardId: z.string(),

@@ -9,7 +9,7 @@ import type { RewardOutcome, RewardStatus } from '../state/outcome.ts';
 import type { RewardHealth } from './health-report.ts';
 import { type RewardSources, rewardHealth } from './reward-health.ts';
 import type { RewardIntake } from './reward-intake.ts';
-import { REWARDS_JOB, rewardsJob } from './reward-job.ts';
+import { REWARD_JOBS, REWARDS_JOB, rewardsJob } from './reward-job.ts';
 import { isRewardId, type RewardReport, type RewardResult } from './reward-report.ts';
 
 /** Where a reward stands. */
@@ -33,8 +33,8 @@ export interface DeadRewards {
   readonly error: string;
 }
 
-/** Of the jobs that were given up, so many are searched for a reward. */
-const MOST_DEAD = 1000;
+/** As many as a queue keeps. */
+const MOST_DEAD = 10_000;
 
 /** What the endpoints ask about rewards. */
 export class Rewards {
@@ -82,16 +82,23 @@ export class Rewards {
 
   /** Returns jobs that were given up, newest first. */
   async dead(limit: number): Promise<DeadRewards[]> {
-    return (await this.#sources.queue.deadJobs(limit)).map(viewOf);
+    return (await this.#deadJobs()).slice(0, limit).map(viewOf);
   }
 
   /** Puts given-up jobs back with ten new attempts each, all of them if no ids are given; returns how many. */
-  redrive(ids?: readonly string[]): Promise<number> {
-    return this.#sources.queue.redrive(ids);
+  async redrive(ids?: readonly string[]): Promise<number> {
+    const all = (await this.#deadJobs()).map(({ job }) => job.id);
+    return this.#sources.queue.redrive(ids === undefined ? all : all.filter((id) => ids.includes(id)));
+  }
+
+  /** Newest first, without the jobs of others. */
+  async #deadJobs(): Promise<DeadJob[]> {
+    const all = await this.#sources.queue.deadJobs(MOST_DEAD);
+    return all.filter(({ job }) => REWARD_JOBS.includes(job.name));
   }
 
   async #deadReward(rewardId: string): Promise<RewardState | null> {
-    for (const { job, error } of await this.#sources.queue.deadJobs(MOST_DEAD)) {
+    for (const { job, error } of await this.#deadJobs()) {
       const decisions = rewardsJob.safeParse(job.payload).data?.decisions ?? [];
       if (decisions.some(({ reports }) => reports.some((report) => report.rewardId === rewardId))) {
         return { rewardId, status: 'dead', reason: error };

@@ -61,7 +61,7 @@ const VERDICTS = { alive: 'alive', dead: 'ended', gone: 'silent' } as const;
 /** Asks the holder of this lock file whether it is alive, or else judges by the age of its last sign of life. */
 export async function judgeHolder(folder: string, file: string, self: ProcessIdentity): Promise<Judged> {
   const read = await readHolder(file);
-  if (read === 'nobody') return { verdict: 'ended', holder: null };
+  if (read === 'released') return { verdict: 'ended', holder: null };
   const holder = read === 'unreadable' ? null : read;
   const canBeAsked = holder !== null && self.kernel !== null && holder.kernel === self.kernel;
   if (canBeAsked && holder.socket !== null) {
@@ -72,11 +72,11 @@ export async function judgeHolder(folder: string, file: string, self: ProcessIde
   return { verdict: silence > SILENCE_MS ? 'silent' : 'recent', holder };
 }
 
-async function readHolder(file: string): Promise<Holder | 'nobody' | 'unreadable'> {
+async function readHolder(file: string): Promise<Holder | 'released' | 'unreadable'> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')).holder ?? 'nobody';
+    return JSON.parse(await readFile(file, 'utf8')).holder ?? 'released';
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 'nobody'; // replaced a moment ago: creating the next one will show it
+    if (errorCode(error) === 'ENOENT') return 'released'; // replaced a moment ago: creating the next one will show it
     if (error instanceof SyntaxError) return 'unreadable';
     throw error;
   }

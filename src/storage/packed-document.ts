@@ -27,7 +27,7 @@ export function packDocument(tag: number, json: unknown, arrays: readonly Number
   let total = at;
   for (const array of arrays) total += align(array.byteLength);
 
-  // Of its own, so that numbers of every kind lie in it as they would by themselves.
+  // A separate buffer, so that arrays of every kind are aligned in it.
   const document = Buffer.allocUnsafeSlow(total);
   const head = new Uint32Array(document.buffer, 0, textStart / 4);
   head[0] = tag | (FORMAT << 8) | (arrays.length << 16);

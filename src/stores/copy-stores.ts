@@ -56,7 +56,7 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
   return copied;
 }
 
-/** Buried jobs as well: they are tried again where they arrive. */
+/** Copies jobs, buried ones as well: those are tried again in the target. */
 async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void> {
   let some = (await from.queue.deadJobs(Number.MAX_SAFE_INTEGER)).map(({ job }) => job);
   const write = async (): Promise<void> => {
@@ -71,7 +71,7 @@ async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void>
   await write();
 }
 
-/** Meanwhile nobody makes snapshots in the source, and so nobody trims its ledger. */
+/** Copies a ledger under the snapshot lease: without snapshots nothing trims the source meanwhile. */
 async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
   const lease = await snapshotLeaseOf(name, from);
   const source = await from.ledgers.open(name);

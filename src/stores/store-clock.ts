@@ -24,9 +24,10 @@ export interface StoreClockOptions {
 }
 
 /**
- * The time of one deployment, ms since the epoch, for everything that is kept or compared with what is. It is asked of
- * the keeper once and goes on with a steady clock, so that setting a machine's clock moves nothing; it is never behind
- * what is in the store (`notice`), so that a clock which was ahead once makes nothing late; and it never goes back.
+ * The time of one deployment, ms since the epoch, for everything that is stored or compared with what is stored. Its base is
+ * the time of its keeper (Redis, or this machine), read once; then it follows a steady clock, so that setting a machine's
+ * clock changes nothing. It is never behind the times in the store (`notice`), so that a clock which was ahead once makes
+ * nothing late, and it never goes back.
  */
 export class StoreClock {
   readonly #options: Required<StoreClockOptions>;

@@ -7,6 +7,7 @@ import type { Decision } from '../../src/decisions/decision.ts';
 import { Settlements } from '../../src/decisions/settlements.ts';
 import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
+import { UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
@@ -95,7 +96,7 @@ async function processOver(stores: Stores) {
     await stores.close();
   }
   return {
-    ...{ rewards, refused, catalog, decisions, now: clock.now, close },
+    ...{ rewards, refused, queue, catalog, decisions, now: clock.now, close },
     append: (...entries: Entry[]) => ledger.append(entries),
     /** Resolves when everything that was accepted has been folded. */
     folded: async () => {
@@ -309,6 +310,22 @@ function rewardsFromReportToFold(newStores: () => Promise<() => Promise<Stores>>
     await Promise.all([process.refused.flush(), process.refused.flush()]);
     await process.refused.flush();
     expect((await process.rewards.health('default')).reports.unknownDecision).toBe(1);
+  });
+
+  it('lists and tries again what was given up of rewards, and leaves other jobs alone', async () => {
+    const { process } = await start();
+    const { queue, rewards } = process;
+    const giveUp = async () => Promise.reject(new UnrecoverableJobError('of no use'));
+    queue.process('other', giveUp, { concurrency: 1 });
+    await queue.add([{ name: 'other', id: 'another', payload: null }]);
+    await queue.add([
+      { name: REWARDS_JOB, id: 'unreadable', payload: { catalog: 'default', decisions: 'none' } },
+    ]);
+    await expect.poll(() => queue.buried(), { timeout: 10_000 }).toBe(2);
+    expect(await rewards.dead(10)).toMatchObject([{ id: 'unreadable', kind: 'rewards', attempts: 1 }]);
+    expect(await rewards.redrive(['another'])).toBe(0);
+    expect(await rewards.redrive()).toBe(1);
+    await expect.poll(async () => (await rewards.dead(10)).length, { timeout: 10_000 }).toBe(1);
   });
 
   it('has the same health after a restart', async () => {
