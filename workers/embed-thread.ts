@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/models/onnx/embed-thread-messages.ts';
+import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/models/onnx/embed-thread.ts';
 import { SentenceModel } from '../src/models/onnx/sentence-model.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { askChat, ChatFailedError, type ChatSettings } from '../models/http/chat-endpoint.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import { splitQuery } from './split-query.ts';
-import { MAX_PARTS, type Split, type Splitter } from './splitter.ts';
+import { ClauseSplitter, splitQuery } from './split-query.ts';
+import { MAX_PARTS, type Split, type Splitter, type SplitterName } from './splitter.ts';
 
 export interface LlmSplitterOptions {
   readonly chat: ChatSettings;
@@ -119,4 +119,18 @@ function stringsIn(text: string): string[] | null {
   } catch {
     return null;
   }
+}
+
+/** The splitter for every name that a catalog may ask for. */
+export type Splitters = Readonly<Record<SplitterName, Splitter>>;
+
+/** @param chat null: no endpoint is configured. */
+export function createSplitters(
+  chat: ChatSettings | null,
+  options: Omit<LlmSplitterOptions, 'chat'>,
+): Splitters {
+  return {
+    clauses: new ClauseSplitter(),
+    llm: chat === null ? new MissingLlmSplitter() : new LlmSplitter({ ...options, chat }),
+  };
 }

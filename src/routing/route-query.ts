@@ -7,7 +7,7 @@ import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { Problem } from '../problem.ts';
-import type { Splitters } from '../queries/splitters.ts';
+import type { Splitters } from '../queries/llm-splitter.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';

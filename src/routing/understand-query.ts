@@ -3,10 +3,14 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
 import { Problem } from '../problem.ts';
-import { type ConversationQuery, conversationQuery, plainQuery } from '../queries/conversation.ts';
-import { endsWithoutWords } from '../queries/messages.ts';
+import {
+  type ConversationQuery,
+  conversationQuery,
+  endsWithoutWords,
+  plainQuery,
+} from '../queries/conversation.ts';
+import type { Splitters } from '../queries/llm-splitter.ts';
 import type { Split } from '../queries/splitter.ts';
-import type { Splitters } from '../queries/splitters.ts';
 import { denseText } from '../retrieval/document-text.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';

@@ -7,12 +7,11 @@ import { EmbeddingCache } from '../models/cache/embedding-cache.ts';
 import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
 import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import { HttpEmbedder } from '../models/http/http-embedder.ts';
-import { modelFolder } from '../models/onnx/embedding-model.ts';
-import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
+import { modelFolder, OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
 import { pulledModelFolder } from '../models/pull/model-store.ts';
 import type { Reranker } from '../models/reranker.ts';
-import { createSplitters, type Splitters } from '../queries/splitters.ts';
+import { createSplitters, type Splitters } from '../queries/llm-splitter.ts';
 import type { Core } from './core.ts';
 import type { Metrics } from './metrics.ts';
 

@@ -6,8 +6,7 @@ import type { Decision } from '../decisions/decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { type AgentBehaviour, CAREFUL_AGENT, type Call, conductOf } from './agent.ts';
 import { type CatalogChanges, castingOf, NO_CHANGES, shuffled } from './catalog-changes.ts';
-import { type Evaluation, evaluate, type LabelledQuery } from './evaluate.ts';
-import { type ExposureShare, Exposures } from './exposures.ts';
+import { type Evaluation, type ExposureShare, Exposures, evaluate, type LabelledQuery } from './evaluate.ts';
 import { type PreparedTool, SimulatedCatalog } from './simulated-catalog.ts';
 
 export interface SimulationOptions {

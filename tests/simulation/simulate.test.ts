@@ -6,7 +6,7 @@ import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { CAREFUL_AGENT } from '../../src/simulation/agent.ts';
 import { castingOf, NO_CHANGES } from '../../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
-import { Exposures } from '../../src/simulation/exposures.ts';
+import { Exposures } from '../../src/simulation/evaluate.ts';
 import { meanOf, type SimulationOptions, simulate } from '../../src/simulation/simulate.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
