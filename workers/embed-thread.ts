@@ -3,8 +3,8 @@ import type { EmbedAnswer, EmbedRequest, EmbedThreadData } from '../src/models/o
 import { SentenceModel } from '../src/models/onnx/sentence-model.ts';
 
 /**
- * The thread in which the embedding model runs: inference blocks the event loop it is called from. First tells
- * whether the model could be loaded, then answers every list of texts with their vectors.
+ * The thread in which the embedding model runs: inference blocks the event loop it is called from. Its
+ * first message says whether the model could be loaded; then it answers every list of texts with their vectors.
  */
 const port = parentPort;
 if (port === null) throw new Error('embed-thread runs as a worker thread only.');

@@ -10,7 +10,7 @@ export interface EvaluatedSlate {
   readonly slots: Int32Array;
   /** Indices of the candidates that were not pinned (every policy has the pins); null: all of them. */
   readonly free: readonly number[] | null;
-  /** Places that were left for them, ≥ 1. */
+  /** Tools of the slate that were chosen among them, ≥ 1. */
   readonly k: number;
 }
 

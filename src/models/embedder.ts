@@ -5,7 +5,7 @@ export interface Embedder {
   readonly fingerprint: string;
   /**
    * One vector per text, each of length `dimensions`, unit length, or all zero for a text without known tokens.
-   * @param signal aborts when nobody waits any more: what has not been given to the model yet is left out. It may reject then.
+   * @param signal aborts when the caller gives up: texts that were not given to the model yet are left out, and it may reject.
    */
   embedQueries(texts: readonly string[], signal?: AbortSignal): Promise<Float32Array[]>;
   embedDocuments(texts: readonly string[]): Promise<Float32Array[]>;

@@ -8,7 +8,7 @@ export interface OutgoingRequest {
   readonly method?: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Longest silence that is put up with, ms. */
+  /** Longest time without a byte from the other side, ms. */
   readonly timeoutMs: number;
   /** Addresses of this machine and of its own network may be asked. */
   readonly allowPrivate: boolean;
@@ -120,7 +120,7 @@ function send(
   });
 }
 
-/** Looks a name up and lets nobody connect if one of its addresses is private. */
+/** Looks a name up, and fails if one of its addresses is private. */
 function publicLookup(refusal: string): NonNullable<RequestOptions['lookup']> {
   return (hostname, options, callback) => {
     resolveHost(hostname, { ...options, all: true }, (error, addresses) => {

@@ -67,7 +67,7 @@ function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
 const TERSE = 3;
 /** From this many terms on, a turn says enough even if it begins with “and” or speaks of “it”. */
 const EXPLICIT = 8;
-/** A turn that asks for nothing answers a question, unless it is as long as this: then it tells something new. */
+/** A turn that asks for nothing answers a question, unless it has as many terms as this: then it says something new. */
 const TELLING = 12;
 /** A pronoun after this many terms refers to one of them. */
 const REFERENT = 3;
@@ -105,7 +105,7 @@ function gist(result: string): string {
     .join(' ');
 }
 
-/** What somebody said in a conversation, or a tool answered. */
+/** A message of a user or an assistant, or the result of a tool. */
 export interface Turn {
   readonly role: 'user' | 'assistant' | 'tool';
   /** Never empty. */

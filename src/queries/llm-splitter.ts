@@ -20,7 +20,7 @@ const MAX_ANSWER_TOKENS = 600;
 const MIN_TERMS = 4;
 const MAX_CHARACTERS = 4_000;
 const MAX_PART_CHARACTERS = 500;
-/** After so many failures in a row the endpoint is left alone for a while: nobody waits for it in vain. */
+/** After so many failures in a row the endpoint is not asked for a while, so that requests do not wait for its timeout. */
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;
 /** An agent asks the same again at every step. */

@@ -54,7 +54,7 @@ export function splitQuery(query: string): string[] {
 const CONNECTION =
   /(?:[,;:?](?:\s+(?:and|then|but|or|plus|also|as well as)(?=\s))?|\s(?:and|then|plus|&|[–—-])(?=\s))\s+/g;
 const CONJUNCTION = /[a-z&]/;
-/** The beginning of a clause tells whether it asks; the rest of a long sentence need not be read again. */
+/** The beginning of a clause is enough to see whether it asks; the rest of a long sentence is not read again. */
 const BEGINNING = 160;
 
 /** The clauses of a sentence that begin a request of their own after one; what connects them is left out. */

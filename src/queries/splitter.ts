@@ -14,5 +14,5 @@ export interface Split {
 
 export type SplitterName = 'clauses' | 'llm';
 
-/** What asks for more than this is not told apart: the last part has the rest. */
+/** Parts that a query may have; the last one has the rest of a longer query. */
 export const MAX_PARTS = 8;

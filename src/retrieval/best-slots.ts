@@ -34,14 +34,16 @@ export class BestSlots {
     return this.#slots.subarray(0, this.#size);
   }
 
-  /** What is at this place is worse than the given one. */
-  #isWorse(place: number, slot: number, score: number): boolean {
-    return this.#scores[place] < score || (this.#scores[place] === score && this.#slots[place] > slot);
+  /** Whether the member at this position of the heap is worse than the given one. */
+  #isWorse(position: number, slot: number, score: number): boolean {
+    return (
+      this.#scores[position] < score || (this.#scores[position] === score && this.#slots[position] > slot)
+    );
   }
 
   /** Puts it into the heap from below. */
-  #rise(place: number, slot: number, score: number): void {
-    let at = place;
+  #rise(position: number, slot: number, score: number): void {
+    let at = position;
     while (at > 0) {
       const parent = (at - 1) >>> 1;
       if (this.#isWorse(parent, slot, score)) break;
@@ -107,9 +109,9 @@ export function proposalsInTurns(
   const { limit } = request;
   const lists = scores.map((list) => proposals(found, list, request));
   const chosen = new Set<number>();
-  for (let place = 0; place < limit; place++) {
+  for (let rank = 0; rank < limit; rank++) {
     for (const list of lists) {
-      if (chosen.size < limit && place < list.length) chosen.add(list[place]);
+      if (chosen.size < limit && rank < list.length) chosen.add(list[rank]);
     }
   }
   return chosen;

@@ -27,7 +27,7 @@ export class Bm25Index {
     return this.#documentCount;
   }
 
-  /** Indexes a document, in place of the one that was at this slot. */
+  /** Indexes a document; replaces the one at this slot. */
   put(slot: number, tokens: Uint32Array): void {
     this.remove(slot);
     this.#growTo(slot + 1);

@@ -1,8 +1,8 @@
 /** A set of slots that lists its members without gaps. */
 export class SlotSet {
   #members = new Int32Array(64);
-  /** Place of each slot in `#members` plus one; 0 where it is no member. */
-  #places = new Int32Array(64);
+  /** Position of each slot in `#members` plus one; 0 where it is no member. */
+  #positions = new Int32Array(64);
   #size = 0;
 
   get size(): number {
@@ -10,29 +10,29 @@ export class SlotSet {
   }
 
   has(slot: number): boolean {
-    return this.#places[slot] > 0;
+    return this.#positions[slot] > 0;
   }
 
   add(slot: number): void {
     if (this.has(slot)) return;
-    if (slot >= this.#places.length) this.#places = enlarged(this.#places, slot + 1);
+    if (slot >= this.#positions.length) this.#positions = enlarged(this.#positions, slot + 1);
     if (this.#size === this.#members.length) this.#members = enlarged(this.#members, this.#size + 1);
     this.#members[this.#size] = slot;
-    this.#places[slot] = ++this.#size;
+    this.#positions[slot] = ++this.#size;
   }
 
   delete(slot: number): void {
     if (!this.has(slot)) return;
-    const place = this.#places[slot];
+    const position = this.#positions[slot];
     const last = this.#members[--this.#size];
-    this.#members[place - 1] = last;
-    this.#places[last] = place;
-    this.#places[slot] = 0;
+    this.#members[position - 1] = last;
+    this.#positions[last] = position;
+    this.#positions[slot] = 0;
   }
 
   /** Where a member is in `list`; −1 if it is none. */
-  placeOf(slot: number): number {
-    return slot < this.#places.length ? this.#places[slot] - 1 : -1;
+  positionOf(slot: number): number {
+    return slot < this.#positions.length ? this.#positions[slot] - 1 : -1;
   }
 
   /** The members in no particular order; valid until the next change. */

@@ -166,7 +166,7 @@ function withoutFinalE(word: string, r1: number, r2: number): string {
   return word.endsWith('ll') && rest.length >= r2 ? rest : word;
 }
 
-/** The suffixes that the steps of the stemmer look for, and what takes their place. */
+/** A suffix that a step of the stemmer looks for, and its replacement. */
 export type Suffix = readonly [suffix: string, replacement: string];
 
 /** By last letter, longest first: most words are done after one look. */

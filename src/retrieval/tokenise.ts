@@ -3,7 +3,7 @@ import { stem } from './stemmer.ts';
 /** A term is the FNV-1a hash (32 bits) of the UTF-8 bytes of a stem; it is what indexes and ledgers keep. */
 export type Term = number;
 
-/** Of a longer text only the beginning is read: no query can hold up the others, no definition crowd them out. */
+/** Only the beginning of a longer text is read, so that one text cannot take seconds or fill the index. */
 export const MAX_CHARACTERS = 16_384;
 
 /** The terms of a text in order, with repeats, without stop words. */

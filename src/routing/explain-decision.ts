@@ -33,7 +33,7 @@ export interface DecisionExplanation {
   readonly candidates: readonly ExplainedCandidate[];
   /**
    * The remembered cases that are nearest to this query now, best first: how often each tool worked in them.
-   * Counts only; nobody's words.
+   * Counts only, never the text of a query.
    */
   readonly nearestCases: readonly NearestCase[];
   readonly rewards: readonly RewardOutcome[];
@@ -47,9 +47,9 @@ export interface NearestCase {
 
 export interface ExplainedCandidate {
   readonly name: string;
-  /** Place in the slate, null if it was not served. */
+  /** Position in the slate, 1 for the first; null if it was not served. */
   readonly rank: number | null;
-  /** Place that the retrieval score alone would give it. */
+  /** Position by the retrieval score alone, 1 for the first. */
   readonly retrievalRank: number;
   readonly reason: SlateReason | null;
   readonly score: number;
@@ -65,6 +65,7 @@ export interface ExplainedCandidate {
   readonly sentence: string;
 }
 
+/** Returns why a decision came out as it did, and its rewards so far. */
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
   return {
@@ -115,17 +116,17 @@ function explainCandidates(decision: Decision): ExplainedCandidate[] {
   const rest = [...candidates.keys()].filter((index) => !decision.slate.includes(index));
   rest.sort((a, b) => columns.score[b] - columns.score[a]);
   return [...decision.slate, ...rest].map((index) => {
-    const place = decision.slate.indexOf(index);
+    const at = decision.slate.indexOf(index);
     const values: Record<string, number> = {
       similarity: columns.similarity[index],
       retrieval: columns.retrieval[index],
     };
-    for (const [at, extra] of extras.entries()) values[extra] = features[index * extras.length + at];
+    for (const [column, extra] of extras.entries()) values[extra] = features[index * extras.length + column];
     const candidate = {
       name: candidates[index],
-      rank: place < 0 ? null : place + 1,
+      rank: at < 0 ? null : at + 1,
       retrievalRank: byRetrieval[index],
-      reason: place < 0 ? null : decision.reasons[place],
+      reason: at < 0 ? null : decision.reasons[at],
       score: columns.score[index],
       mean: columns.mean[index],
       base: columns.base[index],
@@ -148,7 +149,7 @@ function rankBy(values: Float32Array): number[] {
   return ranks;
 }
 
-/** One sentence a person can act on: what outcomes say, what retrieval says, and what chance added. */
+/** Returns one sentence for a person: what outcomes say, what retrieval says, and whether it was shown by chance. */
 function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): string {
   const parts = [...outcomes(candidate), retrieval(candidate), ...circumstances(candidate)];
   const sentence = parts.join('; ');
@@ -172,9 +173,9 @@ function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): s
 }
 
 function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {
-  const place = ordinal(retrievalRank);
-  if (rank !== null && rank === retrievalRank) return `the description alone ranks it ${place} as well`;
-  return `the description alone would rank it ${place}`;
+  const rankByText = ordinal(retrievalRank);
+  if (rank !== null && rank === retrievalRank) return `the description alone ranks it ${rankByText} as well`;
+  return `the description alone would rank it ${rankByText}`;
 }
 
 function circumstances({ reason, rank, propensity }: Omit<ExplainedCandidate, 'sentence'>): string[] {
@@ -184,8 +185,8 @@ function circumstances({ reason, rank, propensity }: Omit<ExplainedCandidate, 's
   return [];
 }
 
-function ordinal(place: number): string {
-  const teen = place % 100 >= 11 && place % 100 <= 13;
-  const ending = teen ? 'th' : (['th', 'st', 'nd', 'rd'][place % 10] ?? 'th');
-  return `${place}${ending}`;
+function ordinal(rank: number): string {
+  const teen = rank % 100 >= 11 && rank % 100 <= 13;
+  const ending = teen ? 'th' : (['th', 'st', 'nd', 'rd'][rank % 10] ?? 'th');
+  return `${rank}${ending}`;
 }

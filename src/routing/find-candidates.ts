@@ -78,7 +78,7 @@ function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {
   return [...tools.live()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
 }
 
-/** The request's pins and after them the catalog's, as many as the slate has places. */
+/** The request's pins and after them the catalog's, at most `k` of them. */
 function pinsOf(
   { k, pin = [] }: RouteRequest,
   { tools, settings }: Catalog['state'],

@@ -29,7 +29,7 @@ export interface RoutingParts {
 export interface RouteOptions {
   /** The same key with the same request is answered with the same decision. */
   readonly idempotencyKey?: string | undefined;
-  /** Aborts when nobody waits for the answer any more: no model is asked and no decision is made then. */
+  /** Aborts when the client hangs up: no model is asked and no decision is made then. */
   readonly signal?: AbortSignal;
 }
 
@@ -83,7 +83,7 @@ function digestOf(request: RouteRequest, idempotencyKey: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-/** The earlier decision, if it was made for the same request. @throws Problem idempotency-conflict */
+/** Returns the earlier decision if it was made for the same request. @throws Problem idempotency-conflict */
 function theSame(earlier: Decision, digest: string | undefined): Decision {
   if (earlier.request === digest) return earlier;
   throw new Problem(
@@ -93,7 +93,7 @@ function theSame(earlier: Decision, digest: string | undefined): Decision {
   );
 }
 
-/** The decision of another request with this key, which came first, through this process or another: it stands. */
+/** Returns the decision of the request with this key that came first, through this process or another one. */
 async function firstOf(id: string, log: DecisionLog): Promise<Decision> {
   const first = await log.get(id);
   if (first === null) throw new StoreUnavailableError(`Decision "${id}" has just expired.`);
@@ -112,7 +112,7 @@ export function expose(decision: Decision, catalog: Catalog, recorder: ExposureR
   }
 }
 
-/** Tokens of the definitions in the slate. */
+/** Returns the tokens of the definitions in the slate. */
 function tokensOf({ slate, candidates }: Decision, { state }: Catalog, { tokens }: ExposureRecorder): number {
   return slate.reduce((sum, index) => {
     const record = state.tools.find(candidates[index]);
@@ -120,7 +120,7 @@ function tokensOf({ slate, candidates }: Decision, { state }: Catalog, { tokens 
   }, 0);
 }
 
-/** Known before anybody was assigned: no variant changes what retrieval finds best. */
+/** Returns how easy the query is. It does not depend on the variant, because retrieval is the same for all of them. */
 function covariateOf({ columns }: Decision): number {
   const best = columns.retrieval.slice().sort().subarray(-BEST);
   return best.length === 0 ? 0 : best.reduce((sum, score) => sum + score, 0) / best.length;

@@ -1,6 +1,6 @@
 import type { ContextValue } from '../ledger/experiment-definition.ts';
 
-/** What an agent asks. Defaults are filled in by whoever receives the request. */
+/** What an agent asks. The HTTP layer has filled in the defaults. */
 export interface RouteRequest {
   /** Either the query itself or the conversation it ends; exactly one of the two. */
   readonly query?: string;

@@ -16,10 +16,10 @@ export interface ActivatedDecision {
   readonly rewardDeadline: string;
 }
 
-/** A router whose Redis was away for longer has its last decisions to itself no more than a moment afterwards. */
+/** A decision that is older than this has been written to Redis, or never will be; ms. */
 const ON_ITS_WAY_MS = 600_000;
 
-/** Told of every answer and of how long it took. */
+/** Called after every answer with how long it took. */
 export type OnRoute = (answer: RouteAnswer, seconds: number) => void;
 
 /** Decisions: made, explained, activated. */
@@ -36,7 +36,7 @@ export class Routing {
     this.#onRoute = onRoute;
   }
 
-  /** Lets nothing wait any longer that could still be written down. */
+  /** Enqueues the settlements that are still buffered. */
   close(): Promise<void> {
     return this.#settlements.close();
   }

@@ -4,7 +4,7 @@ import { type AssignedVariant, shadowsFor } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { decide, type Question } from './decide.ts';
 
-/** Decisions that wait for their shadows at a time; beyond that a shadow misses some, and nobody waits for it. */
+/** Rankings that may wait at a time. Further decisions are not compared, so that a backlog cannot grow. */
 const MAX_WAITING = 64;
 
 /** Shadow variants rank what others serve, one at a time, after the answer was sent. */

@@ -17,8 +17,8 @@ import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RouteRequest } from './route-request.ts';
 
-/** Tools that are looked at more closely: what retrieval proposes. */
-const LOOKED_AT = 50;
+/** Tools that are reranked: what retrieval proposes. */
+const RERANKED = 50;
 
 export interface UnderstoodQuery {
   readonly features: QueryFeatures;
@@ -28,7 +28,7 @@ export interface UnderstoodQuery {
   readonly parts: readonly QueryPart[];
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
-  /** What a closer look at the best tools brought; null: the catalog wants none. */
+  /** What the reranker said about the best tools; null: the catalog has none. */
   readonly rerank: Rerank | null;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
@@ -40,7 +40,7 @@ export interface QueryPart extends SearchedText {
   readonly text: string;
 }
 
-/** What a closer look at the best tools brought. */
+/** What the reranker said about the best tools. */
 export interface Rerank {
   /** The reranker's scores by definition hash; empty where there are none. */
   readonly scores: ReadonlyMap<string, number>;
@@ -48,10 +48,10 @@ export interface Rerank {
   readonly fallback: string | null;
 }
 
-/** What is asked: the query itself, or what the conversation asks for now. */
+/** Returns the query itself, or what the conversation asks for now. @throws Problem validation-failed */
 export function readQuery({ query, messages }: RouteRequest): ConversationQuery {
   if (query !== undefined) return plainQuery(query);
-  // A picture alone, say: there is nothing to search for, and the turn before it is no answer to it either.
+  // For example an image alone: there is nothing to search for, and the turn before it asked for something else.
   if (endsWithoutWords(messages ?? [])) return plainQuery('');
   const asked = conversationQuery(messages ?? []);
   if (asked !== null) return asked;
@@ -63,7 +63,10 @@ export function readQuery({ query, messages }: RouteRequest): ConversationQuery 
   );
 }
 
-/** The query as retrieval and memory compare it: embeddings and words. Goes on without the former if need be. */
+/**
+ * Returns the query as retrieval and memory compare it: embeddings and words, or words alone when the embedder is away.
+ * @throws the reason of `signal`
+ */
 export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
@@ -133,7 +136,7 @@ function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): Embedd
   return { embeddings: embedded.embeddings.map(() => null), embedderDown: true, fingerprint };
 }
 
-/** Looks at the best tools more closely, if the catalog wants that and time allows; null: it does not want that. */
+/** Returns the reranker's scores of the best tools; null if the catalog has no reranker. */
 async function rerankCandidates(
   query: QueryPart & { readonly parts: readonly QueryPart[] },
   catalog: Pick<Catalog, 'state' | 'index'>,
@@ -146,9 +149,9 @@ async function rerankCandidates(
   signal?.throwIfAborted();
   const reranker = rerankers.ready(settings.model);
   if (reranker === null) return without(`the reranker "${settings.model}" is not open`);
-  const { candidates } = catalog.index.search({ ...query, limit: LOOKED_AT });
+  const { candidates } = catalog.index.search({ ...query, limit: RERANKED });
   const records = Array.from(candidates.slots, (slot) => catalog.state.tools.atSlot(slot)!);
-  if (records.length === 0) return without('there is nothing to look at');
+  if (records.length === 0) return without('no tool was found');
   const documents = records.map(({ tool }) => denseText(tool));
   const answer = await reranker.rerank(query.text, documents, settings.budgetMs, signal);
   if ('missing' in answer) return without(answer.missing);

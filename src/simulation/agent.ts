@@ -61,7 +61,7 @@ function callsOf(
     return wrong.slice(0, 1).map((tool) => ({ tool, success: false }));
   }
   const calls = shown
-    .filter((tool, place) => fitting.has(tool) && random.uniform(FIRST_CALL_DRAW + place) < behaviour.calls)
+    .filter((tool, rank) => fitting.has(tool) && random.uniform(FIRST_CALL_DRAW + rank) < behaviour.calls)
     .map((tool) => ({ tool, success: true }));
   if (calls.length > 0) return calls;
   const elsewhere = [...fitting].filter((tool) => !shown.includes(tool));

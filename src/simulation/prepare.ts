@@ -25,7 +25,7 @@ const LOT = 256;
 /**
  * Embeds and tokenises everything that a simulation needs, once.
  * @param embedder null: words alone.
- * @param onProgress is told after every batch how many of how many texts are embedded.
+ * @param onProgress called after every batch with how many texts are embedded, and how many there are.
  */
 export async function prepare(
   tools: readonly ToolDefinition[],

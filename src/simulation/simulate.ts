@@ -22,7 +22,7 @@ export interface SimulationOptions {
   readonly seed: number;
   readonly passes?: number;
   readonly agent?: AgentBehaviour;
-  /** On whose behalf every decision is made; absent: nobody is named. */
+  /** `unitId` of every request; absent: none. */
   readonly unit?: string;
   readonly changes?: CatalogChanges;
   /** Evaluations before the end: after how many steps. There is always one at the end. */

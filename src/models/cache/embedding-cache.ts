@@ -6,7 +6,7 @@ import { EmbeddingFile, textKey } from './embedding-file.ts';
 export interface EmbeddingCacheOptions {
   /** Vectors that are kept at most. */
   readonly limit?: number;
-  /** Hears of writes that failed; they cost a later embedding, nothing else. */
+  /** Called when a read or write failed; the text will be embedded again, nothing else is lost. */
   readonly onError?: (message: string, error: unknown) => void;
 }
 
@@ -15,7 +15,8 @@ const LIMIT = 100_000;
 const MOST_AT_ONCE = 500;
 const FILE_NAME = /^(\d+)\.vectors$/;
 
-interface Place {
+/** Where a vector lies. */
+interface Location {
   readonly file: number;
   readonly record: number;
 }
@@ -34,7 +35,7 @@ export class EmbeddingCache {
   readonly #onError: (message: string, error: unknown) => void;
   readonly #files = new Map<number, EmbeddingFile>();
   /** Filled on first use. */
-  #places: Promise<Map<string, Place>> | null = null;
+  #locations: Promise<Map<string, Location>> | null = null;
   /** Writes happen one after the other. */
   #lastWrite: Promise<unknown> = Promise.resolve();
 
@@ -59,16 +60,16 @@ export class EmbeddingCache {
 
   /** The vectors of these texts, null where there is none. Never rejects. */
   async get(texts: readonly string[]): Promise<(Float32Array | null)[]> {
-    const places = await this.#load().catch((error: unknown) => {
+    const locations = await this.#load().catch((error: unknown) => {
       this.#onError('Embeddings could not be read from the cache.', error);
-      return new Map<string, Place>();
+      return new Map<string, Location>();
     });
     const keys = await inSlices(mapInSteps(texts, textKey));
     const vectors: (Float32Array | null)[] = texts.map(() => null);
     const newest = this.#newest;
     for (const [number, file] of [...this.#files]) {
-      const here = [...keys.keys()].filter((at) => places.get(keys[at])?.file === number);
-      const wanted = here.map((at) => ({ key: keys[at], record: places.get(keys[at])!.record }));
+      const here = [...keys.keys()].filter((at) => locations.get(keys[at])?.file === number);
+      const wanted = here.map((at) => ({ key: keys[at], record: locations.get(keys[at])!.record }));
       // A file may be dropped while it is being read.
       const found = await file.read(wanted).catch(() => wanted.map(() => null));
       const moves: (readonly [string, Float32Array])[] = [];
@@ -99,20 +100,20 @@ export class EmbeddingCache {
     return Math.max(0, ...this.#files.keys());
   }
 
-  #load(): Promise<Map<string, Place>> {
-    this.#places ??= this.#readPlaces();
-    return this.#places;
+  #load(): Promise<Map<string, Location>> {
+    this.#locations ??= this.#readLocations();
+    return this.#locations;
   }
 
-  async #readPlaces(): Promise<Map<string, Place>> {
-    const places = new Map<string, Place>();
+  async #readLocations(): Promise<Map<string, Location>> {
+    const locations = new Map<string, Location>();
     const numbers = (await readdir(this.#folder)).map((name) => Number(FILE_NAME.exec(name)?.[1] ?? 0));
     for (const number of numbers.filter((one) => one > 0).sort((a, b) => a - b)) {
       const file = await this.#openFile(number);
-      for await (const [key, record] of file.keys()) places.set(key, { file: number, record });
+      for await (const [key, record] of file.keys()) locations.set(key, { file: number, record });
     }
     if (this.#files.size === 0) await this.#openFile(1);
-    return places;
+    return locations;
   }
 
   async #openFile(number: number): Promise<EmbeddingFile> {
@@ -124,15 +125,15 @@ export class EmbeddingCache {
   #write(entries: readonly (readonly [string, Float32Array])[]): Promise<void> {
     const write = this.#lastWrite.then(async () => {
       try {
-        const places = await this.#load();
+        const locations = await this.#load();
         const perFile = Math.max(1, Math.floor(this.#limit / 2));
         for (let done = 0; done < entries.length; ) {
           let file = this.#files.get(this.#newest)!;
-          if (file.length >= perFile) file = await this.#beginFile(places);
+          if (file.length >= perFile) file = await this.#beginFile(locations);
           const part = entries.slice(done, done + Math.min(perFile - file.length, MOST_AT_ONCE));
           const first = await file.append(part);
           for (const [at, [key]] of part.entries())
-            places.set(key, { file: this.#newest, record: first + at });
+            locations.set(key, { file: this.#newest, record: first + at });
           done += part.length;
         }
       } catch (error) {
@@ -144,7 +145,7 @@ export class EmbeddingCache {
   }
 
   /** Begins a new file and drops all but the one before it. */
-  async #beginFile(places: Map<string, Place>): Promise<EmbeddingFile> {
+  async #beginFile(locations: Map<string, Location>): Promise<EmbeddingFile> {
     const before = this.#newest;
     const file = await this.#openFile(before + 1);
     for (const [number, old] of this.#files) {
@@ -153,7 +154,7 @@ export class EmbeddingCache {
       await old.close();
       await rm(join(this.#folder, `${number}.vectors`), { force: true });
     }
-    for (const [key, place] of places) if (place.file < before) places.delete(key);
+    for (const [key, location] of locations) if (location.file < before) locations.delete(key);
     return file;
   }
 }

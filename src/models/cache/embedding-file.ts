@@ -130,7 +130,7 @@ function recordBytes(dimensions: number): number {
   return 4 + KEY_BYTES + 4 * dimensions;
 }
 
-/** The places of `wanted` in the order of their records, in runs of at most `most` records without wide gaps. */
+/** The indices of `wanted` in the order of their records, in runs of at most `most` records without wide gaps. */
 function runsOf(wanted: readonly KeyedRecord[], most: number): number[][] {
   const order = [...wanted.keys()].sort((a, b) => wanted[a].record - wanted[b].record);
   const runs: number[][] = [];

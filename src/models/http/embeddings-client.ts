@@ -19,11 +19,11 @@ export interface EmbeddingsEndpoint {
   readonly allowPrivate: boolean;
   /** Pause before the first repetition, ms; it doubles every time. */
   readonly retryMs?: number;
-  /** How long the service is left alone when it keeps failing, ms. */
+  /** How long the circuit breaker stays open, ms: the service is not asked. */
   readonly restMs?: number;
-  /** Hears when it is left alone, and when it is back. */
+  /** Called when the circuit breaker opens, and when it closes again. */
   readonly onChange?: (available: boolean, reason: string) => void;
-  /** Hears how many texts are sent. */
+  /** Called with how many texts are sent. */
   readonly onTexts?: (kind: TextKind, count: number) => void;
 }
 
@@ -35,7 +35,7 @@ const RETRY_MS = 250;
 const REST_MS = 10_000;
 const FAILURES_BEFORE_REST = 3;
 
-/** The connection to a service: tries, deadlines, and the breaker. While it keeps failing it is left alone for a while. */
+/** The connection to a service: retries, timeouts, and a circuit breaker. */
 export class EmbeddingsClient {
   readonly #options: EmbeddingsEndpoint;
   readonly #breaker: CircuitBreaker<
@@ -164,8 +164,8 @@ export function readEmbeddings(body: string, count: number, dimensions: number |
   if (!Array.isArray(data)) throw fault('its answer has no list "data"');
   if (data.length !== count) throw fault(`it gave ${data.length} embeddings for ${count} texts`);
   const vectors: (Float32Array | undefined)[] = new Array(count).fill(undefined);
-  for (const [place, item] of data.entries()) {
-    const index = item?.index ?? place;
+  for (const [at, item] of data.entries()) {
+    const index = item?.index ?? at;
     if (!Number.isInteger(index) || index < 0 || index >= count || vectors[index] !== undefined) {
       throw fault('the embeddings in its answer are not numbered from 0 on');
     }

@@ -32,9 +32,9 @@ export type EmbedAnswer =
 export interface EmbedThreadOptions {
   /** Folder with model.onnx and tokenizer.json. */
   readonly folder: string;
-  /** Hears when the thread ended unexpectedly, and when it is back. */
+  /** Called when the thread ended unexpectedly, and when it works again. */
   readonly onChange?: (available: boolean, reason: string) => void;
-  /** Hears how many texts the model is given. */
+  /** Called with how many texts the model is given. */
   readonly onTexts?: (priority: EmbedPriority, count: number) => void;
   /** Pause before the thread is started again, ms; `attempt` counts from 0 since it last did any work. */
   readonly restartDelay?: (attempt: number) => number;
@@ -60,9 +60,13 @@ const QUERY_LOTS_UNDERWAY = 2;
 const MAX_RESTART_DELAY_MS = 30_000;
 
 /**
- * The owner's side of the embedding thread. If the thread ends unexpectedly, whatever it had to do is rejected
- * with `EmbedderUnavailableError`, and so is everything that comes until it is back; it is started again after
- * a pause that doubles with every failure.
+ * The owner's side of the embedding thread. It is in one of these states:
+ *
+ * - **Starting.** The model is being loaded. `open` resolves when it is, or rejects when it cannot be used.
+ * - **Ready.** Texts are sent in lots, queries before documents.
+ * - **Down.** The thread ended unexpectedly: what it was given is rejected with `EmbedderUnavailableError`, and so is
+ *   everything that is asked until it is ready again. It is started anew after a delay that doubles with every failure.
+ * - **Closed**, for good: everything is rejected, and the thread ends when it has finished its lot.
  */
 export class EmbedThread {
   readonly #options: EmbedThreadOptions;

@@ -9,13 +9,13 @@ export interface RerankTask {
   readonly id: number;
   readonly query: string;
   readonly documents: readonly string[];
-  /** ms since the epoch; nobody waits for the answer any longer. */
+  /** ms since the epoch; the caller does not wait any longer than this. */
   readonly deadline: number;
 }
 
 export type RerankThreadRequest =
   | RerankTask
-  /** Nobody waits for the answer to that task any more. */
+  /** The caller of that task has given up. */
   | { readonly kind: 'cancel'; readonly id: number }
   /** Finish what has been begun, then end. */
   | { readonly kind: 'close' };
@@ -30,7 +30,7 @@ export interface OnnxRerankerOptions {
   readonly folder: string;
   /** ms since the epoch. */
   now(): number;
-  /** Hears when the thread ended unexpectedly. */
+  /** Called when the thread ended unexpectedly. */
   readonly onError?: (message: string, error: unknown) => void;
 }
 

@@ -8,7 +8,7 @@ import { TokenIds } from './token-ids.ts';
 const POOLED_OUTPUTS = ['sentence_embedding'];
 const TOKEN_OUTPUTS = ['last_hidden_state', 'token_embeddings', 'sentence_embedding'];
 
-/** The vectors of a list of texts, one after the other, and why some of them (by place) are missing: all zero. */
+/** The vectors of a list of texts, one after the other, and why some of them (by index) are missing: all zero. */
 export interface Embedded {
   readonly vectors: Float32Array<ArrayBuffer>;
   readonly failures: readonly (readonly [at: number, message: string])[];
@@ -88,7 +88,7 @@ interface LoadedModel extends Output {
   readonly normalise: boolean;
 }
 
-/** @throws UnusableModelError when there is none, or when nobody says how to pool it. */
+/** @throws UnusableModelError when there is none, or when it is not said how to pool it. */
 function chooseOutput(folder: string, session: InferenceSession, { pooling }: ModelSettings): Output {
   const has = (names: readonly string[], rank: number): string | undefined =>
     names.find((name) =>

@@ -86,7 +86,7 @@ async function listFiles({ hubUrl, id, revision, allowPrivate }: PullOptions): P
   if (response.statusCode !== 200) {
     response.destroy();
     throw new PullError(
-      `${new URL(hubUrl).host} answered ${response.statusCode} for ${id} (${revision}). Is the name right, and is it open to everybody?`,
+      `${new URL(hubUrl).host} answered ${response.statusCode} for ${id} (${revision}). Is the name right, and is it public?`,
     );
   }
   const text = await readText(response, MAX_LISTING_BYTES);

@@ -7,7 +7,7 @@ import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
 import { threadFile } from '../../../config/package-root.ts';
 import { type GraphLibrary, HnswGraph } from './hnsw-graph.ts';
 
-/** What the thread is told; then it is given the vectors in lots, and answers how it went. */
+/** The first message to the thread. The vectors follow in lots; then the thread answers with the result. */
 export interface GraphThreadData {
   readonly dimensions: number;
   readonly size: number;
@@ -29,9 +29,9 @@ export interface GraphBuildOptions {
 const LOT_ROWS = 2_000;
 
 /**
- * Builds a graph of the vectors at these slots in a thread of its own, labels being places in `slots`. The vectors
- * are copied little by little; whoever changes one meanwhile has to see to it that the outdated copy is not used.
- * The threads of one process share no index, so it comes back as a file.
+ * Builds a graph of the vectors at these slots in a thread of its own, a label being an index into `slots`. The vectors
+ * are copied in lots, over several turns of the event loop: a caller that changes one meanwhile must not use the old copy.
+ * Threads cannot share the index, so it comes back as a file.
  */
 export async function buildGraph(
   slots: Int32Array,

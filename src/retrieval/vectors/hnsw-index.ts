@@ -14,7 +14,7 @@ export interface HnswIndexOptions extends GraphBuildOptions {
   readonly exactUpTo?: number;
   /** Pause after a graph could not be built, ms. */
   readonly retryMs?: number;
-  /** Something that whoever runs this will want to know. */
+  /** A message for the log: a graph could not be built, or recall is too low. */
   onNotice(message: string): void;
 }
 
@@ -30,7 +30,7 @@ const NEIGHBOURS = 200;
 const SAMPLE = 64;
 /** Asked for more (a long list of exclusions), an exact scan is the better way. */
 const MOST_NEIGHBOURS = 2_000;
-/** Changes that a new graph is told of in one turn of the event loop: a millisecond or so. */
+/** Changes that are applied to a new graph in one turn of the event loop: about a millisecond. */
 const CHANGES_PER_TURN = 500;
 
 interface Build {
@@ -40,9 +40,18 @@ interface Build {
 }
 
 /**
- * Compares the query with the tools that a graph finds near it, and with all that came or changed since the graph
- * was built. As long as there are few tools, and until the first graph is there, with every tool. Graphs are built
- * in a thread; the old one serves meanwhile. While recall is too low, exact scans serve.
+ * Searches with a graph, and compares the query one by one with the vectors that came or changed since the graph was
+ * built. It is in one of these states:
+ *
+ * - **Exact.** There are at most `exactUpTo` vectors, or the first graph is not built yet: every search is an exact scan.
+ * - **Graph.** A graph serves. When more than `exactUpTo` vectors are outside of it, or more than 30 % of its nodes are
+ *   dead, a new one is built. When fewer than half of `exactUpTo` vectors are left, it is dropped: exact again.
+ * - **Alarmed.** A graph is there, but of the searches that are compared with a scan (one in a hundred) it finds too few of
+ *   the nearest: exact scans serve until recall is good again or a new graph replaces it.
+ * - **Freed.** Nothing may be called.
+ *
+ * In each of the first three a graph may be being built in a thread; what changes meanwhile is applied to it before it
+ * serves. A build that failed is tried again after five minutes.
  */
 export class HnswIndex implements VectorIndex {
   readonly #kernels: Kernels;
@@ -132,7 +141,7 @@ export class HnswIndex implements VectorIndex {
     const check = new RecallCheck(this.#kernels, this.#vectors, this.#exact, search);
     this.#check = check;
     const recall = await check.run();
-    // Another one may have taken its place, if it was ended early.
+    // A newer check may have replaced it.
     if (this.#check === check) this.#check = null;
     if (recall !== null) this.#monitor.observe(recall);
   }
@@ -182,13 +191,13 @@ export class HnswIndex implements VectorIndex {
       if (this.#freed) return;
       const next = new ServedGraph(graph, slots, new PackedVectors(this.#kernels, this.#vectors.stride));
       this.#next = next;
-      let told = 0;
-      // What changes meanwhile comes to the end of the set, and so is told as well.
+      let applied = 0;
+      // What changes meanwhile is added at the end of the set, and so is applied as well.
       for (const slot of build.changed) {
         build.changed.delete(slot);
         if (this.#exact.has(slot) && !this.#blank.has(slot)) next.put(slot, this.#vectors.get(slot));
         else next.remove(slot);
-        if (++told % CHANGES_PER_TURN > 0) continue;
+        if (++applied % CHANGES_PER_TURN > 0) continue;
         await nextTurn();
         if (this.#freed) return;
       }

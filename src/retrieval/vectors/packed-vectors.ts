@@ -42,17 +42,17 @@ export class PackedVectors {
   put(slot: number, vector: Float32Array): void {
     this.#slots.add(slot);
     if (this.#slots.size > this.#blocks.length * BLOCK_ROWS) this.#addBlock();
-    this.#row(this.#slots.placeOf(slot)).set(vector);
+    this.#row(this.#slots.positionOf(slot)).set(vector);
   }
 
   remove(slot: number): void {
     if (!this.#slots.has(slot)) return;
-    // The set moves its last member to the place that is free now; its row moves along.
-    this.#row(this.#slots.placeOf(slot)).set(this.#row(this.#slots.size - 1));
+    // The set moves its last member to the position that is free now; its row moves along.
+    this.#row(this.#slots.positionOf(slot)).set(this.#row(this.#slots.size - 1));
     this.#slots.delete(slot);
   }
 
-  /** The `count` members nearest to a query; compares all of them, and `cosine` tells what came of it. */
+  /** The `count` members nearest to a query; compares all of them; `cosine` returns the results. */
   nearest(query: Float32Array, count: number): Int32Array {
     this.#query.set(query);
     const slots = this.#slots.list();
@@ -73,8 +73,8 @@ export class PackedVectors {
 
   /** Cosine of a member with the query of the last `nearest`. */
   cosine(slot: number): number {
-    const place = this.#slots.placeOf(slot);
-    return this.#blocks[Math.floor(place / BLOCK_ROWS)].cosines[place % BLOCK_ROWS];
+    const position = this.#slots.positionOf(slot);
+    return this.#blocks[Math.floor(position / BLOCK_ROWS)].cosines[position % BLOCK_ROWS];
   }
 
   free(): void {
@@ -82,9 +82,9 @@ export class PackedVectors {
     for (const array of [this.#query, ...arrays]) this.#kernels.free(array);
   }
 
-  #row(place: number): Float32Array {
-    const start = (place % BLOCK_ROWS) * this.#stride;
-    return this.#blocks[Math.floor(place / BLOCK_ROWS)].rows.subarray(start, start + this.#stride);
+  #row(position: number): Float32Array {
+    const start = (position % BLOCK_ROWS) * this.#stride;
+    return this.#blocks[Math.floor(position / BLOCK_ROWS)].rows.subarray(start, start + this.#stride);
   }
 
   #addBlock(): void {

@@ -88,8 +88,8 @@ export interface SearchToCheck {
 }
 
 /**
- * Compares what one search found with all there is, little by little, so that nobody waits for it. What changes
- * meanwhile counts on neither side.
+ * Compares what one search found with an exact scan, in slices, so that requests do not wait for it. Slots that change
+ * meanwhile are left out on both sides.
  */
 export class RecallCheck {
   readonly #kernels: Kernels;

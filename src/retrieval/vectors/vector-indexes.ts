@@ -6,9 +6,9 @@ import { type GraphLibrary, loadGraphLibrary } from './hnsw-graph.ts';
 import { HnswIndex } from './hnsw-index.ts';
 
 /**
- * How catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
+ * Returns how catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
  * it is not there.
- * @param onNotice is told of that, and of everything else that concerns the indexes.
+ * @param onNotice is called when the package is missing, and by the indexes.
  * @param load fetches the package; rejects where it is not there.
  */
 export async function vectorIndexes(
