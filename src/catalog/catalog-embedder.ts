@@ -3,7 +3,7 @@ import type { BoundEmbedder, EmbedderEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
 import { Problem } from '../problem.ts';
-import type { EmbedderOutcome } from '../state/outcome.ts';
+import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 import type { Catalog } from './catalog.ts';
 import { DEFAULT_EMBEDDER, type Embedders, type NamedEmbedder } from './embedders.ts';
@@ -68,7 +68,7 @@ export class CatalogEmbedder {
   }
 
   /** Moves it back to the model that a version of the policy was learned with, and makes that the active one. */
-  async bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderOutcome> {
+  async bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderResult> {
     const before = this.#bound.model;
     const outcome = await bindEmbedder(this.#parts, await this.#parts.embedders.find(learnedWith), {
       version,
@@ -141,7 +141,7 @@ export class CatalogEmbedder {
     return `To move the catalog: bandolier catalogs embedder ${name} ${embedders.nameOf(DEFAULT_EMBEDDER)}`;
   }
 
-  #say(before: string | null, outcome: EmbedderOutcome): void {
+  #say(before: string | null, outcome: EmbedderResult): void {
     if (outcome.kind !== 'embedder' || outcome.kept === null) return;
     const { name, onNotice } = this.#parts;
     onNotice(
@@ -161,7 +161,7 @@ export async function bindEmbedder(
   catalog: Pick<Catalog, 'name' | 'replica' | 'now'>,
   { model, embedder, documents }: NamedEmbedder,
   how: Pick<EmbedderEntry, 'first' | 'version' | 'actor'>,
-): Promise<EmbedderOutcome> {
+): Promise<EmbedderResult> {
   const { replica } = catalog;
   const made = new Map<string, Float32Array>();
   const fingerprint = embedder?.fingerprint ?? null;

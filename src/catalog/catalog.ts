@@ -4,7 +4,7 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Embedder } from '../models/embedder.ts';
 import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { EmbedderOutcome } from '../state/outcome.ts';
+import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 
 /** One open catalog: its ledger, the replica that folds it, and the index that follows the replica's tools. */
@@ -26,7 +26,7 @@ export interface Catalog {
   /** Moves the catalog to the embedder of this name. @throws UnusableModelError @throws EmbedderUnavailableError */
   bindEmbedder(model: string): Promise<void>;
   /** Back to the embedder that a version of the policy was learned with, and to that version. @throws as above */
-  bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderOutcome>;
+  bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderResult>;
   /**
    * Vectors of definitions, from the cache or the embedder; null for each where there is no embedder.
    * @throws EmbedderUnavailableError

@@ -3,7 +3,7 @@ import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
 import { inSlices, mapInSteps } from '../slices.ts';
-import type { ToolsApplied } from '../state/outcome.ts';
+import type { ToolsApplied } from '../state/fold-result.ts';
 import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';
 import { refusingUnusable } from './embedders.ts';

@@ -4,7 +4,7 @@ import { type CreateVectorIndex, ToolIndex } from '../retrieval/tool-index.ts';
 import type { SnapshotStores } from '../snapshots/snapshot-store.ts';
 import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { FoldOutcome } from '../state/outcome.ts';
+import type { FoldResult } from '../state/fold-result.ts';
 import { Replica } from '../state/replica.ts';
 import type { Catalog } from './catalog.ts';
 import { CatalogEmbedder } from './catalog-embedder.ts';
@@ -21,7 +21,7 @@ export interface OpenCatalogParts {
   readonly clock: { readonly now: () => number; readonly notice: (time: number) => void };
   /** ms of a clock that never jumps. */
   steadyNow(): number;
-  onFold(catalog: string, folded: PositionedEntry, outcome: FoldOutcome): void;
+  onFold(catalog: string, folded: PositionedEntry, outcome: FoldResult): void;
   /** The store has lost entries that were folded, or has no more those that were not: a snapshot was loaded. */
   onReload(catalog: string): void;
   /** Nothing is wrong, but whoever runs this will want to know. */

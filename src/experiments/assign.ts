@@ -40,7 +40,7 @@ export function assign(
   { experiments, settings, learners }: CatalogState,
 ): AssignmentResult {
   const { running } = experiments;
-  // Under the kill switch everybody gets the same, so nothing may be counted as a difference.
+  // Under the kill switch all units get the same, so nothing may be counted as a difference.
   if (running.length === 0 || settings.killSwitch) return UNASSIGNED;
   const withoutUnit: string[] = [];
   for (const { division, experiments: records } of running) {
@@ -59,7 +59,7 @@ export function assign(
   return { assigned: null, withoutUnit };
 }
 
-/** The shadow variants of every running experiment that this request fits, whoever serves it. */
+/** The shadow variants of every running experiment that this request fits, also of experiments that do not serve it. */
 export function shadowsFor(
   request: AssignmentRequest,
   decisionId: string,

@@ -40,7 +40,7 @@ export class ExperimentDriver {
       try {
         await this.#drive(catalog);
       } catch (error) {
-        // Somebody stopped or changed it in the meantime: then it is theirs.
+        // It was stopped or changed in the meantime: that stands.
         if (error instanceof Problem) continue;
         this.#parts.onError(`experiments of catalog "${catalog.name}" could not be driven`, error);
       }

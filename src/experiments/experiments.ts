@@ -4,13 +4,13 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
-import type { ExperimentRefusal } from '../state/outcome.ts';
+import type { ExperimentRefusal } from '../state/fold-result.ts';
 import { basisPoints, completeDraft, type ExperimentDraft } from './experiment-draft.ts';
 import { type ExperimentReportView, reportView } from './experiment-report.ts';
 import { type ExperimentView, viewOf } from './experiment-view.ts';
 import type { ExposureRecorder } from './exposure-recorder.ts';
 
-/** What a change answers: the experiment as it is now, and how much of its traffic has another variant. */
+/** What a change returns: the experiment as it is now, and how much of its traffic has another variant. */
 export type MovedExperiment = ExperimentView & { readonly movedPercent: number };
 
 /** Experiments: created, moved, read. Every change is an entry, and the fold says whether it is allowed. */

@@ -70,7 +70,7 @@ export class ExposureRecorder {
     for (const { timer } of this.#batches.values()) if (timer !== null) clearTimeout(timer);
   }
 
-  /** What a request brings whose catalog was closed meanwhile belongs to nobody. */
+  /** Ignores what comes from requests whose catalog was closed meanwhile. */
   #record(catalog: Catalog, add: (batch: Batch) => unknown): void {
     if (catalog.closed.aborted) return;
     const current = this.#batches.get(catalog) ?? this.#newBatch(catalog);

@@ -3,7 +3,7 @@ import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
-/** Place of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
+/** Position of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
 export type Position = number;
 
 /** Everything that changes what the router knows. One union, one file: this is the vocabulary of the fold. */
@@ -38,8 +38,8 @@ export interface BoundEmbedder {
 }
 
 /**
- * From here on another embedder speaks: all vectors are replaced, and a learner of its own learns about them. What
- * the one before had learned is kept.
+ * Another embedder: all vectors are replaced, and a learner of its own learns about them. What was learned with the
+ * one before is kept.
  */
 export interface EmbedderEntry extends EntryBase, BoundEmbedder {
   readonly kind: 'embedder';
@@ -182,7 +182,7 @@ export interface ExperimentEntry extends EntryBase {
   readonly kind: 'experiment';
   readonly name: string;
   readonly change: ExperimentChange;
-  /** Refused unless it still runs with this allocation: somebody decided by what was known then. */
+  /** Refused unless it still runs with this allocation, by whose counts the change was decided. */
   readonly ifAllocation?: number;
 }
 

@@ -28,7 +28,7 @@ export interface ExperimentDefinition {
   readonly automatic: AutomaticPromotion | null;
 }
 
-/** Who is assigned: whoever the request names, or every decision for itself. */
+/** What is assigned: the session, user or unit that the request names, or every decision for itself. */
 export type ExperimentUnit = 'sessionId' | 'userId' | 'unitId' | 'decision';
 
 export type ContextValue = string | number | boolean;

@@ -27,8 +27,8 @@ export class FileLedger implements Ledger {
   readonly history = '';
   readonly #log: SegmentLog;
   /**
-   * As bytes, not as objects: their size is known, and whoever follows the ledger folds exactly what a replay
-   * will fold, whatever the JSON in between does to a value.
+   * Kept as bytes, not as objects: their size is known, and a follower folds exactly what a replay will fold,
+   * whatever JSON does to a value.
    */
   readonly #recent = new RecentRecords(RECENT_BYTES);
   readonly #waiters = new Set<() => void>();
@@ -46,12 +46,12 @@ export class FileLedger implements Ledger {
     options: SegmentLogOptions = {},
     onClose = () => {},
   ): Promise<FileLedger> {
-    const log = await inWordsOfTheLedger(() => SegmentLog.open(folder, options));
+    const log = await asLedgerErrors(() => SegmentLog.open(folder, options));
     return new FileLedger(log, onClose);
   }
 
   append(entries: readonly Entry[]): Promise<Position> {
-    return inWordsOfTheLedger(async () => {
+    return asLedgerErrors(async () => {
       const records = await encodeEntries(entries);
       const { last } = await this.#log.append(records);
       for (let i = 0; i < records.length; i++) this.#recent.push(last - records.length + 1 + i, records[i]);
@@ -61,7 +61,7 @@ export class FileLedger implements Ledger {
   }
 
   read(after: Position, limit: number): Promise<PositionedEntry[]> {
-    return inWordsOfTheLedger(async () => {
+    return asLedgerErrors(async () => {
       if (this.#closed) throw new StoreUnavailableError('The ledger is closed.');
       const recent = this.#recent.after(after, limit);
       const records = recent ?? (await this.#log.read(after, limit)).map(({ bytes }) => bytes);
@@ -70,7 +70,7 @@ export class FileLedger implements Ledger {
     });
   }
 
-  /** What was durable on a disk stays there: nothing has to be known of what was read. */
+  /** Returns the ledger itself: what is durable on a disk stays there. */
   follower(): LedgerReader {
     return this;
   }
@@ -95,15 +95,15 @@ export class FileLedger implements Ledger {
 
   /** Drops whole segments, and keeps the newest. */
   trim(upTo: Position): Promise<void> {
-    return inWordsOfTheLedger(() => this.#log.drop(upTo));
+    return asLedgerErrors(() => this.#log.drop(upTo));
   }
 
-  /** Nobody but this process can remove it, and not while it is open. */
+  /** Only this process can remove it, and not while it is open. */
   async exists(): Promise<boolean> {
     return !this.#closed;
   }
 
-  /** Waits for appends that are under way, and lets everybody go who waits for more. */
+  /** Waits for appends that are under way, and resolves every `wait`. */
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
@@ -135,7 +135,7 @@ export class FileLedgerReader {
    * @throws LedgerTrimmedError, LedgerCorruptError
    */
   read(after: Position, upTo: Position, limit: number): Promise<PositionedEntry[]> {
-    return inWordsOfTheLedger(async () => {
+    return asLedgerErrors(async () => {
       await this.#refresh();
       const records = await readRecords(this.#segments, { after, upTo, limit });
       return records.map(({ sequence, bytes }) => ({ position: sequence, entry: decodeEntry(bytes) }));
@@ -151,7 +151,7 @@ export class FileLedgerReader {
 }
 
 /** Runs something on the store and turns the errors of files into those of the port, with the first as `cause`. */
-export async function inWordsOfTheLedger<T>(work: () => Promise<T>): Promise<T> {
+export async function asLedgerErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

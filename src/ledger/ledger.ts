@@ -21,8 +21,8 @@ export interface LedgerReader {
  */
 export interface Ledger extends LedgerReader {
   /**
-   * Another one once the store was restored from a backup: positions that were read before it belong to entries that
-   * may be others now.
+   * Identifies the contents: it changes when the store was restored from a backup, since positions that were read before
+   * may belong to other entries now.
    */
   readonly history: string;
   /**
@@ -33,8 +33,8 @@ export interface Ledger extends LedgerReader {
    */
   append(entries: readonly Entry[]): Promise<Position>;
   /**
-   * For whoever reads on from where it was: knows what it read last, and also throws LedgerTrimmedError when the store has
-   * lost that and another entry took its position. `read` of the ledger itself knows of nothing that was read before.
+   * Returns a reader that remembers what it read last, and also throws LedgerTrimmedError when the store has lost that entry
+   * and another one took its position. `read` of the ledger itself remembers nothing.
    */
   follower(): LedgerReader;
   /** Resolves as soon as there is an entry after `after`, or when `signal` aborts. */
@@ -58,7 +58,7 @@ export interface Ledgers {
    * @throws LedgerCorruptError when there are snapshots of one that is lost
    */
   open(catalog: string): Promise<Ledger>;
-  /** The same for whoever must not create one. @throws LedgerRemovedError when there is none. */
+  /** Opens an existing ledger and never creates one. @throws LedgerRemovedError when there is none. */
   openExisting(catalog: string): Promise<Ledger>;
   /**
    * Creates an empty ledger whose first entry will take the position after this one: what comes before is in a

@@ -1,6 +1,6 @@
 import { type Ledger, LedgerRemovedError, type Ledgers } from './ledger.ts';
 
-/** The ledgers of all catalogs, opened when they are needed and let go when their catalog is deleted. */
+/** The ledgers of all catalogs, opened when they are needed and closed when their catalog is deleted. */
 export interface OpenLedgers {
   names(): Promise<readonly string[]>;
   /** Null when there is no such catalog. */
@@ -16,7 +16,7 @@ export class LedgerCollection implements OpenLedgers {
     this.#ledgers = ledgers;
   }
 
-  /** Lets go of those that were deleted meanwhile. */
+  /** Also closes the ledgers that were deleted meanwhile. */
   async names(): Promise<readonly string[]> {
     for (const [name, opening] of this.#open) {
       const ledger = await opening;

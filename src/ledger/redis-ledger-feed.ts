@@ -1,28 +1,28 @@
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { Position } from './entry.ts';
 
-/** So often everybody looks, whether or not there was a message: they may get lost, and so may their connection. */
+/** Followers look this often even without a message: messages may get lost, and so may the connection. */
 const LOOK_EVERY_MS = 5_000;
 /** A machine that is gone closes no connection. */
 const SILENCE_MS = 3 * LOOK_EVERY_MS;
 
-/** Who is told what the feed learns about one ledger. */
+/** Gets what the feed learns about one ledger. */
 export interface Follower {
   /** There is an entry at this position. */
-  notice(position: number): void;
-  /** Entries may have been appended that the feed has not heard of. */
+  grewTo(position: number): void;
+  /** Entries may have been appended without a message. */
   look(): void;
   /** The store may be another one than it was. */
   wake(): void;
 }
 
-/** Where a process that appended says so, to all processes of its deployment. */
+/** The channel on which a process that has appended tells all processes of its deployment. */
 export function feedChannel({ epoch }: RedisConnections): string {
   return `bandolier:appended:${epoch.deployment}`;
 }
 
 /**
- * Hears of all entries that are appended to any ledger, by whichever process, over one connection: of an own server, or
+ * Receives messages about all entries that any process appends to any ledger, over one connection: one of its own, or
  * the one that a cluster's client keeps for messages. Messages say `<position> <catalog>`.
  */
 export class LedgerFeed {
@@ -82,7 +82,7 @@ export class LedgerFeed {
 
   readonly #onMessage = (_: string, message: string): void => {
     const [position, catalog] = message.split(' ');
-    this.#followers.get(catalog)?.notice(Number(position));
+    this.#followers.get(catalog)?.grewTo(Number(position));
   };
 
   readonly #onClose = (): void => {
@@ -113,7 +113,7 @@ export class LedgerTail implements Follower {
   readonly #catalog: string;
   readonly #head: () => Promise<Position>;
   readonly #waiters = new Set<(anyway: boolean) => void>();
-  /** The newest position that this process has heard of. */
+  /** The newest position that this process knows. */
   #seen: Position = 0;
   #isFollowing = false;
   #isClosed = false;
@@ -125,28 +125,28 @@ export class LedgerTail implements Follower {
     this.#head = head;
   }
 
-  notice(position: Position): void {
+  grewTo(position: Position): void {
     if (position <= this.#seen) return;
     this.#seen = position;
-    this.#tellAll(false);
+    this.#wakeWaiters(false);
   }
 
   look(): void {
     this.#head().then(
-      // It may have lost its last moments while nobody was connected.
-      (head) => (head < this.#seen ? this.wake() : this.notice(head)),
-      () => this.wake(), // the reader is told why
+      // The store may have lost its last moments while this process was not connected.
+      (head) => (head < this.#seen ? this.wake() : this.grewTo(head)),
+      () => this.wake(), // the reader gets the error
     );
   }
 
   wake(): void {
-    this.#tellAll(true);
+    this.#wakeWaiters(true);
   }
 
   /** This is the newest position, even if a later one was known: a store can lose its last moments. */
   reset(head: Position): void {
     this.#seen = Math.min(this.#seen, head);
-    this.notice(head);
+    this.grewTo(head);
   }
 
   /** Resolves when there is more, and now and then without: a store that lost its last moments grows unseen. */
@@ -169,7 +169,7 @@ export class LedgerTail implements Follower {
   close(): void {
     this.#isClosed = true;
     this.#feed.leave(this.#catalog, this);
-    this.#tellAll(true);
+    this.#wakeWaiters(true);
   }
 
   #follow(): void {
@@ -178,7 +178,7 @@ export class LedgerTail implements Follower {
     this.#feed.follow(this.#catalog, this);
   }
 
-  #tellAll(anyway: boolean): void {
+  #wakeWaiters(anyway: boolean): void {
     for (const waiter of [...this.#waiters]) waiter(anyway);
   }
 }

@@ -17,10 +17,10 @@ import { feedChannel, type LedgerFeed, LedgerTail } from './redis-ledger-feed.ts
 import { ledgerKeys, ownedBy, removedIdentity } from './redis-ledger-identity.ts';
 
 /**
- * Appends a batch, and tells everybody who listens under the next positions. The id of a stream entry is `<position>-0`, so positions have no gaps
- * and a stream can be read from any of them.
+ * Appends a batch under the next positions, and publishes that. The id of a stream entry is `<position>-0`, so positions
+ * have no gaps and a stream can be read from any of them.
  * KEYS stream, head (newest position), identity, snapshots. ARGV identity, most entries after the last snapshot, mark of this
- * batch, channel of the feed, catalog, entries. Answers the new head.
+ * batch, channel of the feed, catalog, entries. Returns the new head.
  */
 const APPEND = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
@@ -38,7 +38,7 @@ return head
 
 /**
  * KEYS as above. ARGV identity, position, limit, mark of the entry at the position as the reader knows it or ''.
- * Answers the head, whether that entry is still the same one, and what follows it.
+ * Returns the head, whether that entry is still the same one, and what follows it.
  */
 const READ = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
@@ -115,7 +115,7 @@ export class RedisLedger implements Ledger {
         answered(() => APPEND.run(this.#commands, [...this.#keys, this.#snapshots], args)),
       ),
     );
-    this.#tail.notice(head);
+    this.#tail.grewTo(head);
     return head;
   }
 
@@ -136,7 +136,7 @@ export class RedisLedger implements Ledger {
     };
   }
 
-  /** @param mark of the batch of the entry at `after`, '' if that is not known; answers that of the last one */
+  /** @param mark of the batch of the entry at `after`, '' if that is not known; returns that of the last one */
   async #read(
     after: Position,
     limit: number,
@@ -168,8 +168,8 @@ export class RedisLedger implements Ledger {
 
   async head(): Promise<Position> {
     const [head, identity] = await this.#here(() => this.#commands.mget(this.#keys[1], this.#keys[2]));
-    if (identity !== this.#identity) await this.#whereIsIt(identity);
-    this.#tail.notice(Number(head));
+    if (identity !== this.#identity) await this.#findIdentity(identity);
+    this.#tail.grewTo(Number(head));
     return Number(head);
   }
 
@@ -181,7 +181,7 @@ export class RedisLedger implements Ledger {
     const identity = await available(WHAT, () => this.#commands.get(this.#keys[2]));
     if (identity === this.#identity) return true;
     try {
-      return await this.#whereIsIt(identity);
+      return await this.#findIdentity(identity);
     } catch (error) {
       if (error instanceof LedgerRemovedError) return false;
       throw error;
@@ -200,12 +200,12 @@ export class RedisLedger implements Ledger {
       const { message } = error as Error;
       if (message.includes('LEDGERFULL')) {
         throw new StoreUnavailableError(
-          'The ledger in Redis cannot be used: it is full, since nobody makes snapshots. Is a worker running?',
+          'The ledger in Redis cannot be used: it is full, since no snapshots are made: start `bandolier work`, or find out in its log why it makes none.',
           { cause: error },
         );
       }
       if (!message.includes('LEDGERGONE')) throw error;
-      await this.#whereIsIt(await available(WHAT, () => this.#commands.get(this.#keys[2])));
+      await this.#findIdentity(await available(WHAT, () => this.#commands.get(this.#keys[2])));
       throw new StoreUnavailableError('Redis was restored from a backup: this was not taken. Send it again.');
     }
   }
@@ -214,7 +214,7 @@ export class RedisLedger implements Ledger {
    * Another identity is in the place of this ledger's. If Redis was restored, that is the one from now on.
    * @throws LedgerRemovedError if the catalog was deleted, StoreUnavailableError if Redis has lost it
    */
-  async #whereIsIt(found: string | null): Promise<boolean> {
+  async #findIdentity(found: string | null): Promise<boolean> {
     const wasOf = this.#identity;
     await available(WHAT, () => this.#epoch.verify());
     const { current } = this.#epoch;

@@ -25,7 +25,7 @@ import {
 
 /** The subject of messages. */
 const WHAT = 'The ledgers';
-/** Far more than lie between two snapshots: nobody trims any more, and Redis must not fill up. */
+/** Far more than lie between two snapshots: if nothing is trimmed any more, Redis must not fill up. */
 const MOST_ENTRIES = 1_000_000;
 
 /** A process that has not looked for so long will not come back. */
@@ -44,7 +44,7 @@ if not known and redis.call('EXISTS', KEYS[1], KEYS[2]) == 0 and redis.call('EXI
 end
 `;
 
-/** Answers the identity, '' for none. A ledger of an epoch that is over is taken over with what it holds. */
+/** Returns the identity, '' for none. A ledger of an epoch that is over is taken over with what it holds. */
 const OPEN_EXISTING = `
 ${FIND}
 if isThere then return known end
@@ -63,7 +63,7 @@ redis.call('SET', KEYS[3], ARGV[1])
 return ARGV[1]
 `;
 
-/** ARGV as above, position of the entry before the first. Answers '' when there is a ledger. */
+/** ARGV as above, position of the entry before the first. Returns '' when there is a ledger. */
 const BEGIN = `
 ${FIND}
 if isThere then return '' end
@@ -77,7 +77,7 @@ const SCRIPTS = { existing: new Script(OPEN_EXISTING), open: new Script(OPEN), b
 
 /**
  * KEYS as above. ARGV identity of one that was removed, how long that stays on record (ms), identity that the ledger has
- * to have or none at all, mark of this erasure, seconds. Answers 0 when it is another ledger.
+ * to have or none at all, mark of this erasure, seconds. Returns 0 when it is another ledger.
  */
 const REMOVE = new Script(`
 local known = redis.call('GET', KEYS[3])

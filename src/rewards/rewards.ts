@@ -5,7 +5,7 @@ import { catalogOf } from '../decisions/decision-id.ts';
 import { Problem } from '../problem.ts';
 import type { DeadJob } from '../queue/job-queue.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { RewardOutcome, RewardStatus } from '../state/outcome.ts';
+import type { RewardOutcome, RewardStatus } from '../state/fold-result.ts';
 import type { RewardHealth } from './health-report.ts';
 import { type RewardSources, rewardHealth } from './reward-health.ts';
 import type { RewardIntake } from './reward-intake.ts';

@@ -6,7 +6,7 @@ import {
   rewardDeadline,
   type SlateReason,
 } from '../decisions/decision.ts';
-import type { RewardOutcome } from '../state/outcome.ts';
+import type { RewardOutcome } from '../state/fold-result.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {

@@ -10,7 +10,7 @@ import { decide } from '../routing/decide.ts';
 import type { QueryPart } from '../routing/understand-query.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
-import type { FoldOutcome } from '../state/outcome.ts';
+import type { FoldResult } from '../state/fold-result.ts';
 import type { Call } from './agent.ts';
 
 /** A tool with the vector of its text; null where there is no embedder. */
@@ -133,7 +133,7 @@ export class SimulatedCatalog {
     return this.#step * 1000;
   }
 
-  #fold(entry: UnkeyedEntry): FoldOutcome {
+  #fold(entry: UnkeyedEntry): FoldResult {
     const position = ++this.#entries;
     const keyed = { ...entry, key: `${NAME}/${position}`, at: this.#now() } as Entry;
     return fold(this.state, { position, entry: keyed });

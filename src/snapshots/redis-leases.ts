@@ -9,12 +9,12 @@ import { type Lease, type Leases, snapshotLease } from './snapshot-store.ts';
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 5_000;
 
-/** KEYS holder, fence. ARGV holder, ms. Answers the new fence, or 0 when somebody else holds it. */
+/** KEYS holder, fence. ARGV holder, ms. Returns the new fence, or 0 while another holder has it. */
 const ACQUIRE = new Script(`
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return redis.call('INCR', KEYS[2]) end
 return 0
 `);
-/** KEYS holder. ARGV holder, ms. Answers 1 if it is still ours. */
+/** KEYS holder. ARGV holder, ms. Returns 1 if it is still ours. */
 const RENEW = new Script(`
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0
@@ -51,7 +51,7 @@ export class RedisLeases implements Leases {
 
   async acquire(name: string): Promise<Lease | null> {
     await this.#epoch.verify();
-    // Whoever looks at the key sees which process it is.
+    // Readable: it says which process holds the lease.
     const holder = `${process.pid}@${hostname()}/${randomUUID()}`;
     const fence = Number(
       await ACQUIRE.run(this.#client, [leaseKey(name), fenceKey(name)], [holder, this.#leaseMs]),
@@ -120,7 +120,7 @@ class HeldLease implements Lease {
     }
   }
 
-  /** Counted from before the request, so that we let go before anybody else can take it. */
+  /** Counted from before the request, so that the lease ends here before another process can take it. */
   #expireLater(): NodeJS.Timeout {
     const timer = setTimeout(() => this.#end(), this.#leaseMs - this.#leaseMs / 5);
     timer.unref();

@@ -29,7 +29,7 @@ end
 /**
  * Lists a snapshot whose parts are there, unless a newer lease was given out, and drops what is too many.
  * KEYS list (sorted set), fence, the parts of this snapshot, identity. ARGV fence, position, keep, prefix of parts, owner.
- * Answers −1 for a stale fence, else how many were dropped.
+ * Returns −1 for a stale fence, else how many were dropped.
  */
 const LIST = new Script(`
 ${HERE}
@@ -46,7 +46,7 @@ end
 return #old
 `);
 
-/** KEYS list, identity. ARGV position, prefix of parts, owner. Drops what is later, and answers how many. */
+/** KEYS list, identity. ARGV position, prefix of parts, owner. Drops what is later, and returns how many. */
 const DISCARD = new Script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 ${HERE}

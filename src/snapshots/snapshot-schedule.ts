@@ -12,7 +12,7 @@ export type SnapshotLocation =
   | { readonly dataDir: string }
   | { readonly redisUrl: string; readonly epoch: string };
 
-/** What a snapshot thread is told, and what it answers. */
+/** What a snapshot thread gets, and what it sends back. */
 export interface SnapshotThreadTask {
   readonly location: SnapshotLocation;
   readonly catalog: string;
@@ -28,12 +28,12 @@ export interface SnapshotThreadAnswer {
 
 /** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
 const DUE_AFTER_ENTRIES = 1_000;
-/** To fold so many again takes minutes: that is nothing to fall back on, and a ledger must not fill up. */
+/** Folding so many again takes minutes, so the ledger is trimmed even behind a single snapshot. */
 const TOO_MANY_TO_FOLD_AGAIN = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
 const FIRST_LOOK_MS = 1_000;
-/** The newest, one to fall back on, and one more for luck. */
+/** The newest, and two to fall back on. */
 const KEEP = 3;
 
 export interface SnapshotScheduleParts {
@@ -49,7 +49,7 @@ export interface SnapshotScheduleParts {
   onError(message: string, error: unknown): void;
 }
 
-/** Sees to it that every catalog has a recent snapshot, and trims its ledger behind the oldest one that is kept. */
+/** Makes a snapshot of every catalog when one is due, and trims its ledger behind the oldest one that is kept. */
 export class SnapshotSchedule {
   readonly #parts: SnapshotScheduleParts;
   readonly #looks: Repeated;
@@ -62,7 +62,7 @@ export class SnapshotSchedule {
     });
   }
 
-  /** Makes a snapshot of a catalog now, whether or not one is due. Answers its position, null if not allowed to. */
+  /** Makes a snapshot of a catalog now, whether or not one is due, and returns its position; null while another process holds the lease. */
   async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
     const { stores, location, onError } = this.#parts;
     const lease = await stores.leases.acquire(snapshotLease(catalog));
@@ -81,15 +81,15 @@ export class SnapshotSchedule {
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
       const isEnough = kept.length > 1 || position > TOO_MANY_TO_FOLD_AGAIN;
-      if (isEnough && oldest !== undefined) await ledger.trim(await this.#done(ledger, oldest));
+      if (isEnough && oldest !== undefined) await ledger.trim(await this.#trimmable(ledger, oldest));
       return position;
     } finally {
       await lease.release();
     }
   }
 
-  /** Up to where nobody needs the ledger: neither a snapshot nor an evaluation of the decisions that are kept. */
-  #done(ledger: Ledger, oldest: Position): Promise<Position> {
+  /** The position up to which neither a snapshot nor an evaluation of kept decisions needs the ledger. */
+  #trimmable(ledger: Ledger, oldest: Position): Promise<Position> {
     return lastBefore(ledger, this.#parts.keepSince(), oldest);
   }
 
@@ -107,7 +107,7 @@ export class SnapshotSchedule {
     for (const name of await this.#parts.ledgers.names()) {
       if (signal.aborted) return;
       await this.#snapshotIfDue(name).catch(async (error: Error) => {
-        // Deleted meanwhile: then nobody needs one.
+        // Deleted meanwhile: then it needs none.
         if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
         this.#report(`no snapshot of catalog "${name}" could be made`, error);
       });
@@ -115,7 +115,7 @@ export class SnapshotSchedule {
   }
 
   #report(message: string, error: Error): void {
-    // That another Redis is in its place is said once, by who found out.
+    // Another Redis was found at the address: that is reported once, where it is found out.
     const causes = [error, error.cause];
     const isLost = causes.some((one) => one instanceof Error && one.name === 'RedisLostError');
     if (!isLost) this.#parts.onError(message, error);

@@ -21,7 +21,7 @@ export interface SnapshotStore {
   /** Null when there is none at this position. */
   get(position: Position): Promise<StoredSnapshot | null>;
   /**
-   * Takes snapshots of later positions out of the list, and answers how many. Needed when the ledger ends before
+   * Takes snapshots of later positions out of the list, and returns how many. Needed when the ledger ends before
    * them, because a damaged end was cut off: its next entries take the same positions again, and must not be
    * mistaken for what those snapshots hold.
    */
@@ -39,7 +39,7 @@ export interface Lease {
 
 /** At most one holder per name at a time. Contract: tests/contracts/lease.contract.ts. */
 export interface Leases {
-  /** The lease, or null when somebody else holds it. Renewed by itself until released or lost. */
+  /** Returns the lease, or null while another holder has it. It is renewed by itself until released or lost. */
   acquire(name: string): Promise<Lease | null>;
   close(): Promise<void>;
 }

@@ -49,8 +49,8 @@ export interface SnapshotTask extends Pick<SnapshotAccess, 'store' | 'read'> {
 }
 
 /**
- * Makes a snapshot without troubling the state that serves: a replica of its own starts from the newest snapshot,
- * folds the ledger from there (canonical state only), and is written down. Answers its position.
+ * Makes a snapshot apart from the state that serves: loads the newest snapshot, folds the ledger from there (canonical
+ * state only), writes the result, and returns its position.
  */
 export async function writeSnapshot(task: SnapshotTask): Promise<Position> {
   const { catalog, upTo, fence, keep, store } = task;

@@ -1,10 +1,10 @@
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { BoundEmbedder, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
+import type { FoldResult } from './fold-result.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
-import type { FoldOutcome } from './outcome.ts';
 import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
@@ -12,7 +12,7 @@ import { UnitLimits } from './unit-limits.ts';
 /** What a command was answered, and when. */
 export interface Answer {
   readonly at: number;
-  readonly outcome: FoldOutcome;
+  readonly outcome: FoldResult;
   /** Digest of the command, where its sender chose the key. */
   readonly content?: string;
 }
@@ -25,8 +25,8 @@ const MAX_ANSWERS = 10_000;
 const UNBOUND: BoundEmbedder = { model: null, fingerprint: null, dimensions: 0 };
 
 /**
- * Everything that is known about one catalog: the result of folding its ledger. Only the fold writes to it;
- * everybody else reads. Its canonical part is what `encodeSnapshot` writes.
+ * Everything that is known about one catalog: the result of folding its ledger. Only the fold changes it;
+ * everything else reads it. Its canonical part is what `encodeSnapshot` writes.
  */
 export class CatalogState {
   readonly catalog: string;
@@ -75,7 +75,7 @@ export class CatalogState {
     this.answers.set(key, { at: this.clock, ...answer });
   }
 
-  /** Lets go of everything that the passing of time has settled. */
+  /** Drops records, units and answers whose time is over at `clock`. */
   expire(): void {
     this.decisions.expire(this.clock, RECORD_GRACE_MS[this.settings.rewards.onLate]);
     this.experiments.expire(this.clock);

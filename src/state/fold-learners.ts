@@ -2,10 +2,10 @@ import type { EmbedderEntry, ForgetEntry, SettingsEntry, VersionEntry } from '..
 import { unitKeyPrefix } from '../ledger/unit.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { endExperiments } from './experiments/run-experiment.ts';
-import type { EmbedderOutcome, FoldOutcome } from './outcome.ts';
+import type { EmbedderResult, FoldResult } from './fold-result.ts';
 
-/** Merges what was changed into what there is, whoever changed something else in between. */
-export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldOutcome {
+/** Merges the changed settings into the present ones; what another command changed in between stays. */
+export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldResult {
   const { policy } = patch;
   if (policy !== undefined) state.learners.activate(policy, state.tools.vectors, state.slots());
   const rewards = { ...state.settings.rewards, ...patch.rewards };
@@ -13,8 +13,8 @@ export function foldSettings(state: CatalogState, { patch }: SettingsEntry): Fol
   return { kind: 'settings', policyVersion: state.learners.active.version };
 }
 
-/** Back to a version that is kept. It went on learning meanwhile, so no observation is missing. */
-export function foldVersion(state: CatalogState, { version, learner }: VersionEntry): FoldOutcome {
+/** Makes a kept version the active one. It went on learning meanwhile, so no observation is missing. */
+export function foldVersion(state: CatalogState, { version, learner }: VersionEntry): FoldResult {
   if (learner !== undefined && state.learners.get(version) === undefined) {
     if (state.taught > learner.asOf) return { kind: 'version-stale' };
     const bytes = Buffer.from(learner.bytes, 'base64');
@@ -26,8 +26,8 @@ export function foldVersion(state: CatalogState, { version, learner }: VersionEn
   return { kind: 'version', policyVersion: active.version };
 }
 
-/** Another embedder: new vectors, a learner of their own. Nothing of two embedders is ever mixed. */
-export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): EmbedderOutcome {
+/** Replaces all vectors by those of another embedder, with a learner of its own. What two embedders taught is never mixed. */
+export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): EmbedderResult {
   const { model, fingerprint, dimensions, version } = entry;
   const embedder = { model, fingerprint, dimensions };
   if (entry.first && state.embedder.model !== null) return { kind: 'embedder-refused', reason: 'bound' };
@@ -59,7 +59,7 @@ function hasAllVectors({ tools }: CatalogState, { fingerprint, vectors }: Embedd
 }
 
 /** Erases what was learned about a tool or from a unit. */
-export function foldForget(state: CatalogState, entry: ForgetEntry): FoldOutcome {
+export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult {
   let forgotten = 0;
   if (entry.tool !== undefined) {
     const record = state.tools.find(entry.tool);

@@ -7,15 +7,15 @@ import type {
 } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './experiments/count-experiments.ts';
+import type { FoldResult, RewardOutcome, RewardReason, RewardStatus } from './fold-result.ts';
 import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
-import type { FoldOutcome, RewardOutcome, RewardReason, RewardStatus } from './outcome.ts';
 
 /**
  * Rewards of one decision (learning.md section 2, "learning"): a called tool is learned at once, and when the
  * decision closes every shown tool that was not called is learned with 0 and the case goes to memory.
  */
-export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldOutcome> {
+export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldResult> {
   const { decision } = entry;
   if (state.decisions.mayBeDropped(decision)) {
     const reason = isLate(state, decision, entry.at) ? 'after-deadline' : 'record-expired';
@@ -48,7 +48,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
 }
 
 /** The deadline of a decision: it closes with what was reported, or is learned with the default reward. */
-export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldOutcome> {
+export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
   const { decision, defaultReward } = entry;
   const record = state.decisions.get(decision.id);
   if (record !== undefined) {
@@ -120,8 +120,8 @@ function* applyReport(
 }
 
 /**
- * What a call of a tool teaches that was not in the slate, beside 1 for one that was: nobody saw it beside the others,
- * and it is the only way to push a tool that the router would never show. Chosen on training data: bench/hostile/adversary.ts.
+ * Weight of a call of a tool that was not in the slate; a call of one that was has 1. The agent did not choose it among the
+ * others, and reports of this kind are the only way to push a tool that the router would never show. Chosen on training data: bench/hostile/adversary.ts.
  */
 const UNSHOWN_WEIGHT = 0.2;
 
@@ -168,8 +168,8 @@ function isLate(
   return at > deadline && settings.rewards.onLate !== 'learn';
 }
 
-/** Reports whose decision nobody has: counted, with what became of those that had been accepted. */
-export function foldUnlearned(state: CatalogState, entry: UnlearnedEntry): FoldOutcome {
+/** Counts reports that could not be joined with a decision, and remembers those that had been accepted. */
+export function foldUnlearned(state: CatalogState, entry: UnlearnedEntry): FoldResult {
   refuse(state, entry.rewards, 'rejected', 'decision-expired');
   for (const [code, count] of Object.entries(entry.refused)) {
     state.rewards.countRefused(state.clock, code, count);

@@ -1,7 +1,7 @@
 import { cosine } from '../../bandit/tool-vectors.ts';
 import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import type { ToolsOutcome } from './outcome.ts';
+import type { ToolsResult } from './fold-result.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -14,7 +14,7 @@ export function* foldTools(
   state: CatalogState,
   entry: ToolsEntry,
   position: Position,
-): Generator<void, ToolsOutcome> {
+): Generator<void, ToolsResult> {
   const { revision } = state;
   if (entry.ifMatch !== undefined && entry.ifMatch !== revision) {
     return { kind: 'tools-refused', reason: 'revision', revision };

@@ -6,25 +6,25 @@ import { foldExposures } from './experiments/count-experiments.ts';
 import { foldExperiment } from './experiments/fold-experiment.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
 import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
+import type { FoldResult } from './fold-result.ts';
 import { foldTools } from './fold-tools.ts';
-import type { FoldOutcome } from './outcome.ts';
 
 /**
  * state = fold(state, entry): the only place where the state changes. Deterministic: no clock, no random source,
- * no I/O; the same entries give the same bits in every process. Entries that were folded before (their key or
- * position is known) change nothing and answer what was answered then.
+ * no I/O; the same entries give the same bits in every process. An entry that was folded before (its key or
+ * position is known) changes nothing and gets the result of the first time.
  */
-export function fold(state: CatalogState, positioned: PositionedEntry): FoldOutcome {
+export function fold(state: CatalogState, positioned: PositionedEntry): FoldResult {
   return atOnce(foldInSteps(state, positioned));
 }
 
 /** A fold that pauses now and then. */
-export type FoldSteps = Generator<void, FoldOutcome>;
+export type FoldSteps = Generator<void, FoldResult>;
 
 /**
  * The same with a pause after every example that is learned and every tool that is put, for processes that have
- * requests to answer meanwhile: a decision of fifty tools teaches fifty. Who looks during a pause finds some of it
- * done, at the position and revision of before. Nothing else may be folded before it has ended.
+ * requests to answer meanwhile: a decision of fifty tools teaches fifty. During a pause a reader sees a part of it,
+ * at the position and revision of before. Nothing else may be folded until it has ended.
  */
 export function* foldInSteps(state: CatalogState, { position, entry }: PositionedEntry): FoldSteps {
   if (position <= state.position) return { kind: 'ignored' };
@@ -32,7 +32,7 @@ export function* foldInSteps(state: CatalogState, { position, entry }: Positione
   state.expire();
   if (TEACHES.has(entry.kind)) state.taught = position;
   const outcome = yield* apply(state, entry, position);
-  // Only now: whoever waits for this position is to find all of it.
+  // Last, so that those who wait for this position find all of the entry.
   state.position = position;
   return outcome;
 }
@@ -72,7 +72,7 @@ const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
   'forget',
 ]);
 
-const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
+const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'tools-refused',
   'embedder-refused',
   'experiment-refused',
@@ -83,13 +83,13 @@ const REFUSALS: ReadonlySet<FoldOutcome['kind']> = new Set([
 function* once(
   state: CatalogState,
   { key, content }: { key: string; content?: string },
-  decide: () => FoldOutcome | FoldSteps,
+  decide: () => FoldResult | FoldSteps,
 ): FoldSteps {
   const known = state.answers.get(key);
   if (known !== undefined) return known.content === content ? known.outcome : { kind: 'key-used' };
   const decided = decide();
   const outcome = 'next' in decided ? yield* decided : decided;
-  // A refusal is no answer to keep: the same command may be sent again once its condition holds.
+  // Refusals are not remembered: the same command may be sent again once its condition holds.
   if (REFUSALS.has(outcome.kind)) return outcome;
   state.remember(key, content === undefined ? { outcome } : { outcome, content });
   return outcome;

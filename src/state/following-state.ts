@@ -8,7 +8,7 @@ import {
 import { inSlices, type Steps } from '../slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
-import type { FoldOutcome } from './outcome.ts';
+import type { FoldResult } from './fold-result.ts';
 import { digestInSteps, type StateDigest } from './snapshot-codec.ts';
 
 /** Between two entries the event loop has its turn when folding has taken this many milliseconds. */
@@ -24,7 +24,7 @@ export interface FollowingOptions {
   readonly signal: AbortSignal;
   /** `Ledger.history` of the entries that the state was made from. */
   readonly history: string;
-  readonly onFold: (folded: PositionedEntry, outcome: FoldOutcome) => void;
+  readonly onFold: (folded: PositionedEntry, outcome: FoldResult) => void;
   /** Called again and again while something is being folded or digested. */
   readonly onProgress: () => void;
 }

@@ -70,7 +70,7 @@ export function* correctCall(
 
 /** What one tool of a decision teaches. */
 interface Lesson extends CaseOutcome {
-  /** Its place among the tools of the decision. */
+  /** Index among the tools of the decision. */
   readonly index: number;
   /** The ridge does not know of it yet. */
   readonly fresh: boolean;
@@ -190,7 +190,7 @@ function featuresOf(
   return features;
 }
 
-/** The shown tools as candidates; one that is gone keeps its place, and nothing is learned from its row. */
+/** The shown tools as candidates; one that is gone keeps its row, from which nothing is learned. */
 function shownCandidates(state: CatalogState, decision: ObservedDecision): Candidates {
   const { columns, shown } = decision;
   const names = decision.tools.slice(0, shown);

@@ -123,7 +123,7 @@ export class Learners {
     this.#add({ version, settings, learning: 'all', embedder: this.#embedder, policy });
   }
 
-  /** Lets go of all others; the first of these is the active one. */
+  /** Discards all other versions and makes the first of these the active one. */
   keepOnly(versions: readonly string[]): void {
     this.#active = versions[0];
     for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#discard(old);

@@ -4,7 +4,7 @@ import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { threadFile } from '../../config/package-root.ts';
 import { every, type Repeated } from '../every.ts';
 
-/** What the thread is told; it answers the inverse, packed. */
+/** What the thread gets; it sends back the inverse, packed. */
 export interface RefactoriseTask {
   /** A, packed. */
   readonly matrix: Float64Array;
@@ -40,7 +40,7 @@ export class RefactorisationWatch {
     return this.#looks.now();
   }
 
-  /** Gives up what is under way; the ridges stay as they are. */
+  /** Abandons the computation that is under way; the ridges stay as they are. */
   async close(): Promise<void> {
     const closed = this.#looks.close();
     await this.#thread?.terminate();
@@ -50,7 +50,7 @@ export class RefactorisationWatch {
   async #renewDue(signal: AbortSignal): Promise<void> {
     const dueAfter = this.#options.dueAfterUpdates ?? DUE_AFTER_UPDATES;
     const tried = new Set<Ridge>();
-    // Asked for anew each time: while one is renewed, others may be let go and their memory freed.
+    // Listed anew each time: while one is computed, others may be discarded and their memory freed.
     const next = (): Ridge | undefined =>
       [...this.#ridges()].find((ridge) => !tried.has(ridge) && ridge.updatesSinceFactorisation >= dueAfter);
     for (let ridge = next(); ridge !== undefined && !signal.aborted; ridge = next()) {

@@ -8,10 +8,10 @@ import {
 } from '../ledger/ledger.ts';
 import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
+import type { FoldResult } from './fold-result.ts';
 import { FollowingState } from './following-state.ts';
-import type { FoldOutcome } from './outcome.ts';
 import type { StateDigest } from './snapshot-codec.ts';
-import { WaitingOutcomes, WaitingPositions } from './waiting.ts';
+import { WaitingCommands, WaitingPositions } from './waiting.ts';
 
 /** After so many reloads in a row no snapshot reaches the ledger, and none will. */
 const MAX_STARTS = 3;
@@ -25,7 +25,7 @@ export interface ReplicaOptions {
   readonly now: () => number;
   /** Loads the newest state that a snapshot gives, for when the ledger does not reach back to where this replica is. */
   readonly reload: () => Promise<CatalogState>;
-  readonly onFold?: (folded: PositionedEntry, outcome: FoldOutcome) => void;
+  readonly onFold?: (folded: PositionedEntry, outcome: FoldResult) => void;
   /** `fresh` takes the place of `old`, in the same turn of the event loop; `old` must not be used after it. */
   readonly onReload?: (fresh: CatalogState, old: CatalogState) => void;
 }
@@ -65,7 +65,7 @@ export class ReplicaFailedError extends Error {
 export class Replica {
   readonly #ledger: Ledger;
   readonly #options: ReplicaOptions;
-  readonly #outcomes = new WaitingOutcomes();
+  readonly #commands = new WaitingCommands();
   readonly #positions = new WaitingPositions();
   /** Aborts when it fails, is removed or closed; the reason is what everything is refused with from then on. */
   readonly #ended = new AbortController();
@@ -118,9 +118,9 @@ export class Replica {
    * @throws StoreUnavailableError, ReplicaFailedError, or the reason that `close` was given: nothing was accepted
    * @throws OutcomeUnknownError when it may have been
    */
-  async submit(entry: Entry): Promise<FoldOutcome> {
+  async submit(entry: Entry): Promise<FoldResult> {
     this.#ended.signal.throwIfAborted();
-    return this.#outcomes.after(entry, () => this.#ledger.append([entry]));
+    return this.#commands.after(entry, () => this.#ledger.append([entry]));
   }
 
   /** Entries that are durable but not folded here yet. */
@@ -202,9 +202,9 @@ export class Replica {
     this.#options.onReload?.(fresh.state, old.state);
     old.state.free();
     for (const [key, { outcome, content }] of fresh.state.answers) {
-      this.#outcomes.resolve({ key, content }, outcome);
+      this.#commands.resolve({ key, content }, outcome);
     }
-    this.#outcomes.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
+    this.#commands.rejectAll(new OutcomeUnknownError('The ledger does not reach back to it.'));
     this.#positions.reached(fresh.state.position);
   }
 
@@ -215,10 +215,10 @@ export class Replica {
       onFold: (folded, outcome) => {
         onFold?.(folded, outcome);
         if (this.state !== state) return; // it is a fresh one, which does not serve yet
-        this.#outcomes.resolve(folded.entry, outcome);
+        this.#commands.resolve(folded.entry, outcome);
         this.#positions.reached(folded.position);
       },
-      onProgress: () => this.#outcomes.progressed(),
+      onProgress: () => this.#commands.progressed(),
     });
   }
 
@@ -226,7 +226,7 @@ export class Replica {
   #end(reason: Error): void {
     if (!this.#ended.signal.aborted) this.#ended.abort(reason);
     const isRemoved = reason instanceof LedgerRemovedError;
-    this.#outcomes.rejectAll(isRemoved ? reason : new OutcomeUnknownError(reason.message, { cause: reason }));
+    this.#commands.rejectAll(isRemoved ? reason : new OutcomeUnknownError(reason.message, { cause: reason }));
     this.#positions.rejectAll(reason);
     this.#following.rejectReaders(reason);
   }

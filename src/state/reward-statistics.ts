@@ -1,5 +1,5 @@
 import type { OutcomeReport } from '../ledger/entry.ts';
-import type { RewardOutcome, RewardReason, RewardStatus } from './outcome.ts';
+import type { RewardOutcome, RewardReason, RewardStatus } from './fold-result.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 const KEPT_HOURS = 24;

@@ -6,8 +6,8 @@ import type { Position } from '../ledger/entry.ts';
 import { atOnce } from '../slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
+import type { RewardOutcome } from './fold-result.ts';
 import type { LearnerContext, SavedVersion } from './learner-version.ts';
-import type { RewardOutcome } from './outcome.ts';
 import {
   inBlocks,
   part,

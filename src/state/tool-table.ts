@@ -29,7 +29,7 @@ export interface ToolRecord {
   readonly statistics: ToolStatistics;
 }
 
-/** Whoever keeps something derived from the live tools (indexes) follows them here. */
+/** Gets every change of the live tools, to keep something derived from them up to date, for example an index. */
 export interface ToolFollower {
   /** The tool at this slot is new, back, or changed. */
   put(record: ToolRecord): void;
@@ -88,7 +88,7 @@ export class ToolTable {
     return this.#bySlot[slot];
   }
 
-  /** Tells `follower` of everything that is live, and from now on of every change. */
+  /** Gives `follower` every live tool, and from now on every change. */
   follow(follower: ToolFollower): void {
     this.#followers.push(follower);
     follower.reset(this.#vectors);
@@ -113,7 +113,7 @@ export class ToolTable {
       statistics: before?.statistics ?? emptyStatistics(),
     };
     if (before === undefined || before.removedAt !== null) this.#live++;
-    this.#place(record);
+    this.#store(record);
     this.#vectors.put(record.slot, embedding);
     for (const follower of this.#followers) follower.put(record);
     return record;
@@ -122,7 +122,7 @@ export class ToolTable {
   /** Leaves a tombstone; the slot and what is known about it stay. */
   remove(record: ToolRecord, at: number): void {
     this.#live--;
-    this.#place({ ...record, removedAt: at });
+    this.#store({ ...record, removedAt: at });
     for (const follower of this.#followers) follower.remove(record);
   }
 
@@ -154,7 +154,7 @@ export class ToolTable {
 
   /** Puts a record back exactly as a snapshot had it. */
   restore(record: ToolRecord, vector: Float32Array | null): void {
-    this.#place(record);
+    this.#store(record);
     if (record.removedAt === null) this.#live++;
     this.#vectors.put(record.slot, vector);
   }
@@ -167,7 +167,7 @@ export class ToolTable {
     this.#vectors.free();
   }
 
-  #place(record: ToolRecord): void {
+  #store(record: ToolRecord): void {
     this.#byName.set(record.tool.name, record);
     this.#bySlot[record.slot] = record;
   }

@@ -3,14 +3,14 @@ const HOUR_MS = 60 * 60 * 1000;
 const SLOTS = 2 ** 21;
 
 /**
- * The pairs of unit and tool that were heard of last: up to twice as many are remembered. Who teaches one tool so often that
- * the hourly limit matters comes back long before so many others have come: forgetting the rest loses nothing.
+ * How many pairs of unit and tool are remembered at least, the latest ones; at most twice as many. A unit that teaches one
+ * tool so often that the hourly limit matters comes back long before so many others: forgetting the rest loses nothing.
  */
 export const REMEMBERED_PAIRS = 65_536;
 
 export interface UnitLimitsState {
   readonly hour: number;
-  /** Unit and slot as one number, and the weight; those heard of lately, and those before them. */
+  /** Unit and slot as one number, and the weight; the latest ones, and those before them. */
   readonly recent: SpentWeights;
   readonly earlier: SpentWeights;
 }

@@ -1,19 +1,19 @@
 import type { Entry, Position } from '../ledger/entry.ts';
 import { OutcomeUnknownError } from '../store-errors.ts';
-import type { FoldOutcome } from './outcome.ts';
+import type { FoldResult } from './fold-result.ts';
 
-/** A command waits this long for its outcome while nothing is folded at all. */
+/** A command waits this long while nothing is folded at all. */
 const TIMEOUT_MS = 10_000;
 /** While other entries are folded, or this one is: ten thousand tools take seconds on a busy machine. */
 const LONGEST_WAIT_MS = 60_000;
 
 interface Waiter {
-  resolve(outcome: FoldOutcome): void;
+  resolve(outcome: FoldResult): void;
   reject(error: Error): void;
 }
 
-/** Commands whose outcome is not known yet: their entries are being appended, or were not folded yet. */
-export class WaitingOutcomes {
+/** Commands that are not decided yet: their entries are being appended, or were not folded yet. */
+export class WaitingCommands {
   readonly #waiting = new Map<string, Set<Waiter>>();
   #progress = 0;
 
@@ -22,8 +22,8 @@ export class WaitingOutcomes {
     this.#progress++;
   }
 
-  /** Appends the entry, and resolves with the outcome of the next one of this command that is folded. */
-  after(entry: Entry, append: () => Promise<unknown>): Promise<FoldOutcome> {
+  /** Appends the entry, and resolves with the result of the next entry of this command that is folded. */
+  after(entry: Entry, append: () => Promise<unknown>): Promise<FoldResult> {
     const command = commandOf(entry);
     const waiters = this.#waiting.get(command) ?? new Set();
     this.#waiting.set(command, waiters);
@@ -55,7 +55,7 @@ export class WaitingOutcomes {
     });
   }
 
-  resolve(command: Command, outcome: FoldOutcome): void {
+  resolve(command: Command, outcome: FoldResult): void {
     for (const waiter of [...(this.#waiting.get(commandOf(command)) ?? [])]) waiter.resolve(outcome);
   }
 

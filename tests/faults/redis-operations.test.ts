@@ -98,7 +98,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
     const fill = async (): Promise<void> => {
       for (let n = 0; ; n++) await ledger.append(many(n));
     };
-    await expect(fill()).rejects.toThrow(/it is full, since nobody makes snapshots. Is a worker running/);
+    await expect(fill()).rejects.toThrow(/it is full, since no snapshots are made: start `bandolier work`/);
     await deployment.startWorker();
     const stream = catalogKey('default', 'ledger');
     await until(async () => (await admin.commands.xlen(stream)) < 5_000);

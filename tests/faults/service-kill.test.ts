@@ -1,8 +1,8 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RewardOutcome } from '../../src/state/fold-result.ts';
 import { loadKernels } from '../../src/state/load-kernels.ts';
-import type { RewardOutcome } from '../../src/state/outcome.ts';
 import { UNFINISHED } from '../../src/storage/durable-file.ts';
 import { RunningService, temporaryFolder, until } from '../e2e/running-service.ts';
 import { SHOP_TOOLS, Shop } from '../e2e/shop.ts';

@@ -8,7 +8,7 @@ import type {
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
-import type { FoldOutcome, RewardOutcome } from '../../src/state/outcome.ts';
+import type { FoldResult, RewardOutcome } from '../../src/state/fold-result.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 /** 2026-01-01, a time from which all entries here count. */
@@ -22,7 +22,7 @@ export class Story {
   readonly state = new CatalogState('default', { kernels: this.kernels, derived: true });
   readonly entries: Entry[] = [];
 
-  tell(entry: Entry): FoldOutcome {
+  tell(entry: Entry): FoldResult {
     this.entries.push(entry);
     return fold(this.state, { position: this.entries.length, entry });
   }

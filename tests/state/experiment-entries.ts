@@ -4,7 +4,7 @@ import type {
   ExperimentDefinition,
   VariantDefinition,
 } from '../../src/ledger/experiment-definition.ts';
-import type { ExperimentOutcome } from '../../src/state/outcome.ts';
+import type { ExperimentResult } from '../../src/state/fold-result.ts';
 import { START, type Story } from './entries.ts';
 
 let keys = 0;
@@ -71,7 +71,7 @@ export function move(
 }
 
 export function answer(story: Story, entry: Entry): { reason: string | null; sentence: string } {
-  const outcome = story.tell(entry) as ExperimentOutcome;
+  const outcome = story.tell(entry) as ExperimentResult;
   return outcome.kind === 'experiment' ? { reason: null, sentence: '' } : outcome;
 }
 

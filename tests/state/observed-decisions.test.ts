@@ -1,9 +1,9 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../../src/state/fold-result.ts';
 import { ObservedDecisions, RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
 import { type ObservedRecord, reportsOf } from '../../src/state/observed/observed-record.ts';
-import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../../src/state/outcome.ts';
 import { decision, MINUTE, START } from './entries.ts';
 
 const GRACE_MS = RECORD_GRACE_MS.log;

@@ -4,7 +4,7 @@ import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/snapshot-codec.ts';
-import { WaitingOutcomes } from '../../src/state/waiting.ts';
+import { WaitingCommands } from '../../src/state/waiting.ts';
 import { OutcomeUnknownError } from '../../src/store-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
@@ -125,7 +125,7 @@ describe('a command', () => {
 
   it('is waited for longer while something is being folded, but not for ever', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const waiting = new WaitingOutcomes();
+    const waiting = new WaitingCommands();
     const done = waiting.after(configure('slow'), async () => {});
     const lost = waiting.after(configure('lost'), async () => {}).catch((error: unknown) => error);
     for (let step = 0; step < 5; step++) {

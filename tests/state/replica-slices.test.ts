@@ -5,7 +5,7 @@ import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { loadState } from '../../src/snapshots/stored-state.ts';
 import { Replica } from '../../src/state/replica.ts';
 import { encodeSnapshot, encodeSnapshotParts, stateDigest } from '../../src/state/snapshot-codec.ts';
-import { WaitingOutcomes } from '../../src/state/waiting.ts';
+import { WaitingCommands } from '../../src/state/waiting.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { decision, emptyState, observe, report, START, Story } from './entries.ts';
 
@@ -117,7 +117,7 @@ describe('a digest', () => {
     });
     await replica.catchUp();
     replica.follow((error) => expect.fail(String(error)));
-    const progressed = vi.spyOn(WaitingOutcomes.prototype, 'progressed');
+    const progressed = vi.spyOn(WaitingCommands.prototype, 'progressed');
     await replica.digest();
     expect(progressed).toHaveBeenCalled();
     const many = Array.from({ length: 100 }, (_, n) =>

@@ -9,14 +9,14 @@ import type {
 } from '../../ledger/entry.ts';
 import type { ExperimentUnit, Metric } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
+import type { FoldResult } from '../fold-result.ts';
 import type { ObservedRecord } from '../observed/observed-record.ts';
-import type { FoldOutcome } from '../outcome.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from './decision-credit.ts';
 import type { ExperimentTable } from './experiment-table.ts';
 import { watchGuardrails } from './run-experiment.ts';
 
 /** Decisions that were shown to units of experiments. A batch that was folded before changes nothing. */
-export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldOutcome {
+export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldResult {
   if (!state.experiments.takeBatch(entry.key)) return { kind: 'ignored' };
   for (const exposure of entry.exposures) countExposure(state, exposure, entry.at);
   for (const comparison of entry.shadows) countShadow(state, comparison);
@@ -159,7 +159,7 @@ function creditShadow(
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** A unit that was not heard of for so long has ended; if it comes back, it counts as another one. */
+/** A unit that was not seen for so long has ended; if it comes back, it counts as another one. */
 const ENDS_AFTER_MS: Record<Exclude<ExperimentUnit, 'decision'>, number> = {
   sessionId: 24 * HOUR_MS,
   userId: 30 * 24 * HOUR_MS,

@@ -6,7 +6,7 @@ import { ExperimentRecord, type ExperimentRecordState, sha256 } from './experime
 /** Exposure batches whose keys are remembered: a batch is appended again within seconds or never. */
 const KEPT_BATCHES = 256;
 
-/** Shadow slates that wait for rewards; of more than these the oldest are let go uncompared. */
+/** Shadow slates that wait for rewards; when there are more, the oldest are dropped without a comparison. */
 const KEPT_SHADOWS = 10_000;
 
 /** Running experiments that divide the units of one layer. */
@@ -90,7 +90,7 @@ export class ExperimentTable {
     }
   }
 
-  /** Lets go of units that have ended. */
+  /** Drops units that have ended. */
   expire(clock: number): void {
     for (const { units, tally } of this.#records.values()) {
       if (units.size > 0) units.expire(clock, (unit, variant) => tally?.release(variant, unit));

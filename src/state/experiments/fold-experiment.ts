@@ -1,7 +1,7 @@
 import type { ExperimentEntry } from '../../ledger/entry.ts';
 import type { ExperimentChange, ExperimentDefinition } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
-import { type ExperimentOutcome, refused } from '../outcome.ts';
+import { type ExperimentResult, refused } from '../fold-result.ts';
 import { ExperimentRecord, reportOf } from './experiment-record.ts';
 import { endExperiment, giveShares, startExperiment } from './run-experiment.ts';
 
@@ -9,7 +9,7 @@ import { endExperiment, giveShares, startExperiment } from './run-experiment.ts'
 const MAX_EXPERIMENTS = 1000;
 
 /** Creates or moves an experiment, or says why not. */
-export function foldExperiment(state: CatalogState, entry: ExperimentEntry): ExperimentOutcome {
+export function foldExperiment(state: CatalogState, entry: ExperimentEntry): ExperimentResult {
   const { name, change } = entry;
   const actor = entry.actor ?? null;
   if (change.action === 'create') return create(state, change.definition, actor);
@@ -37,7 +37,7 @@ function create(
   state: CatalogState,
   definition: ExperimentDefinition,
   actor: string | null,
-): ExperimentOutcome {
+): ExperimentResult {
   const { name } = definition;
   if (state.experiments.get(name) !== undefined) {
     return refused('exists', `There is an experiment "${name}" already; names are not used twice.`);
@@ -51,7 +51,7 @@ function create(
   return { kind: 'experiment', moved: 0 };
 }
 
-function stop(state: CatalogState, record: ExperimentRecord, actor: string | null): ExperimentOutcome {
+function stop(state: CatalogState, record: ExperimentRecord, actor: string | null): ExperimentResult {
   if (record.status !== 'running') return wrongStatus(record, 'stopped', 'running');
   const note = 'Stopped: everybody gets the active policy.';
   endExperiment(state, record, 'stopped', { action: 'stop', actor, note });
@@ -63,7 +63,7 @@ function promote(
   record: ExperimentRecord,
   named: string | null,
   actor: string | null,
-): ExperimentOutcome {
+): ExperimentResult {
   const { definition, tally, status } = record;
   if (tally === null || status === 'promoted') return wrongStatus(record, 'promoted', 'running or stopped');
   if (named !== null && record.variant(named) === undefined) return unknownVariant(record, named);
@@ -94,7 +94,7 @@ function changeShares(
   record: ExperimentRecord,
   { shares }: ExperimentChange & { action: 'shares' },
   actor: string | null,
-): ExperimentOutcome {
+): ExperimentResult {
   if (record.status !== 'running' && record.status !== 'draft') {
     return wrongStatus(record, 'given other shares', 'running or draft');
   }
@@ -117,7 +117,7 @@ function kill(
   record: ExperimentRecord,
   named: string | null,
   actor: string | null,
-): ExperimentOutcome {
+): ExperimentResult {
   if (record.status !== 'running') return wrongStatus(record, 'killed', 'running');
   if (named !== null && record.variant(named) === undefined) return unknownVariant(record, named);
   for (const [name, variant] of record.variants) {
@@ -128,7 +128,7 @@ function kill(
   return { kind: 'experiment', moved: 0 };
 }
 
-function wrongStatus(record: ExperimentRecord, what: string, wanted: string): ExperimentOutcome {
+function wrongStatus(record: ExperimentRecord, what: string, wanted: string): ExperimentResult {
   const { status, definition } = record;
   return refused(
     'status',
@@ -136,7 +136,7 @@ function wrongStatus(record: ExperimentRecord, what: string, wanted: string): Ex
   );
 }
 
-function unknownVariant(record: ExperimentRecord, name: string): ExperimentOutcome {
+function unknownVariant(record: ExperimentRecord, name: string): ExperimentResult {
   const names = record.definition.variants.map((variant) => `"${variant.name}"`).join(', ');
   return refused(
     'variant',

@@ -1,12 +1,12 @@
 /** A unit that may still do something: the variant it is in, and when it is thought to have ended. */
 export type OpenUnit = readonly [unit: string, variant: string, until: number];
 
-/** More are not remembered at a time, per experiment: the one that was heard of least recently goes first. */
+/** So many are remembered per experiment; the one that was seen least recently is dropped first. */
 export const MAX_OPEN_UNITS = 100_000;
 
 /**
- * The units whose totals an experiment still keeps, those heard of least recently first. Bounds what statistics over
- * units cost: a unit that comes back after it was let go counts as another one.
+ * The units whose totals an experiment still keeps, those seen least recently first. Bounds what statistics over
+ * units cost: a unit that comes back after it was dropped counts as another one.
  */
 export class OpenUnits {
   readonly #units = new Map<string, { variant: string; until: number }>();
@@ -15,7 +15,7 @@ export class OpenUnits {
     return this.#units.size;
   }
 
-  /** This unit was heard of; `release` is called for those that have to go for it. */
+  /** Remembers that this unit was seen; `release` is called for one that is dropped for it. */
   touch(
     unit: string,
     variant: string,
@@ -31,7 +31,7 @@ export class OpenUnits {
     release(oldest, of);
   }
 
-  /** Lets go of those that have ended. Near enough in order of their ends for this to stay cheap. */
+  /** Drops units that have ended. They are nearly in the order of their ends, so it looks at few. */
   expire(clock: number, release: (unit: string, variant: string) => void): void {
     for (const [unit, { variant, until }] of this.#units) {
       if (until >= clock) return;
@@ -40,7 +40,7 @@ export class OpenUnits {
     }
   }
 
-  /** Lets go of the units with this beginning: their person asked to be forgotten. Answers how many there were. */
+  /** Drops the units whose keys begin like this, because they are to be forgotten, and returns how many there were. */
   forget(prefix: string, release: (unit: string, variant: string) => void): number {
     let forgotten = 0;
     for (const [unit, { variant }] of [...this.#units]) {

@@ -1,8 +1,8 @@
 import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
 import type { VariantDefinition } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
+import { type ExperimentResult, refused } from '../fold-result.ts';
 import type { LearnerVersion, Learning } from '../learner-version.ts';
-import { type ExperimentOutcome, refused } from '../outcome.ts';
 import { type ExperimentRecord, reportOf } from './experiment-record.ts';
 
 /** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
@@ -10,7 +10,7 @@ export function startExperiment(
   state: CatalogState,
   record: ExperimentRecord,
   actor: string | null,
-): ExperimentOutcome {
+): ExperimentResult {
   const { definition, status } = record;
   if (status !== 'draft') {
     return refused('status', `Experiment "${definition.name}" is ${status}: it can be started once.`);
@@ -55,7 +55,7 @@ function keptFor(
 }
 
 /** What a learner knows belongs to its policy and parameters: another one cannot go on from there. */
-function championless(state: CatalogState, { definition }: ExperimentRecord): ExperimentOutcome | null {
+function championless(state: CatalogState, { definition }: ExperimentRecord): ExperimentResult | null {
   const lost = definition.variants.find(
     (variant) => variant.startsFrom === 'champion' && keptFor(state, variant) === null,
   );
@@ -68,7 +68,7 @@ function championless(state: CatalogState, { definition }: ExperimentRecord): Ex
 }
 
 /** Two experiments that may meet the same request have to divide one layer, by the same kind of unit. */
-function overlap(state: CatalogState, { definition }: ExperimentRecord): ExperimentOutcome | null {
+function overlap(state: CatalogState, { definition }: ExperimentRecord): ExperimentResult | null {
   for (const other of state.experiments.all()) {
     if (other.status !== 'running') continue;
     const { name, layer, unit, target } = other.definition;
@@ -120,7 +120,7 @@ export function giveShares(
 
 /**
  * Takes every variant out that is shown to do more harm than its guardrails tolerate; its units go to the variant that
- * the others are compared with. If nobody is left to compare, the experiment stops.
+ * the others are compared with. If no challenger is left, the experiment stops.
  */
 export function watchGuardrails(state: CatalogState, experiment: string): void {
   const record = state.experiments.get(experiment);
@@ -157,7 +157,7 @@ function takeOut(state: CatalogState, record: ExperimentRecord, variant: string,
   giveShares(state, record, shares, 'guardrail', null);
 }
 
-/** Everybody gets the active policy again; what was counted stays. */
+/** Ends an experiment: all units get the active policy again; what was counted stays. */
 export function endExperiment(
   state: CatalogState,
   record: ExperimentRecord,

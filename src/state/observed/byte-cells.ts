@@ -5,7 +5,7 @@ const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
 /** What is longer has a buffer of its own. */
 const MAX_CELL_UNITS = 128;
 const LENGTH_BYTES = 2;
-/** Added to the place of a long one, to tell its address from that of a cell. */
+/** Added to the index of a long one, to tell its address from that of a cell. */
 const LONG = 2 ** 31;
 
 /**
@@ -21,7 +21,7 @@ export class ByteCells {
   readonly #long: (Buffer | undefined)[] = [];
   readonly #freeLong: number[] = [];
 
-  /** Keeps a copy, and answers where: a number from 1 to 2³² − 1. */
+  /** Keeps a copy and returns its address: 1 to 2³² − 1. */
   add(bytes: Uint8Array): number {
     const units = Math.ceil((LENGTH_BYTES + bytes.length) / UNIT_BYTES);
     if (units > MAX_CELL_UNITS) return this.#addLong(bytes);
@@ -71,11 +71,11 @@ export class ByteCells {
   }
 
   #addLong(bytes: Uint8Array): number {
-    const place = this.#freeLong.pop() ?? this.#long.length;
+    const index = this.#freeLong.pop() ?? this.#long.length;
     const own = Buffer.allocUnsafeSlow(bytes.length);
     own.set(bytes);
-    this.#long[place] = own;
-    return LONG + place;
+    this.#long[index] = own;
+    return LONG + index;
   }
 
   #chunkOf(address: number): Buffer {

@@ -11,7 +11,7 @@ export class ByteQueue {
   /** A ring: address and hash of each, the oldest at `#head`. */
   #addresses = new Uint32Array(FIRST_CAPACITY);
   #hashes = new Uint32Array(FIRST_CAPACITY);
-  /** Hash table with twice the room of the ring: place in the ring + 1, or 0. */
+  /** Hash table with twice the room of the ring: index in the ring + 1, or 0. */
   #table = new Uint32Array(2 * FIRST_CAPACITY);
   #head = 0;
   #size = 0;
@@ -22,17 +22,17 @@ export class ByteQueue {
 
   /** No copy: good until anything is put or dropped. */
   get(key: Uint8Array): Buffer | undefined {
-    const place = this.#find(key, hashOf(key));
-    return place < 0 ? undefined : this.#cells.get(this.#addresses[place]);
+    const index = this.#find(key, hashOf(key));
+    return index < 0 ? undefined : this.#cells.get(this.#addresses[index]);
   }
 
-  /** Puts `bytes`, which begin with their key, in the place of what has this key, or at the end. */
+  /** Puts `bytes`, which begin with their key, instead of what has this key, or at the end. */
   put(key: Uint8Array, bytes: Uint8Array): void {
     const hash = hashOf(key);
-    let place = this.#find(key, hash);
-    if (place >= 0) this.#cells.remove(this.#addresses[place]);
-    else place = this.#append(hash);
-    this.#addresses[place] = this.#cells.add(bytes);
+    let index = this.#find(key, hash);
+    if (index >= 0) this.#cells.remove(this.#addresses[index]);
+    else index = this.#append(hash);
+    this.#addresses[index] = this.#cells.add(bytes);
   }
 
   /** Of a queue that is not empty; no copy, as above. */
@@ -54,36 +54,36 @@ export class ByteQueue {
 
   /** From the oldest to the newest. */
   *[Symbol.iterator](): Generator<Buffer> {
-    for (let i = 0; i < this.#size; i++) yield this.#cells.get(this.#addresses[this.#place(i)]);
+    for (let i = 0; i < this.#size; i++) yield this.#cells.get(this.#addresses[this.#indexOf(i)]);
   }
 
-  /** Place in the ring of the i-th oldest. Capacities are powers of two. */
-  #place(i: number): number {
+  /** Index in the ring of the i-th oldest. Capacities are powers of two. */
+  #indexOf(i: number): number {
     return (this.#head + i) & (this.#addresses.length - 1);
   }
 
   #find(key: Uint8Array, hash: number): number {
     const mask = this.#table.length - 1;
     for (let at = hash & mask; this.#table[at] !== 0; at = (at + 1) & mask) {
-      const place = this.#table[at] - 1;
-      if (this.#hashes[place] !== hash) continue;
-      const bytes = this.#cells.get(this.#addresses[place]);
-      if (bytes.length >= key.length && bytes.compare(key, 0, key.length, 0, key.length) === 0) return place;
+      const index = this.#table[at] - 1;
+      if (this.#hashes[index] !== hash) continue;
+      const bytes = this.#cells.get(this.#addresses[index]);
+      if (bytes.length >= key.length && bytes.compare(key, 0, key.length, 0, key.length) === 0) return index;
     }
     return -1;
   }
 
   #append(hash: number): number {
     if (this.#size === this.#addresses.length) this.#grow();
-    const place = this.#place(this.#size++);
-    this.#hashes[place] = hash;
-    this.#link(place);
-    return place;
+    const index = this.#indexOf(this.#size++);
+    this.#hashes[index] = hash;
+    this.#link(index);
+    return index;
   }
 
   #shift(): void {
     this.#unlink(this.#head);
-    this.#head = this.#place(1);
+    this.#head = this.#indexOf(1);
     this.#size--;
   }
 
@@ -93,21 +93,21 @@ export class ByteQueue {
     this.#hashes = unrolled(this.#hashes, this.#head, capacity);
     this.#table = new Uint32Array(2 * capacity);
     this.#head = 0;
-    for (let place = 0; place < this.#size; place++) this.#link(place);
+    for (let index = 0; index < this.#size; index++) this.#link(index);
   }
 
-  #link(place: number): void {
+  #link(index: number): void {
     const mask = this.#table.length - 1;
-    let at = this.#hashes[place] & mask;
+    let at = this.#hashes[index] & mask;
     while (this.#table[at] !== 0) at = (at + 1) & mask;
-    this.#table[at] = place + 1;
+    this.#table[at] = index + 1;
   }
 
-  /** Those behind it move up, so that nobody's way from its hash to its entry has a gap. */
-  #unlink(place: number): void {
+  /** Moves later entries up, so that a search that starts at a hash meets no gap before its entry. */
+  #unlink(index: number): void {
     const mask = this.#table.length - 1;
-    let gap = this.#hashes[place] & mask;
-    while (this.#table[gap] !== place + 1) gap = (gap + 1) & mask;
+    let gap = this.#hashes[index] & mask;
+    while (this.#table[gap] !== index + 1) gap = (gap + 1) & mask;
     for (let at = (gap + 1) & mask; this.#table[at] !== 0; at = (at + 1) & mask) {
       const home = this.#hashes[this.#table[at] - 1] & mask;
       if (((at - home) & mask) < ((at - gap) & mask)) continue;

@@ -1,6 +1,6 @@
 import { ByteReader, type ByteWriter } from '../../storage/byte-writer.ts';
 import type { Credit, ToolCredit } from '../experiments/decision-credit.ts';
-import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../outcome.ts';
+import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../fold-result.ts';
 import type { ObservedRecord, ToolReports } from './observed-record.ts';
 import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from './packed-names.ts';
 
@@ -10,7 +10,7 @@ import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from '.
  *   id | flags u8 | deadline f64 | until f64 | number of tools, number of versions | u32 for the name of each
  *   per tool what was reported, per version its case and features, the rewards, the credit
  *
- * Names are numbers of a table that is not part of the record, at a place that `namesOf` knows: so a record can change
+ * Names are numbers of a table that is not part of the record, at an offset that `namesOf` finds: so a record can change
  * from one table to another without being taken apart.
  */
 const CLOSED = 1;
@@ -204,8 +204,8 @@ function writeCredit(writer: ByteWriter, { tools, latencyMs, cost }: Credit, nam
 
 function readCredit(reader: ByteReader, names: readonly string[]): Credit {
   const tools = Array.from({ length: reader.count() }, (): ToolCredit => {
-    const place = reader.count();
-    return { tool: place === 0 ? null : names[place - 1], ...readValues(reader) };
+    const number = reader.count();
+    return { tool: number === 0 ? null : names[number - 1], ...readValues(reader) };
   });
   const [latencyMs, cost] = Array.from({ length: 2 }, () => {
     const of = reader.u8();

@@ -1,7 +1,7 @@
 import type { RewardContract } from '../../ledger/catalog-settings.ts';
 import type { ObservedDecision } from '../../ledger/entry.ts';
 import { ByteWriter } from '../../storage/byte-writer.ts';
-import type { RewardOutcome } from '../outcome.ts';
+import type { RewardOutcome } from '../fold-result.ts';
 import { ByteQueue } from './byte-queue.ts';
 import { namesOf, packRecord, unpackRecord, windowOf } from './observed-codec.ts';
 import type { ObservedRecord } from './observed-record.ts';
@@ -107,7 +107,7 @@ export class ObservedDecisions {
       const oldest = this.#packed.oldest();
       const { until, deadline } = windowOf(oldest);
       if (until > clock + LONGEST_WINDOW_MS) {
-        // It may take years: nobody is to wait behind it.
+        // It may take years, and must not keep those behind it from being dropped.
         this.#packed.moveOldestToEnd();
         continue;
       }
@@ -156,7 +156,7 @@ export class ObservedDecisions {
 }
 
 class BlockBuilder {
-  readonly #places = new Map<number, number>();
+  readonly #numbers = new Map<number, number>();
   readonly #names: string[] = [];
   readonly #lengths: number[] = [];
   readonly #writer = new ByteWriter();
@@ -166,7 +166,7 @@ class BlockBuilder {
     const copy = this.#writer.bytes(record);
     const { start, end } = namesOf(copy);
     for (let name = start; name < end; name += 4) {
-      copy.writeUInt32LE(this.#place(copy.readUInt32LE(name), table), name);
+      copy.writeUInt32LE(this.#numberOf(copy.readUInt32LE(name), table), name);
     }
     this.#lengths.push(record.length);
     this.length += record.length;
@@ -177,10 +177,10 @@ class BlockBuilder {
     return { names: this.#names, lengths: Uint32Array.from(this.#lengths), bytes };
   }
 
-  #place(number: number, table: Names): number {
-    const known = this.#places.get(number);
+  #numberOf(number: number, table: Names): number {
+    const known = this.#numbers.get(number);
     if (known !== undefined) return known;
-    this.#places.set(number, this.#names.length);
+    this.#numbers.set(number, this.#names.length);
     return this.#names.push(table.at(number)) - 1;
   }
 }

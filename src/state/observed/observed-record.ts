@@ -1,5 +1,5 @@
 import type { Credit } from '../experiments/decision-credit.ts';
-import type { RewardOutcome } from '../outcome.ts';
+import type { RewardOutcome } from '../fold-result.ts';
 
 /** What was reported about one tool of one decision so far. */
 export interface ToolReports {

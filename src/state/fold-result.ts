@@ -1,12 +1,12 @@
-/** What the fold decided about an entry; whoever appended it waits for this. */
-export type FoldOutcome =
-  | ToolsOutcome
+/** What the fold decided about an entry; `Replica.submit` returns it. */
+export type FoldResult =
+  | ToolsResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
-  | EmbedderOutcome
+  | EmbedderResult
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
   | { readonly kind: 'forget'; readonly forgotten: number }
-  | ExperimentOutcome
+  | ExperimentResult
   | { readonly kind: 'exposures' }
   | { readonly kind: 'unlearned' }
   | { readonly kind: 'version'; readonly policyVersion: string }
@@ -17,7 +17,7 @@ export type FoldOutcome =
   | { readonly kind: 'key-used' }
   | { readonly kind: 'ignored' };
 
-export type ToolsOutcome =
+export type ToolsResult =
   | ToolsApplied
   /** If-Match named another revision. */
   | { readonly kind: 'tools-refused'; readonly reason: 'revision'; readonly revision: string }
@@ -39,7 +39,7 @@ export interface ToolsApplied {
   readonly revision: string;
 }
 
-export type EmbedderOutcome =
+export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */
   | { readonly kind: 'embedder'; readonly policyVersion: string; readonly kept: string | null }
   /**
@@ -62,7 +62,7 @@ export interface RewardOutcome {
 /** In the order in which snapshots number them; 15 at most. */
 export const REWARD_REASONS = [
   'after-deadline',
-  /** Its decision was let go by the fold: whether the reward was applied before is not known any more. */
+  /** The record of its decision was dropped: whether the reward was applied before is no longer known. */
   'record-expired',
   /** Its decision was deleted from the decision log before the two were joined. */
   'decision-expired',
@@ -77,7 +77,7 @@ export const REWARD_REASONS = [
 ] as const;
 export type RewardReason = (typeof REWARD_REASONS)[number];
 
-export type ExperimentOutcome =
+export type ExperimentResult =
   | {
       readonly kind: 'experiment';
       /** Basis points of the units that changed their variant. */
@@ -98,6 +98,6 @@ export type ExperimentRefusal =
   | 'sample-ratio'
   | 'no-winner';
 
-export function refused(reason: ExperimentRefusal, sentence: string): ExperimentOutcome {
+export function refused(reason: ExperimentRefusal, sentence: string): ExperimentResult {
   return { kind: 'experiment-refused', reason, sentence };
 }
