@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of this package, wherever it runs from: the sources, `dist/`, or somebody's node_modules. */
+/** The folder of this package, wherever it runs from: the sources, `dist/`, or the node_modules of another package. */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!isPackageRoot(folder)) {

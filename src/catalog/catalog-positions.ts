@@ -3,7 +3,7 @@ import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
-/** So long a request waits for all that it wants to see. */
+/** A request waits at most so long for all the positions that it names. */
 const TIMEOUT_MS = 5_000;
 
 /**

@@ -13,9 +13,9 @@ export interface Catalog {
   readonly ledger: Ledger;
   readonly replica: Replica;
   readonly index: ToolIndex;
-  /** The state to read from; only the replica writes it. Another one after an `await`, perhaps. */
+  /** The state to read from; only the replica writes it. After an `await` it may be another object. */
   readonly state: CatalogState;
-  /** Aborted when the catalog is closed: whoever keeps anything for it lets it go. */
+  /** Aborted when the catalog is closed: what is kept for it elsewhere has to be released then. */
   readonly closed: AbortSignal;
   /** ms since the epoch. */
   now(): number;

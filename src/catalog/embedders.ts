@@ -181,7 +181,7 @@ export class Embedders {
   }
 }
 
-/** What is wrong with an embedder that a request needs, said to whoever sent it. @throws Problem */
+/** Turns what is wrong with a model that a request names into a `Problem`. @throws Problem validation-failed, unavailable */
 export async function refusingUnusable<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

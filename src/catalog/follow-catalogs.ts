@@ -15,7 +15,7 @@ interface Failure {
   readonly retryAt: number;
 }
 
-/** Sees to it that catalogs which another process creates or deletes come and go here as well. */
+/** Opens catalogs that other processes create, and closes those that they delete. */
 export class CatalogFollower {
   readonly #catalogs: Pick<Catalogs, 'all' | 'release' | 'acquire' | 'failed'>;
   readonly #ledgers: Pick<Ledgers, 'list'>;

@@ -17,14 +17,14 @@ export interface OpenCatalogParts {
   readonly embedders: Embedders;
   /** How vectors are searched. */
   readonly createVectorIndex: CreateVectorIndex;
-  /** ms since the epoch, and what is told of times in the store. */
+  /** ms since the epoch; `notice` is called with times that are found in the store. */
   readonly clock: { readonly now: () => number; readonly notice: (time: number) => void };
   /** ms of a clock that never jumps. */
   steadyNow(): number;
   onFold(catalog: string, folded: PositionedEntry, outcome: FoldResult): void;
   /** The store has lost entries that were folded, or has no more those that were not: a snapshot was loaded. */
   onReload(catalog: string): void;
-  /** Nothing is wrong, but whoever runs this will want to know. */
+  /** Nothing is wrong, but the operator should know. */
   onNotice(message: string): void;
   /** Something is wrong that the process goes on in spite of. */
   onError(message: string, error: unknown): void;

@@ -15,7 +15,7 @@ interface DemoOptions {
   readonly seed: number;
 }
 
-/** The demo's own catalog, so that nobody's is touched. */
+/** A catalog of the demo's own, so that it changes no other. */
 const CATALOG = 'demo';
 
 export function demoCommand(): Command {

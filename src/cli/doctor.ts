@@ -104,7 +104,7 @@ async function checkDataFolder({ dataDir }: Settings, running: RunningService | 
   try {
     const lock = await lockDataFolder(dataDir);
     await lock.release();
-    return fine(`${dataDir} can be written and nobody else uses it`);
+    return fine(`${dataDir} can be written, and no other process uses it`);
   } catch (error) {
     if (running === null || !(error instanceof DataFolderLockedError)) throw error;
     return fine(`${dataDir} is in use, and a service answers at ${running.url}`);
@@ -146,14 +146,14 @@ async function* checkStores(
   settings: Settings,
   running: RunningService | null,
 ): AsyncGenerator<[name: string, Finding]> {
-  const troubles: string[] = [];
+  const errors: string[] = [];
   let stores: Stores | null = null;
   try {
-    stores = await openStores(settings, { onError: (message) => void troubles.push(message) });
+    stores = await openStores(settings, { onError: (message) => void errors.push(message) });
     yield ['clock', await checkClock(stores)];
-    yield ['learners', await checkLearners(stores, troubles)];
+    yield ['learners', await checkLearners(stores, errors)];
   } catch (error) {
-    // Whoever has the folder has been named, and knows the rest.
+    // The process that has the folder is named above, and is asked for the rest.
     if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
     else if (running !== null) yield* asTheServiceSays(running);
   } finally {
@@ -182,14 +182,14 @@ async function checkClock({ clock, ledgers, decisionLogs }: Stores): Promise<Fin
 }
 
 /** How much memory a service with this data takes for what it learned. */
-async function checkLearners(stores: Stores, troubles: string[]): Promise<Finding> {
+async function checkLearners(stores: Stores, errors: string[]): Promise<Finding> {
   const names = await stores.ledgers.list();
   if (names.length === 0) return fine('nothing was learned yet');
   const kernels = await loadKernels();
-  const onError = (message: string): void => void troubles.push(message);
+  const onError = (message: string): void => void errors.push(message);
   const lines: string[] = [];
   for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, onError)));
-  const mend = troubles.length === 0 ? null : troubles.join('\n      ');
+  const mend = errors.length === 0 ? null : errors.join('\n      ');
   const ofAll = lines.length === names.length ? 'one a catalog' : `${lines.length} in all`;
   return { detail: [ofAll, ...lines].join('\n      '), mend };
 }

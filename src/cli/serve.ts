@@ -44,7 +44,7 @@ async function serve(options: SettingFlags & { readonly sample?: boolean }): Pro
     process.stderr.write(`${lastWords(taken.reason)}\n`);
     process.exit(1);
   }
-  process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
+  process.stdout.write('\nFinishing what is in progress. Ctrl-C again stops at once.\n');
   await stop();
 }
 

@@ -29,7 +29,7 @@ async function work(): Promise<void> {
   const interrupted = untilInterrupted();
   process.stdout.write('Working on rewards and snapshots. Ctrl-C stops it.\n');
   await interrupted;
-  process.stdout.write('\nFinishing what is under way. Ctrl-C again stops at once.\n');
+  process.stdout.write('\nFinishing what is in progress. Ctrl-C again stops at once.\n');
   await running.close();
   // While Redis is away BullMQ cannot close its workers, and their timers would go on for ever.
   process.exit(0);

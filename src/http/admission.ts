@@ -12,7 +12,7 @@ export interface AdmissionOptions {
 export interface Ticket {
   /** Its turn: true when it has come, false when it gave up before. */
   readonly turn: Promise<boolean>;
-  /** Nobody waits for it any more; without effect once its turn has come. */
+  /** Its client is gone; without effect once its turn has come. */
   giveUp(): void;
   /** There is nothing to do for it now, since it waits for its client: it gives its slot to another one. */
   pause(): void;
@@ -22,12 +22,12 @@ export interface Ticket {
   leave(): void;
 }
 
-/** A turn of the event loop in which more time was spent than this had too much to do, ms. */
+/** A turn of the event loop that took longer than this had too much to do, ms. */
 const LONG_TURN_MS = 4;
 /** So many of a class are always let in: turns can be long for other reasons. */
 const MIN_RUNNING = 4;
 const FIRST_RUNNING = 8;
-/** However little there is to do for each. */
+/** Even if there is little to do for each. */
 const MAX_RUNNING = 1000;
 /** Weight of the newest one in the mean time between two that are let in from a queue. */
 const NEWEST = 0.03;
@@ -42,18 +42,18 @@ const BURST_MS = 100;
 const BURST_FACTOR = 2;
 
 /**
- * Lets as many requests in as there is time for, and tells the others at once.
+ * Lets in as many requests as there is time for, and refuses the others at once.
  *
  * There are two queues in a Node process. The hidden one is the event loop: what was let in shares its turns, and the
  * more there is, the longer everybody waits for the next turn. The length of turns is measured, and how many may be in
  * progress follows it, by additive increase and multiplicative decrease (Chiu and Jain 1989; as in Netflix's
  * concurrency-limits). Requests that wait for other machines make no turn longer, so they do not count.
  *
- * The other queue is here, where those wait for whom there is no place. It is kept short in time and not in length: the
+ * The other queue is here, where requests wait for a free slot. It is kept short in time and not in length: the
  * mean time between two that were let in from it tells how long the next one would wait. A queue that is empty now and
  * then is a burst and may be longer than one that stands (Nichols and Jacobson, "Controlling queue delay", 2012; as at
- * Facebook, Maurer, "Fail at scale", 2015). Unlike there, who would wait for too long is refused on arrival: an early
- * answer is worth more than a place.
+ * Facebook, Maurer, "Fail at scale", 2015). Unlike there, a request that would wait for too long is refused on arrival: an
+ * early answer is worth more than a slot.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -71,7 +71,7 @@ export class Admission {
     return this.#draining;
   }
 
-  /** From now on nobody is let in; those who wait are. */
+  /** From now on no request is let in; those that wait already are. */
   drain(): void {
     this.#draining = true;
   }
@@ -81,7 +81,7 @@ export class Admission {
     return this.#lanes[kind].enter();
   }
 
-  /** To be told of turns of the event loop while there are requests. */
+  /** To be called with the length of turns of the event loop while there are requests. */
   turnTook(ms: number): void {
     const lanes = Object.values(this.#lanes);
     if (ms > LONG_TURN_MS) this.#running = Math.max(MIN_RUNNING, this.#running * 0.8);
@@ -131,7 +131,7 @@ class Lane {
     return place;
   }
 
-  /** Lets in whom there is a place for. */
+  /** Lets in as many as there are free slots. */
   advance(): void {
     for (const place of this.#waiting) {
       if (this.isFull) return;

@@ -32,7 +32,7 @@ export interface HeldBody {
 
 /**
  * Takes in the bodies of all requests of this process, and counts them by the memory that they need, not by requests.
- * Nobody waits for others here, who may have to wait for other machines: where there is no room, that is the answer.
+ * No request waits for room, since others may hold it while they wait for other machines: without room it is refused.
  */
 export class BodyIntake {
   readonly #maxHeld: number;
@@ -81,7 +81,7 @@ export class BodyIntake {
   }
 }
 
-/** Where the bytes come from: Node itself, or whoever asks the app without a server. */
+/** The bytes as Node reads them, or those of a `Request` where the app is asked without a server. */
 function sourceOf({ env, req }: Context): Readable | null {
   const { incoming } = (env ?? {}) as { readonly incoming?: IncomingMessage };
   if (incoming !== undefined) return incoming;

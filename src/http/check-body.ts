@@ -3,7 +3,7 @@ import type { Violation } from '../problem.ts';
 import type { Steps } from '../slices.ts';
 import { jsonPath } from './json-body.ts';
 
-/** At most so many violations are listed, and nobody looks for more. */
+/** At most so many violations are listed; checking stops there. */
 export const MAX_VIOLATIONS = 100;
 
 /** Checks values, and collects what is wrong with them. Answers what the schema made of the value. */
@@ -30,7 +30,7 @@ export function check(
   }
 }
 
-/** Stands for an element that was refused: whoever looks at the whole list is not shown it, and says nothing. */
+/** Stands for an element that was refused, so that checks of the whole list neither see it nor report it again. */
 const REFUSED = Symbol('refused');
 const CHECKED = z
   .unknown()

@@ -11,7 +11,7 @@ export interface FailureLog {
 /** While a store is away, every request that needs it fails alike. */
 const OUTAGE_LINE_MS = 60_000;
 
-/** Everything that is thrown, and every path that nobody knows, becomes problem+json here and only here. */
+/** Everything that is thrown, and every unknown path, becomes problem+json here and only here. */
 export function answerFailures(app: Hono, log: FailureLog): void {
   let lineAt = Number.NEGATIVE_INFINITY;
   let unlogged = 0;

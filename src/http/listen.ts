@@ -32,7 +32,7 @@ const SERVER_OPTIONS = {
   headersTimeout: 10_000,
   requestTimeout: 120_000,
   connectionsCheckingInterval: 5000,
-  // Longer than the 60 s after which balancers let go of connections: the one that lets go first loses no request.
+  // Longer than the 60 s after which load balancers close idle connections: the side that closes first loses no request.
   keepAliveTimeout: 65_000,
 };
 /** Connections that wait to be accepted; the system may allow fewer (`net.core.somaxconn`), and resets the others. */

@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 import { requestId } from './answer-headers.ts';
 import { problemHeaders, problemJson, statusOf } from './problem-json.ts';
 
-/** How long to read on what nobody wants: whoever is cut off while sending may never see its answer. */
+/** How long a refused body is still read: a client that is cut off while it sends may never see its answer. */
 const LINGER_MS = 500;
 
 /** Answers a problem in the place of the app. */
@@ -14,8 +14,8 @@ export function refuse(request: IncomingMessage, response: ServerResponse, probl
   response.end(request.method === 'HEAD' ? undefined : body);
   response.once('finish', () => {
     if (request.complete) return;
-    const tired = setTimeout(() => request.socket.destroySoon(), LINGER_MS);
-    request.once('close', () => clearTimeout(tired));
+    const cutOff = setTimeout(() => request.socket.destroySoon(), LINGER_MS);
+    request.once('close', () => clearTimeout(cutOff));
   });
 }
 
@@ -28,8 +28,8 @@ export function refuseConnection(socket: Duplex, problem: Problem): void {
   );
   socket.end([`HTTP/1.1 ${statusOf(problem.code)} Refused`, ...lines, '', body].join('\r\n'));
   socket.resume();
-  const tired = setTimeout(() => socket.destroy(), LINGER_MS);
-  socket.once('close', () => clearTimeout(tired));
+  const cutOff = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(cutOff));
 }
 
 function answerOf(problem: Problem, givenId: string | string[] | undefined) {

@@ -95,7 +95,7 @@ function authorityOf(text: string): Authority | null {
   return isIPv6(name.slice(1, -1)) ? { ...known, name: new URL(`http://${name}`).hostname } : null;
 }
 
-/** Somebody followed a link, which shows them the answer and nobody else. */
+/** The user followed a link: only the user sees the answer, not the page that has the link. */
 function isNavigation({ method, headers }: IncomingMessage): boolean {
   const isReading = method === 'GET' || method === 'HEAD';
   return isReading && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';

@@ -180,7 +180,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
     await once(socket, 'data');
     const closed = once(router.process, 'close');
     router.process.kill('SIGTERM');
-    await until(() => router.output.includes('Finishing what is under way'));
+    await until(() => router.output.includes('Finishing what is in progress'));
     expect(router.isAlive).toBe(true);
     if (again) router.process.kill('SIGTERM');
     expect((await closed)[0]).toBe(code);

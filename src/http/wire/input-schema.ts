@@ -32,7 +32,7 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 
 /**
  * A schema may describe trees by referring to itself. What it may not do is refer in a circle with nothing in
- * between (`a` is `b`, `b` is `a`): such a schema describes nothing, and whoever resolves it never ends.
+ * between (`a` is `b`, `b` is `a`): such a schema describes nothing, and resolving it never ends.
  *
  * @returns the first pointer of a loop, or null.
  */
