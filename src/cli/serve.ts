@@ -46,6 +46,8 @@ async function serve(options: SettingFlags & { readonly sample?: boolean }): Pro
   }
   process.stdout.write('\nFinishing what is in progress. Ctrl-C again stops at once.\n');
   await stop();
+  // While Redis is away BullMQ cannot close its workers, and their timers would go on for ever.
+  process.exit(0);
 }
 
 const LAST_ANSWERS_MS = 1_000;
