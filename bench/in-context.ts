@@ -40,7 +40,7 @@ const PAPER: Record<Experiment['kind'], Partial<Record<Condition, string>>> = {
   },
   mQfA: {
     'index only': 'lags; regret highest',
-    'names only': 'slightly below both, yet regret as poor as index only',
+    'names only': 'slightly below names and descriptions, yet regret as poor as index only',
     'names and descriptions': 'best; regret near zero',
   },
   fQmA: {
@@ -50,7 +50,7 @@ const PAPER: Record<Experiment['kind'], Partial<Record<Condition, string>>> = {
   },
   mQmA: {
     'index only': 'least reward',
-    'names only': 'most reward; regret as low as both, or lower',
+    'names only': 'most reward; regret as with descriptions, at times lower',
     'names and descriptions': 'below names only; regret very low',
   },
 };

@@ -96,18 +96,15 @@ function filled(template: string, values: Readonly<Record<string, string>>): str
 }
 
 /**
- * Returns the label that the answer's last “Chosen Action:” names, in whatever quotes, or by its number alone; null if
- * it names none of them.
+ * Returns the label that the answer's last “Chosen Action:” names, in whatever quotes, or by its number alone; of two
+ * that fit the longer one; null if it names none of them.
  */
 export function chosenAction(answer: string, labels: readonly string[]): string | null {
-  const stated = [...answer.matchAll(/chosen action\W*?:(.*)/gi)].at(-1)?.[1];
+  const stated = [...answer.matchAll(/chosen action\W*?:\s*(.*)/gi)].at(-1)?.[1];
   if (stated === undefined) return null;
   const plain = stated.toLowerCase().replace(/^[^\p{L}\p{N}]+/u, '');
   const isNamed = (name: string): boolean =>
-    plain.startsWith(name) && !/^[\p{L}\p{N}]/u.test(plain.slice(name.length));
-  return (
-    labels.find((label) =>
-      [label, label.replace(/^Action /, '')].some((name) => isNamed(name.toLowerCase())),
-    ) ?? null
-  );
+    plain.startsWith(name.toLowerCase()) && !/^[\p{L}\p{N}]/u.test(plain.slice(name.length));
+  const named = labels.filter((label) => isNamed(label) || isNamed(label.replace(/^Action /, '')));
+  return named.sort((one, other) => other.length - one.length)[0] ?? null;
 }

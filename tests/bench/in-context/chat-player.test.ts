@@ -127,6 +127,7 @@ describe('the choice in an answer', () => {
     ['Chosen Action: Data Analyzer Pro.', names, 'Data Analyzer Pro'],
     ['**Chosen Action:** "image resizer"', names, 'Image Resizer'],
     ['Chosen Action: Image Resizer\n\nor rather\nChosen Action: [Data Analyzer]', names, 'Data Analyzer'],
+    ['Chosen Action:\n- Image Resizer', names, 'Image Resizer'],
     ['Chosen Action: Action 12', numbers, 'Action 12'],
     ['Chosen Action: 2', numbers, 'Action 2'],
     ['Chosen Action: None', names, null],
