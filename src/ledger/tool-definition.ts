@@ -13,3 +13,16 @@ export interface ToolDefinition {
   readonly replaces?: readonly string[];
   readonly metadata?: Readonly<Record<string, unknown>>;
 }
+
+/** Bytes of English text or JSON per token of today's language models, within a fifth. */
+const BYTES_PER_TOKEN = 4;
+
+/** Returns about how many tokens `shown` takes in the context of a language model: a quarter of the UTF-8 bytes of its JSON. */
+export function tokensOf(shown: unknown): number {
+  return Math.ceil(Buffer.byteLength(JSON.stringify(shown)) / BYTES_PER_TOKEN);
+}
+
+/** Returns about how many tokens a tool takes whose name, description and input schema are shown. */
+export function definitionTokens({ name, description, inputSchema }: ToolDefinition): number {
+  return tokensOf({ name, description, inputSchema });
+}

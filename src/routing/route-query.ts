@@ -6,6 +6,7 @@ import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
+import { definitionTokens } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
@@ -107,16 +108,16 @@ const BEST = 5;
 export function expose(decision: Decision, catalog: Catalog, recorder: ExposureRecorder): void {
   const { assignments = [], id: decisionId } = decision;
   for (const assignment of assignments) {
-    const tokens = tokensOf(decision, catalog, recorder);
+    const tokens = slateTokens(decision, catalog);
     recorder.expose(catalog, { ...assignment, decisionId, covariate: covariateOf(decision), tokens });
   }
 }
 
-/** Returns the tokens of the definitions in the slate. */
-function tokensOf({ slate, candidates }: Decision, { state }: Catalog, { tokens }: ExposureRecorder): number {
+/** Returns about how many tokens the definitions in the slate take. */
+function slateTokens({ slate, candidates }: Decision, { state }: Catalog): number {
   return slate.reduce((sum, index) => {
     const record = state.tools.find(candidates[index]);
-    return sum + (record === undefined ? 0 : tokens.of(record.tool));
+    return sum + (record === undefined ? 0 : definitionTokens(record.tool));
   }, 0);
 }
 
