@@ -71,40 +71,40 @@ class Accuracy {
   }
 }
 
-class Bench {
-  readonly #kernels: Kernels;
-  readonly #embedder: Embedder;
-  readonly #catalogue: LargeCatalogue;
-  readonly #chat: ChatModel | null;
-  readonly #chatQueries: number;
+interface BenchParts {
+  readonly kernels: Kernels;
+  readonly embedder: Embedder;
+  readonly catalogue: LargeCatalogue;
+  /** Null: none is configured. */
+  readonly chat: ChatModel | null;
+  /** How many queries of each row the chat model is asked. */
+  readonly chatQueries: number;
+}
 
-  constructor(
-    kernels: Kernels,
-    embedder: Embedder,
-    catalogue: LargeCatalogue,
-    chat: ChatModel | null,
-    chatQueries: number,
-  ) {
-    this.#kernels = kernels;
-    this.#embedder = embedder;
-    this.#catalogue = catalogue;
-    this.#chat = chat;
-    this.#chatQueries = chatQueries;
+class Bench {
+  readonly #parts: BenchParts;
+
+  constructor(parts: BenchParts) {
+    this.#parts = parts;
   }
 
+  /** One row for each size of the catalog, and one for all queries and tools. */
   async rows(condition: Condition, groups: readonly CatalogueQuery[][]): Promise<Row[]> {
     const seen = await this.#seenTools(condition);
     const rows: Row[] = [];
     for (const size of SIZES) rows.push(await this.#row(condition, size, groups, seen));
-    rows.push(await this.#row(condition, Number.POSITIVE_INFINITY, [this.#catalogue.queries], seen));
+    rows.push(await this.#row(condition, Number.POSITIVE_INFINITY, [this.#parts.catalogue.queries], seen));
     return rows;
   }
 
   async #seenTools(condition: Condition): Promise<Map<string, SeenTool>> {
-    const tools = this.#catalogue.tools.map(({ tool }, at) => shownAs(condition, tool, at + 1));
-    const embeddings = await this.#embedder.embedDocuments(tools.map(denseText));
+    const tools = this.#parts.catalogue.tools.map(({ tool }, at) => shownAs(condition, tool, at + 1));
+    const embeddings = await this.#parts.embedder.embedDocuments(tools.map(denseText));
     return new Map(
-      this.#catalogue.tools.map(({ id }, at) => [id, { id, tool: tools[at], embedding: embeddings[at] }]),
+      this.#parts.catalogue.tools.map(({ id }, at) => [
+        id,
+        { id, tool: tools[at], embedding: embeddings[at] },
+      ]),
     );
   }
 
@@ -117,8 +117,8 @@ class Bench {
     const accuracy = new Accuracy();
     let count = 0;
     for (const group of groups) {
-      const tools = this.#catalogue.catalogOf(size, group).map(({ id }) => seen.get(id)!);
-      const [index, vectors] = indexOf(tools, this.#kernels, this.#embedder.dimensions);
+      const tools = this.#parts.catalogue.catalogOf(size, group).map(({ id }) => seen.get(id)!);
+      const [index, vectors] = indexOf(tools, this.#parts.kernels, this.#parts.embedder.dimensions);
       for (const query of group) await this.#ask(query, tools, index, accuracy);
       index.free();
       vectors.free();
@@ -135,7 +135,7 @@ class Bench {
   ): Promise<void> {
     const { query } = labelled;
     const right = rightTools(labelled);
-    const [embedding] = await this.#embedder.embedQueries([query]);
+    const [embedding] = await this.#parts.embedder.embedQueries([query]);
     const found = (tokens: Uint32Array): SeenTool[] => {
       const { candidates } = index.search({ embedding, tokens, limit: SHORTLIST });
       return Array.from(candidates.slots, (slot) => tools[slot]);
@@ -154,8 +154,9 @@ class Bench {
     };
     accuracy.count('oracle', isRight(both[pickByOracle(shortlisted)]));
     accuracy.count('words', isRight(both[pickByWords(shortlisted)]));
-    if (this.#chat !== null && accuracy.queries < this.#chatQueries) {
-      const picked = await pickByChat(this.#chat, shortlisted);
+    const { chat, chatQueries } = this.#parts;
+    if (chat !== null && accuracy.queries < chatQueries) {
+      const picked = await pickByChat(chat, shortlisted);
       accuracy.count('chat', picked >= 0 && isRight(both[picked]));
     }
     accuracy.queries++;
@@ -183,7 +184,9 @@ async function main(): Promise<void> {
   }
   const embedder = await OnnxEmbedder.open({ folder: options.model });
   const chat = ChatModel.configured(process.env);
-  const bench = new Bench(await loadKernels(), embedder, catalogue, chat, Number(options['chat-queries']));
+  const kernels = await loadKernels();
+  const chatQueries = Number(options['chat-queries']);
+  const bench = new Bench({ kernels, embedder, catalogue, chat, chatQueries });
   const groups = catalogue.groups(Number(options.groups));
   const chatColumn = chat === null ? '(no chat model)' : `top 5 + ${chat.name}`;
   console.log(`Accuracy; the last row of each condition asks every query. Paper: ${PAPER}\n`);

@@ -72,6 +72,8 @@ interface Row {
   readonly regret: Estimate;
   /** Share of turns without a valid choice. */
   readonly unchosen: number;
+  /** By turn: share of runs in which the best tool available was chosen. */
+  readonly best: readonly number[];
 }
 
 /** Mean over runs, and its standard error. */
@@ -97,6 +99,7 @@ async function rowOf(experiment: Experiment, contender: Contender, condition: Co
     reward: estimate(runs.map(({ reward }) => reward)),
     regret: estimate(runs.map(({ regret }) => regret)),
     unchosen: choices.filter((choice) => choice === null).length / choices.length,
+    best: runs[0].best.map((_, turn) => runs.filter(({ best }) => best[turn]).length / runs.length),
   };
 }
 

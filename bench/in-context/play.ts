@@ -37,6 +37,8 @@ export interface Played {
   readonly regret: number;
   /** Id of the arm chosen in each turn; null where no valid choice was made, which earns nothing. */
   readonly choices: readonly (string | null)[];
+  /** Whether the choice of each turn was the best that was available. */
+  readonly best: readonly boolean[];
 }
 
 /**
@@ -54,6 +56,7 @@ export async function play(
   const shown = shownTools(experiment.arms, condition, `${key}/numbers`);
   const armOf = new Map([...shown].map(([arm, { label }]) => [label, arm]));
   const choices: (string | null)[] = [];
+  const best: boolean[] = [];
   let reward = 0;
   let regret = 0;
   for (const { turns, arms: ids, queries: drawn } of experiment.phases) {
@@ -69,11 +72,13 @@ export async function play(
       const outcome = world.uniform(2 * turn + 1) < p ? 1 : 0;
       player.learn(outcome);
       reward += outcome;
-      regret += Math.max(...arms.map((arm) => success(arm, query))) - p;
+      const lost = Math.max(...arms.map((arm) => success(arm, query))) - p;
+      regret += lost;
+      best.push(lost === 0);
       choices.push(chosen?.id ?? null);
     }
   }
-  return { reward, regret, choices };
+  return { reward, regret, choices, best };
 }
 
 export function success(arm: Arm, query: Query): number {

@@ -66,12 +66,13 @@ describe('a run of an experiment', () => {
     const player = new Rule(
       (offered) => offered.find(({ label }) => label === 'Scientific Calculator')?.label ?? null,
     );
-    const { reward, regret, choices } = await play(fQmA, 'names only', 3, player);
+    const { reward, regret, choices, best } = await play(fQmA, 'names only', 3, player);
     // 7 turns without a choice (best .1), 10 with the best there is, 10 with .15 beside .95, 8 without (best .95).
     expect(regret).toBeCloseTo(7 * 0.1 + 10 * 0 + 10 * 0.8 + 8 * 0.95, 10);
     expect(choices.map((choice) => choice === null)).toEqual(
       Array.from({ length: 35 }, (_, turn) => turn < 7 || turn >= 27),
     );
+    expect(best).toEqual(Array.from({ length: 35 }, (_, turn) => turn >= 7 && turn < 17));
     expect(reward).toBe(player.rewards.reduce((sum, value) => sum + value, 0));
     expect(player.rewards.filter((_, turn) => choices[turn] === null)).toEqual(Array(15).fill(0));
   });
