@@ -54,7 +54,6 @@ export async function play(
   const key = `in-context/${experiment.kind}/${seed}`;
   const world = randomFor(key);
   const shown = shownTools(experiment.arms, condition, `${key}/numbers`);
-  const armOf = new Map([...shown].map(([arm, { label }]) => [label, arm]));
   const choices: (string | null)[] = [];
   const best: boolean[] = [];
   let reward = 0;
@@ -67,7 +66,7 @@ export async function play(
       const turn = choices.length;
       const query = queries[Math.floor(world.uniform(2 * turn) * queries.length)];
       const label = await player.choose(turn, query.text);
-      const chosen = arms.find((arm) => label !== null && armOf.get(label) === arm);
+      const chosen = arms.find((arm) => shown.get(arm)!.label === label);
       const p = chosen === undefined ? 0 : success(chosen, query);
       const outcome = world.uniform(2 * turn + 1) < p ? 1 : 0;
       player.learn(outcome);
