@@ -2,7 +2,7 @@ import { inclusionLength, type Kernels } from '../kernels/kernels.ts';
 import { checkScores, checkTemperature } from './draw-slate.ts';
 
 /** How the propensities of a decision came about. */
-export type PropensityMethod = 'exact' | 'deterministic' | 'estimated';
+export type PropensityMethod = 'exact' | 'deterministic';
 
 /** No propensity is smaller, so that none has to be told apart from "impossible". */
 const FLOOR = 1e-300;

@@ -29,6 +29,12 @@ const NAME = 'sc-linucb-memory';
 const LAMBDA = 10;
 /** θ₀ over MEMORY_FEATURES: h, c, mx, vote, rho, rate, taught; it is 0 everywhere else. */
 const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0, 0];
+/**
+ * Features that are evidence for a tool: mx, vote, rho, taught. Where every query is new, the tools that were called are
+ * those that are not called again, and the ridge learns to hold evidence against them; when queries come back, that is
+ * wrong all at once. See docs/decisions/2026-11-22-evidence-never-counts-against.md.
+ */
+const EVIDENCE = [2, 3, 4, 6];
 /** What is logged of a candidate: the features of x, and the mean that it had. */
 const LOGGED = [...MEMORY_FEATURES, 'mean'];
 const MEAN_AT = MEMORY_FEATURES.length;
@@ -118,7 +124,10 @@ class ScLinUcbMemory implements Policy {
     const extras = MEMORY_FEATURES.length;
     const { projection, taughtRate: rate, taughtFailures: failures, taughtBuckets: buckets } = parameters;
     const prior = [0, 0, ...THETA_0];
-    const options = { kernels, vectors, projection, extras, lambda: LAMBDA, prior, derived };
+    const options = {
+      ...{ kernels, vectors, projection, extras, lambda: LAMBDA, prior, derived },
+      neverAgainst: EVIDENCE,
+    };
     const { dimensions } = vectors;
     const limits = { dimensions, cases: parameters.cases };
     const teaching = { dimensions, buckets, rate, failures };

@@ -18,6 +18,11 @@ export interface SemanticRidgeOptions {
   readonly lambda: number;
   /** θ₀ over [similarity; 1; extras], length 2 + E; it is zero for e(q) and φ. Zeros if absent. */
   readonly prior?: ArrayLike<number>;
+  /**
+   * Extras, by index, whose weight counts as 0 in scores wherever θ has less. What is learned, and θ itself, know nothing
+   * of it. None if absent.
+   */
+  readonly neverAgainst?: readonly number[];
   /** False in a process that only folds. Default true. */
   readonly derived?: boolean;
 }
@@ -51,6 +56,9 @@ export class SemanticRidge {
   readonly #x: Float64Array;
   readonly #options: SemanticRidgeOptions;
   readonly #prior: Float64Array;
+  readonly #neverAgainst: readonly number[];
+  /** Where the extras begin in x. */
+  readonly #firstExtra: number;
   readonly #scorer: SemanticScorer | null;
   #frozen: FrozenScorer | null = null;
 
@@ -68,7 +76,9 @@ export class SemanticRidge {
     const isProjected = projection > 0 && projection < own.dimensions;
     this.#projection = isProjected ? new Projection(kernels, own, projection) : null;
     const vectors = this.#projection?.tools ?? own;
-    this.size = 2 * vectors.dimensions + 2 + extras;
+    this.#firstExtra = 2 * vectors.dimensions + 2;
+    this.size = this.#firstExtra + extras;
+    this.#neverAgainst = options.neverAgainst ?? [];
     const prior = new Float64Array(this.size);
     prior.set(specialPrior, 2 * vectors.dimensions);
     const ridge = { kernels, size: this.size, lambda, prior, derived };
@@ -101,7 +111,9 @@ export class SemanticRidge {
     if (this.#scorer === null) throw new Error('this ridge only folds; make it with derived: true to score');
     this.#projection?.refresh(slots);
     const embedding = query === null ? null : this.#projected(query);
-    return (this.#frozen ?? this.#scorer).score(embedding, slots, similarity, extras);
+    const scores = (this.#frozen ?? this.#scorer).score(embedding, slots, similarity, extras);
+    this.#raise(scores, extras);
+    return scores;
   }
 
   /**
@@ -117,6 +129,10 @@ export class SemanticRidge {
     if (this.size >= SOLVABLE) return null;
     const { statistics } = this.ridge;
     const theta = Cholesky.of(statistics.packed(), this.size).solve(statistics.target);
+    for (const extra of this.#neverAgainst) {
+      const at = this.#firstExtra + extra;
+      theta[at] = Math.max(0, theta[at]);
+    }
     return Float64Array.from(slots, (slot, i) => {
       const own = extras.subarray(i * this.#extras, (i + 1) * this.#extras);
       const x = this.#compose({ embedding: query, slot, similarity: similarity[i], extras: own });
@@ -166,6 +182,18 @@ export class SemanticRidge {
     this.#scorer?.free();
     this.#frozen?.free();
     this.#projection?.free();
+  }
+
+  /** Adds what is missing to 0 of each weight below 0 that must not count against a candidate. */
+  #raise({ mean, base, gain }: SemanticScores, extras: Float32Array): void {
+    for (const extra of this.#neverAgainst) {
+      const weight = this.#prior[2 + extra] + this.ridge.solution.gain[this.#firstExtra + extra];
+      if (weight >= 0) continue;
+      for (let i = 0, at = extra; i < gain.length; i++, at += this.#extras) {
+        gain[i] -= weight * extras[at];
+        mean[i] = base[i] + gain[i];
+      }
+    }
   }
 
   #projected(embedding: Float32Array): Float32Array {

@@ -1,3 +1,4 @@
+import type { Policy } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import {
   type Decision,
@@ -6,6 +7,7 @@ import {
   rewardDeadline,
   type SlateReason,
 } from '../decisions/decision.ts';
+import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
 import type { RewardOutcome } from '../state/fold-result.ts';
 
 /** Why a decision came out as it did, and what became of it. */
@@ -62,6 +64,8 @@ export interface ExplainedCandidate {
   /** Weighted number of remembered outcomes of this tool near the query. */
   readonly trials: number;
   readonly features: Readonly<Record<string, number>>;
+  /** Words of the query, if its text is kept, that speak most for this tool by the outcomes of other queries. */
+  readonly taughtWords: readonly string[];
   readonly sentence: string;
 }
 
@@ -86,7 +90,7 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     slateProbability: Math.exp(decision.logProbability),
-    candidates: explainCandidates(decision),
+    candidates: explainCandidates(decision, catalog),
     nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
   };
@@ -109,10 +113,11 @@ function nearestCases(decision: Decision, { state }: Catalog): NearestCase[] {
   }));
 }
 
-function explainCandidates(decision: Decision): ExplainedCandidate[] {
+function explainCandidates(decision: Decision, { state }: Catalog): ExplainedCandidate[] {
   const { columns, candidates, extras } = decision;
   const features = decision.features[decision.policy.version];
   const byRetrieval = rankBy(columns.retrieval);
+  const { policy } = state.learners.get(decision.policy.version) ?? state.learners.active;
   const rest = [...candidates.keys()].filter((index) => !decision.slate.includes(index));
   rest.sort((a, b) => columns.score[b] - columns.score[a]);
   return [...decision.slate, ...rest].map((index) => {
@@ -122,6 +127,7 @@ function explainCandidates(decision: Decision): ExplainedCandidate[] {
       retrieval: columns.retrieval[index],
     };
     for (const [column, extra] of extras.entries()) values[extra] = features[index * extras.length + column];
+    const slot = state.tools.find(candidates[index])?.slot;
     const candidate = {
       name: candidates[index],
       rank: at < 0 ? null : at + 1,
@@ -136,9 +142,29 @@ function explainCandidates(decision: Decision): ExplainedCandidate[] {
       propensity: columns.propensity[index],
       trials: columns.trials[index],
       features: values,
+      taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slot),
     };
     return { ...candidate, sentence: sentenceFor(candidate) };
   });
+}
+
+/** Words that are named in an explanation. */
+const NAMED_WORDS = 3;
+/** A word speaks for a tool when it has at least this part of what all words that do so have together. */
+const SPEAKS_FROM = 0.2;
+
+/** Returns the words of the query that the policy was taught to call this tool for, the strongest first. */
+function taughtWords({ text, query }: Decision, policy: Policy, slot: number): string[] {
+  if (text === undefined) return [];
+  const shares = policy.taughtTerms(query, slot).filter(({ share }) => share > 0);
+  const total = shares.reduce((sum, { share }) => sum + share, 0);
+  const words = new Map(wordsOf(text).map((word) => [tokenise(word)[0], word]));
+  return shares
+    .filter(({ share }) => share >= SPEAKS_FROM * total)
+    .sort((a, b) => b.share - a.share)
+    .map(({ term }) => words.get(term))
+    .filter((word) => word !== undefined)
+    .slice(0, NAMED_WORDS);
 }
 
 /** 1 for the largest; of equals the first. */
@@ -151,7 +177,12 @@ function rankBy(values: Float32Array): number[] {
 
 /** Returns one sentence for a person: what outcomes say, what retrieval says, and whether it was shown by chance. */
 function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): string {
-  const parts = [...outcomes(candidate), retrieval(candidate), ...circumstances(candidate)];
+  const known = [...outcomes(candidate), ...taught(candidate)];
+  const parts = [
+    ...(known.length > 0 ? known : unnamed(candidate)),
+    retrieval(candidate),
+    ...circumstances(candidate),
+  ];
   const sentence = parts.join('; ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
 }
@@ -170,6 +201,21 @@ function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): s
     return [positives >= trials / 2 ? 'worked for a similar request' : 'did not help with a similar request'];
   }
   return [`worked ${Math.round(positives)} of ${Math.round(trials)} times for similar requests`];
+}
+
+/** A taught score is worth a sentence from here on: about what one success adds for a word that it shares. */
+const TAUGHT_WORTH_SAYING = 0.05;
+
+function taught({ features, taughtWords: words }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+  if ((features.taught ?? 0) < TAUGHT_WORTH_SAYING || words.length === 0) return [];
+  return [`queries about ${words.map((word) => `“${word}”`).join(', ')} have called this tool`];
+}
+
+/** What was taught, where neither cases near the query nor its words say it already. */
+function unnamed({ features }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+  const score = features.taught ?? 0;
+  if (Math.abs(score) < TAUGHT_WORTH_SAYING) return [];
+  return [score > 0 ? 'queries like this have called it' : 'queries like this did well without it'];
 }
 
 function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {

@@ -10,11 +10,13 @@ export interface AgentBehaviour {
   readonly finds: number;
   /** Probability that the outcomes of a whole decision are lost. */
   readonly loss: number;
+  /** Probability that an outcome is reported as its opposite. */
+  readonly flips: number;
   /** Mean of the exponential delay of outcomes, in decisions; 0: at once. */
   readonly delay: number;
 }
 
-export const CAREFUL_AGENT: AgentBehaviour = { calls: 0.93, noise: 0, finds: 0, loss: 0, delay: 0 };
+export const CAREFUL_AGENT: AgentBehaviour = { calls: 0.93, noise: 0, finds: 0, loss: 0, flips: 0, delay: 0 };
 
 export interface Call {
   readonly tool: string;
@@ -33,6 +35,7 @@ const NOISE_DRAW = 2;
 const WRONG_DRAW = 3;
 const FIND_DRAW = 4;
 const FIRST_CALL_DRAW = 5;
+const FIRST_FLIP_DRAW = 1000;
 
 /**
  * What the agent does with a slate: it calls each shown tool that fits with probability `calls`, and succeeds; if
@@ -47,7 +50,11 @@ export function conductOf(
 ): Conduct {
   const lost = random.uniform(LOSS_DRAW) < behaviour.loss;
   const delay = Math.floor(-behaviour.delay * Math.log(random.uniform(DELAY_DRAW)));
-  return { calls: callsOf(shown, fitting, behaviour, random), delay: lost ? null : delay };
+  const calls = callsOf(shown, fitting, behaviour, random).map(({ tool, success }, at) => {
+    const flipped = random.uniform(FIRST_FLIP_DRAW + at) < behaviour.flips;
+    return { tool, success: success !== flipped };
+  });
+  return { calls, delay: lost ? null : delay };
 }
 
 function callsOf(

@@ -68,7 +68,7 @@ describe('every policy of the registry', () => {
     await shop.settled();
     const { decisionId, policy } = await shop.route(QUERY);
     const { candidates, nearestCases } = await shop.explain(decisionId);
-    for (const { name: _, rank, reason, features, sentence, ...numbers } of candidates) {
+    for (const { name: _, rank, reason, features, taughtWords, sentence, ...numbers } of candidates) {
       const values = [...Object.values(numbers), ...Object.values(features)];
       expect(values.every(Number.isFinite)).toBe(true);
     }
@@ -147,6 +147,20 @@ describe('an explanation', () => {
     expect(first.mean).toBeCloseTo(first.base + first.gain, 5);
     expect(first.sentence).toMatch(/^Worked 3 of 3 times for similar requests; the description alone/);
     for (const { sentence } of explanation.candidates) expect(sentence).toMatch(/^[A-Z].*\.$/);
+    expect(first.taughtWords).toEqual([]);
+  });
+
+  it('names the words that a tool was taught, for queries unlike those that taught it, where texts are kept', async () => {
+    const shop = await Shop.open(service, 'taught', { retainText: true });
+    await shop.teach('my zeppelin arrived broken', 'refund_payment', 1);
+    const { decisionId } = await shop.route('zeppelin again', { explore: false });
+    const { candidates } = await shop.explain(decisionId);
+    const refund = candidates.find(({ name }) => name === 'refund_payment');
+    expect(refund?.features.taught).toBeGreaterThan(0.05);
+    expect(refund?.taughtWords).toContain('zeppelin');
+    expect(refund?.sentence).toMatch(
+      /^Queries about “zeppelin” have called this tool; the description alone/,
+    );
   });
 });
 

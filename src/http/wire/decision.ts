@@ -26,6 +26,10 @@ const candidateSchema = z
       .number()
       .meta({ description: 'How many remembered outcomes near this query speak for or against.' }),
     features: z.record(z.string(), z.number()),
+    taughtWords: z.array(z.string()).meta({
+      description:
+        'Words of the query that speak most for this tool, by what other queries taught it; empty unless the catalog retains texts.',
+    }),
     sentence: z.string().meta({ description: 'All of this in words.' }),
   })
   .openapi('ExplainedCandidate');
@@ -39,9 +43,9 @@ export const decisionExplanationSchema = z
     policy: policySchema,
     exploration: z.enum(['plackett-luce', 'ucb', 'greedy']),
     temperature: z.number(),
-    propensityMethod: z.enum(['exact', 'deterministic', 'estimated']).meta({
+    propensityMethod: z.enum(['exact', 'deterministic']).meta({
       description:
-        'Where the propensities come from. exact: computed. deterministic: nothing was drawn, so what is in the slate has 1 and the rest 0. estimated: the share of replicated draws, where there is no formula.',
+        'Where the propensities come from. exact: computed. deterministic: nothing was drawn, so what is in the slate has 1 and the rest 0.',
     }),
     k: z.int(),
     fallback: fallbackSchema,

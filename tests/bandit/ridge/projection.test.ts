@@ -141,6 +141,39 @@ describe.each(BOTH)('a projection on %s kernels', (_name, create) => {
     for (const one of [ranking, folding, large, vectors]) one.free();
   });
 
+  it('never lets a feature count against a candidate that must not, in scores, frozen scores and solved means', () => {
+    const next = sequence(9);
+    const vectors = toolsOf(kernels, next);
+    const options = { kernels, vectors, projection: P, extras: EXTRAS, lambda: 1, prior: [0, 0, 0.2, 0.2] };
+    const [bounded, free] = [
+      new SemanticRidge({ ...options, neverAgainst: [1] }),
+      new SemanticRidge(options),
+    ];
+    // Both extras are bad signs: where they are high, the reward is 0.
+    for (let round = 0; round < 80; round++) {
+      const high = round % 2;
+      const extras = Float32Array.of(high, high ? 0.9 : 0.1);
+      const row = { embedding: unit(next), slot: round % TOOLS, similarity: 0, extras };
+      for (const ridge of [bounded, free]) ridge.learn(row, 1 - high, 1);
+    }
+    expect(bounded.save()).toEqual(free.save());
+    const query = unit(next);
+    const slots = Int32Array.of(3, 3);
+    const extras = Float32Array.of(0.5, 0, 0.5, 1);
+    const scored = (ridge: SemanticRidge) => ridge.score(query, slots, new Float64Array(2), extras);
+    expect(scored(free).mean[1]).toBeLessThan(scored(free).mean[0] - 0.1);
+    expect(scored(bounded).mean[1]).toBeCloseTo(scored(bounded).mean[0], 12);
+    expect(scored(bounded).mean[0]).toBe(scored(free).mean[0]);
+    expect(scored(bounded).uncertainty).toEqual(scored(free).uncertainty);
+    const { mean, base, gain } = scored(bounded);
+    for (const i of [0, 1]) expect(mean[i]).toBe(base[i] + gain[i]);
+    const means = bounded.canonicalMeans(query, slots, new Float64Array(2), extras) as Float64Array;
+    for (const i of [0, 1]) expect(means[i]).toBeCloseTo(mean[i], 9);
+    bounded.freeze();
+    for (const i of [0, 1]) expect(scored(bounded).mean[i]).toBeCloseTo(mean[i], 9);
+    for (const one of [bounded, free, vectors]) one.free();
+  });
+
   it('refuses an embedding of another length', () => {
     const vectors = toolsOf(kernels, sequence(1));
     const projection = new Projection(kernels, vectors, P);
