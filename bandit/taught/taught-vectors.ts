@@ -35,10 +35,12 @@ export class TaughtVectors {
   readonly #kernels: Kernels;
   readonly #options: Required<TaughtOptions>;
   readonly #stride: number;
-  /** Per row: the first half of w (float32, rows of `#stride`), its second half (rows of B), tool and last event. */
+  /** The first half of w of each row, float32, `#stride` elements a row. */
   #dense: Float32Array;
+  /** The second half, bucket by bucket, one element a row: a query reads a dozen buckets of all rows. */
   #hashed: Float32Array;
   #scores: Float32Array;
+  /** Of each row: its tool, and its last event. */
   #slots: Int32Array;
   #lastEvents: Float64Array;
   readonly #query: Float32Array;
@@ -67,18 +69,17 @@ export class TaughtVectors {
     const values = new Float64Array(count);
     const slots = this.#slots.slice(0, count);
     if (count === 0) return { slots, values };
-    const { buckets: width } = this.#options;
-    const { embedding, buckets, weights } = taughtQuery(query, width);
+    const { embedding, buckets, weights } = taughtQuery(query, this.#options.buckets);
     if (embedding !== null) {
       this.#query.set(embedding);
       this.#kernels.scan(this.#dense, this.#stride, count, this.#query, this.#scores);
       for (let row = 0; row < count; row++) values[row] = this.#scores[row];
     }
     const hashed = this.#hashed;
-    for (let row = 0, start = 0; row < count; row++, start += width) {
-      let sum = 0;
-      for (let i = 0; i < buckets.length; i++) sum += hashed[start + buckets[i]] * weights[i];
-      values[row] += sum;
+    for (let i = 0; i < buckets.length; i++) {
+      const start = buckets[i] * this.#capacity;
+      const weight = weights[i];
+      for (let row = 0; row < count; row++) values[row] += hashed[start + row] * weight;
     }
     return { slots, values };
   }
@@ -95,7 +96,7 @@ export class TaughtVectors {
     if (row === FREE || buckets === 0) return [];
     return Array.from(terms.terms, (term, i) => {
       const { bucket, sign } = bucketOf(term, buckets);
-      return { term, share: sign * terms.weights[i] * this.#hashed[row * buckets + bucket] };
+      return { term, share: sign * terms.weights[i] * this.#hashed[bucket * this.#capacity + row] };
     });
   }
 
@@ -124,15 +125,14 @@ export class TaughtVectors {
     const row = this.rowOf(slot);
     if (row === FREE) return;
     const { buckets } = this.#options;
+    // 0 and not times 0: that leaves −0 behind, which a row that was never used does not have.
+    const scaled = (value: number): number => (factor === 0 ? 0 : value * factor);
     const dense = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
-    const hashed = this.#hashed.subarray(row * buckets, (row + 1) * buckets);
-    if (factor === 0) {
-      // Not times 0: that leaves −0 behind, which a row that was never used does not have.
-      for (const half of [dense, hashed]) half.fill(0);
-      this.#release(row);
-      return;
+    for (let i = 0; i < dense.length; i++) dense[i] = scaled(dense[i]);
+    for (let bucket = 0, at = row; bucket < buckets; bucket++, at += this.#capacity) {
+      this.#hashed[at] = scaled(this.#hashed[at]);
     }
-    for (const half of [dense, hashed]) for (let i = 0; i < half.length; i++) half[i] *= factor;
+    if (factor === 0) this.#release(row);
   }
 
   /** Rows in ascending order of their slots, so that the bits do not depend on which row a tool got. */
@@ -147,7 +147,9 @@ export class TaughtVectors {
     for (let i = 0; i < slots.length; i++) {
       const row = this.#rows[slots[i]];
       dense.set(this.#dense.subarray(row * this.#stride, row * this.#stride + dimensions), i * dimensions);
-      hashed.set(this.#hashed.subarray(row * buckets, (row + 1) * buckets), i * buckets);
+      for (let bucket = 0; bucket < buckets; bucket++) {
+        hashed[i * buckets + bucket] = this.#hashed[bucket * this.#capacity + row];
+      }
     }
     const lastEvents = Float64Array.from(slots, (slot) => this.#lastEvents[this.#rows[slot]]);
     return {
@@ -171,7 +173,9 @@ export class TaughtVectors {
     for (let i = 0; i < count; i++) {
       const row = taught.#rowFor(slots[i]);
       taught.#dense.set(dense.subarray(i * dimensions, (i + 1) * dimensions), row * taught.#stride);
-      taught.#hashed.set(hashed.subarray(i * buckets, (i + 1) * buckets), row * buckets);
+      for (let bucket = 0; bucket < buckets; bucket++) {
+        taught.#hashed[bucket * taught.#capacity + row] = hashed[i * buckets + bucket];
+      }
       taught.#lastEvents[row] = lastEvents[i];
     }
     taught.#events = savedArray(arrays, 'taught.events', Float64Array, 1)[0];
@@ -188,6 +192,10 @@ export class TaughtVectors {
     for (const array of [this.#dense, this.#hashed, this.#scores, this.#query]) this.#kernels.free(array);
   }
 
+  get #capacity(): number {
+    return this.#slots.length;
+  }
+
   #step(reward: number, weight: number): number {
     const { rate, failures } = this.#options;
     return rate * Math.min(weight, WEIGHT_LIMIT) * (failures + (1 - failures) * reward);
@@ -199,8 +207,10 @@ export class TaughtVectors {
     if (psi.embedding !== null && psi.embedding.length !== dimensions) {
       throw new RangeError(`a query has ${dimensions} dimensions here, got ${psi.embedding.length}`);
     }
-    const finite = psi.weights.every(Number.isFinite) && (psi.embedding?.every(Number.isFinite) ?? true);
-    if (!finite) throw new RangeError('the features of a query are finite numbers');
+    let sum = 0;
+    for (const value of psi.weights) sum += value;
+    if (psi.embedding !== null) for (const value of psi.embedding) sum += value;
+    if (!Number.isFinite(sum)) throw new RangeError('the features of a query are finite numbers');
     return psi;
   }
 
@@ -210,8 +220,8 @@ export class TaughtVectors {
     const dense = row * this.#stride;
     if (embedding !== null)
       for (let i = 0; i < embedding.length; i++) sum += this.#dense[dense + i] * embedding[i];
-    const hashed = row * this.#options.buckets;
-    for (let i = 0; i < buckets.length; i++) sum += this.#hashed[hashed + buckets[i]] * weights[i];
+    for (let i = 0; i < buckets.length; i++)
+      sum += this.#hashed[buckets[i] * this.#capacity + row] * weights[i];
     return sum;
   }
 
@@ -219,8 +229,9 @@ export class TaughtVectors {
     const dense = row * this.#stride;
     if (embedding !== null)
       for (let i = 0; i < embedding.length; i++) this.#dense[dense + i] += factor * embedding[i];
-    const hashed = row * this.#options.buckets;
-    for (let i = 0; i < buckets.length; i++) this.#hashed[hashed + buckets[i]] += factor * weights[i];
+    for (let i = 0; i < buckets.length; i++) {
+      this.#hashed[buckets[i] * this.#capacity + row] += factor * weights[i];
+    }
   }
 
   /** The row of this tool: its own, a free one, or that of the tool whose last event is the oldest. */
@@ -251,10 +262,16 @@ export class TaughtVectors {
       rows.set(this.#rows);
       this.#rows = rows;
     }
-    if (row < this.#slots.length) return;
-    const capacity = Math.min(2 * this.#slots.length, this.#options.tools);
+    if (row < this.#capacity) return;
+    const before = this.#capacity;
+    const capacity = Math.min(2 * before, this.#options.tools);
+    const columns = this.#kernels.allocateFloat32(capacity * this.#options.buckets);
+    for (let bucket = 0; bucket < this.#options.buckets; bucket++) {
+      columns.set(this.#hashed.subarray(bucket * before, (bucket + 1) * before), bucket * capacity);
+    }
+    this.#kernels.free(this.#hashed);
+    this.#hashed = columns;
     this.#dense = this.#grown(this.#dense, capacity * this.#stride);
-    this.#hashed = this.#grown(this.#hashed, capacity * this.#options.buckets);
     this.#scores = this.#grown(this.#scores, capacity);
     const slots = new Int32Array(capacity).fill(FREE);
     slots.set(this.#slots);
