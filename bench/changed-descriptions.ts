@@ -29,7 +29,7 @@ import type { LabelledQuery } from '../src/simulation/evaluate.ts';
 import { type Label, prepare } from '../src/simulation/prepare.ts';
 import { meanOf } from '../src/simulation/simulate.ts';
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { LabelledSet } from './labelled-set.ts';
 import { measuredOn } from './measured-on.ts';
 

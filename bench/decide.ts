@@ -16,8 +16,8 @@ import type { Decision } from '../src/decisions/decision.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { type PreparedQuery, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
 import { decodeSnapshot, encodeSnapshot } from '../src/state/snapshot-codec.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { savedMemory, slateOf } from './memory/saved-memory.ts';
 

@@ -14,7 +14,7 @@ import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import type { ToolIndex } from '../src/retrieval/tool-index.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import {
   type CatalogueQuery,
   type CatalogueTool,

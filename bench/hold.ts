@@ -19,7 +19,7 @@ import { observedDecision } from '../src/rewards/observed-decision.ts';
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
 import type { CatalogState } from '../src/state/catalog-state.ts';
 import { foldInSteps } from '../src/state/fold.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values } = parseArgs({

@@ -19,7 +19,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { ChatModel } from './chat-model.ts';
 import { ChatPlayer } from './in-context/chat-player.ts';
 import { EXPERIMENTS, type Experiment } from './in-context/experiments.ts';

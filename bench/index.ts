@@ -19,7 +19,7 @@ import { type GraphLibrary, loadGraphLibrary } from '../src/retrieval/vectors/hn
 import { HnswIndex } from '../src/retrieval/vectors/hnsw-index.ts';
 import { recallOf } from '../src/retrieval/vectors/recall.ts';
 import type { VectorIndex } from '../src/retrieval/vectors/vector-index.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values: options } = parseArgs({

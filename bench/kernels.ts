@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { CholeskyDecomposition, Matrix } from 'ml-matrix';
 import { Cholesky } from '../bandit/ridge/cholesky.ts';
 import type { SemanticRidge } from '../bandit/ridge/semantic-ridge.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { type Contender, mlMatrix, ours, SIZE, Stream } from './kernels/learner-at-work.ts';
 import { measuredOn } from './measured-on.ts';

@@ -27,7 +27,7 @@ import {
   simulate,
 } from '../src/simulation/simulate.ts';
 import type { PreparedTool } from '../src/simulation/simulated-catalog.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { LabelledSet } from './labelled-set.ts';
 import { lineChart, type Series } from './line-chart.ts';
 

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { OutcomeMemory } from '../bandit/memory/outcome-memory.ts';
 import type { QueryFeatures } from '../bandit/policy.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';

@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { drawSlate } from '../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities, slateLogProbability } from '../bandit/exploration/propensities.ts';
 import { randomFor } from '../bandit/random.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { createTypescriptKernels } from '../tests/bandit/kernels/typescript-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';

@@ -13,7 +13,7 @@ import { FileLedgers } from '../src/ledger/file-ledgers.ts';
 import { observedDecision } from '../src/rewards/observed-decision.ts';
 import { CatalogState } from '../src/state/catalog-state.ts';
 import { fold } from '../src/state/fold.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { measuredOn } from './measured-on.ts';
 
 /** How many logged decisions per second can be put to a candidate policy? */

@@ -48,7 +48,7 @@ export function rewardStores(
 ): RewardWorkerParts['storesOf'] {
   return async (catalog) => {
     const ledger = await ledgers.get(catalog);
-    return ledger === null ? null : { ledger, decisions: await decisionLogs.open(catalog) };
+    return ledger === null ? null : { ledger, decisions: await decisionLogs.find(catalog) };
   };
 }
 

@@ -8,7 +8,7 @@ import type {
   SnapshotThreadTask,
 } from '../src/snapshots/snapshot-schedule.ts';
 import { type SnapshotAccess, writeSnapshot } from '../src/snapshots/stored-state.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 
 /** Entry of the thread that makes one snapshot of one catalog, and ends. */
 const { location, ...task } = workerData as SnapshotThreadTask;

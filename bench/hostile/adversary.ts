@@ -18,7 +18,7 @@ import { CAREFUL_AGENT, conductOf } from '../../src/simulation/agent.ts';
 import { shuffled } from '../../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
 import { SimulatedCatalog } from '../../src/simulation/simulated-catalog.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { LabelledSet } from '../labelled-set.ts';
 import { measuredOn } from '../measured-on.ts';
 

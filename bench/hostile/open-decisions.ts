@@ -24,8 +24,8 @@ import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import type { SnapshotThreadTask } from '../../src/snapshots/snapshot-schedule.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
 import { decodeSnapshotInSteps, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { measuredOn } from '../measured-on.ts';
 
 const { values } = parseArgs({

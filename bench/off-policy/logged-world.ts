@@ -2,7 +2,7 @@ import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { randomFor } from '../../bandit/random.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { Draws } from '../experiments/draws.ts';
 
 const KERNELS = await loadKernels();

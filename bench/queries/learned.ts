@@ -4,7 +4,7 @@ import { splitQuery } from '../../src/queries/split-query.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { LabelledSet } from '../labelled-set.ts';
 
 export interface LearnedRow {

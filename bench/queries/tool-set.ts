@@ -7,7 +7,7 @@ import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { Embedder } from '../../src/models/embedder.ts';
 import { denseText } from '../../src/retrieval/document-text.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 
 /** A query and the tools that it needs, each with what would do as well. */
 export interface LabelledQuery {

@@ -10,7 +10,7 @@ import type { Ledger, PositionedEntry } from '../ledger/ledger.ts';
 import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
-import { loadKernels } from '../state/load-kernels.ts';
+import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
@@ -81,7 +81,7 @@ export async function* exportCatalog(
       if (positioned.entry.kind === 'observation') rewards.push(...rewardLines(name, positioned.entry));
     }
     yield* stateLines(name, state);
-    for await (const decision of (await stores.decisionLogs.open(name)).read()) {
+    for await (const decision of (await stores.decisionLogs.find(name))?.read() ?? []) {
       yield line({ kind: 'decision', ...decision, catalog: name });
     }
     yield* rewards;

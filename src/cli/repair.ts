@@ -2,10 +2,10 @@ import { basename, dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Position } from '../ledger/entry.ts';
 import { FileSnapshotStore } from '../snapshots/file-snapshot-store.ts';
-import { loadKernels } from '../state/load-kernels.ts';
 import { decodeSnapshot } from '../state/snapshot-codec.ts';
 import { foldersOf, lockDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';
+import { loadKernels } from '../stores/load-kernels.ts';
 import { UserError } from './terminal.ts';
 
 interface RepairFlags {

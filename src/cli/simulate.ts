@@ -9,7 +9,7 @@ import { openEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
-import { loadKernels } from '../state/load-kernels.ts';
+import { loadKernels } from '../stores/load-kernels.ts';
 import { readToolsFile } from './read-tools-file.ts';
 import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
 import { UserError } from './terminal.ts';

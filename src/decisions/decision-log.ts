@@ -32,8 +32,10 @@ export interface DecisionLog {
 
 /** The decision logs of one deployment, one per catalog. */
 export interface DecisionLogs {
-  /** The same instance for the same catalog, created when there is none. */
+  /** Returns the log of a catalog, the same instance each time; an empty one is created when there is none. */
   open(catalog: string): Promise<DecisionLog>;
+  /** Returns the log of a catalog in order to read it, and creates nothing. Null when nothing was ever written to it. */
+  find(catalog: string): Promise<DecisionLog | null>;
   /** Closes the log of a catalog that another process has deleted: what waits to be written is written nowhere. */
   release(catalog: string): Promise<void>;
   /** Deletes the log of a catalog for good. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
 import type { DecisionLogs } from './decision-log.ts';
@@ -8,7 +9,7 @@ export class FileDecisionLogs implements DecisionLogs {
   readonly #dataDir: string;
   readonly #options: FileDecisionLogOptions;
   readonly #open = new Map<string, Promise<FileDecisionLog>>();
-  /** Whose folders are being deleted. */
+  /** Catalogs whose folder is being deleted. */
   readonly #removing = new Map<string, Promise<void>>();
 
   constructor(dataDir: string, options: FileDecisionLogOptions) {
@@ -23,6 +24,12 @@ export class FileDecisionLogs implements DecisionLogs {
     this.#open.set(catalog, opening);
     opening.catch(() => this.#open.delete(catalog)); // the next caller tries again
     return opening;
+  }
+
+  async find(catalog: string): Promise<FileDecisionLog | null> {
+    await this.#removing.get(catalog)?.catch(() => {});
+    const isThere = this.#open.has(catalog) || existsSync(this.#folder(catalog));
+    return isThere ? this.open(catalog) : null;
   }
 
   async release(catalog: string): Promise<void> {

@@ -45,6 +45,11 @@ export class RedisDecisionLogs implements DecisionLogs {
     return open;
   }
 
+  /** Opens the log in any case: it writes nothing to Redis until a decision is appended. */
+  find(catalog: string): Promise<DecisionLog> {
+    return this.open(catalog);
+  }
+
   async release(catalog: string): Promise<void> {
     this.#open.get(catalog)?.drop();
     this.#open.delete(catalog);

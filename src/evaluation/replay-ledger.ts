@@ -24,7 +24,7 @@ export async function spanOf(ledger: Ledger): Promise<Span> {
  */
 export async function replayLedger(
   replay: Replay,
-  { ledger, log }: { readonly ledger: Ledger; readonly log: DecisionLog },
+  { ledger, log }: { readonly ledger: Ledger; readonly log: DecisionLog | null },
   { start, end }: Span,
   pause: (done: number) => Promise<void> | null,
 ): Promise<void> {
@@ -51,11 +51,11 @@ export async function replayLedger(
 async function decisionsFor(
   replay: Replay,
   entries: readonly PositionedEntry[],
-  log: DecisionLog,
-): Promise<Map<string, Decision | null>> {
+  log: DecisionLog | null,
+): Promise<Map<string, Decision | null | undefined>> {
   const ids = new Set(entries.map((entry) => replay.wants(entry)));
   const wanted = [...ids].filter((id) => id !== null);
-  const found = await Promise.all(wanted.map((id) => log.get(id)));
+  const found = await Promise.all(wanted.map((id) => log?.get(id)));
   return new Map(wanted.map((id, i) => [id, found[i]]));
 }
 

@@ -133,7 +133,7 @@ class EvaluationRun {
     const { ledger, replica, name } = this.#catalog;
     const { evaluation, alpha } = this.#stored;
     const { candidates, learnShare } = evaluation;
-    const log = await decisionLogs.open(name);
+    const log = await decisionLogs.find(name);
     const span = await spanOf(ledger);
     const learnUntil =
       learnShare === 1 ? undefined : span.start + Math.floor(learnShare * (span.end - span.start));

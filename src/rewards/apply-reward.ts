@@ -9,7 +9,8 @@ import { observationKey, type RewardsJob } from './reward-job.ts';
 /** Where the rewards of one catalog find their decisions, and where the joined entries go. */
 export interface RewardStores {
   readonly ledger: Pick<Ledger, 'append'>;
-  readonly decisions: DecisionLog;
+  /** Null when the catalog has never made a decision. */
+  readonly decisions: Pick<DecisionLog, 'get'> | null;
 }
 
 /**
@@ -17,7 +18,9 @@ export interface RewardStores {
  * replica folds it. Safe to repeat: the fold applies every reward id once.
  */
 export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardStores): Promise<void> {
-  const found = await Promise.all(job.decisions.map(({ decisionId }) => decisions.get(decisionId)));
+  const found = await Promise.all(
+    job.decisions.map(async ({ decisionId }) => (await decisions?.get(decisionId)) ?? null),
+  );
   const entries = job.decisions.map((reported, index) => joined(reported, found[index]));
   if (entries.length > 0) await ledger.append(entries);
 }
@@ -28,8 +31,8 @@ export async function settleDecision(
   { ledger, decisions }: RewardStores,
   now: number,
 ): Promise<void> {
-  const decision = await decisions.get(decisionId);
-  if (decision === null || decision.activatedAt === null) return;
+  const decision = await decisions?.get(decisionId);
+  if (decision == null || decision.activatedAt === null) return;
   await ledger.append([
     {
       kind: 'settlement',

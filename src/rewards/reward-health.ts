@@ -23,7 +23,7 @@ export async function rewardHealth(
   const now = catalog.now();
   // The same 24 hours by the clock as the statistics have.
   const since = (Math.floor(now / HOUR_MS) - 23) * HOUR_MS;
-  const routed = await (await decisionLogs.open(catalog.name)).countSince(since);
+  const routed = (await (await decisionLogs.find(catalog.name))?.countSince(since)) ?? 0;
   const hours = catalog.state.rewards.lastDay(now);
   const total = (pick: (hour: RewardHour) => number): number =>
     hours.reduce((sum, hour) => sum + pick(hour), 0);

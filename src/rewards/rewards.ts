@@ -110,8 +110,8 @@ export class Rewards {
   /** Whether the decision is known, and recent enough that the fold still has the outcomes of all its rewards. */
   async #isOpen(catalog: string, decisionId: string): Promise<boolean> {
     return this.#catalogs.holding(catalog, async ({ state }) => {
-      const decision = await (await this.#sources.decisionLogs.open(catalog)).head(decisionId);
-      if (decision === null) return false;
+      const decision = await (await this.#sources.decisionLogs.find(catalog))?.head(decisionId);
+      if (decision == null) return false;
       return !state.decisions.mayBeDropped({ id: decisionId, deadline: rewardDeadline(decision) });
     });
   }

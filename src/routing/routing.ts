@@ -61,8 +61,8 @@ export class Routing {
   async activate(decisionId: string): Promise<ActivatedDecision> {
     const { catalog } = await this.find(decisionId);
     const activation = await this.#catalogs.holding(catalog, async () => {
-      const log = await this.#parts.decisionLogs.open(catalog);
-      return log.activate(decisionId, this.#parts.now());
+      const log = await this.#parts.decisionLogs.find(catalog);
+      return log?.activate(decisionId, this.#parts.now());
     });
     const decision = await this.find(decisionId);
     if (activation === 'first') expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
@@ -89,7 +89,8 @@ export class Routing {
     if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
     if (name !== null && this.#catalogs.find(name) !== undefined) {
       const found = await this.#catalogs.holding(name, async () => {
-        const log = await this.#parts.decisionLogs.open(name);
+        const log = await this.#parts.decisionLogs.find(name);
+        if (log === null) return null;
         const decision = await read(log);
         if (decision === null && log.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
         return decision;

@@ -98,7 +98,7 @@ async function measureStores({ catalogs, stores, metrics }: HealthParts): Promis
     const { name } = catalog;
     const head = await catalog.ledger.head();
     metrics.ledgerLag.set({ catalog: name }, Math.max(0, head - catalog.state.position));
-    const [newest = 0] = await (await snapshots.open(name)).list();
+    const newest = await snapshots.newest(name);
     metrics.ledgerUnsaved.set({ catalog: name }, Math.max(0, head - newest));
   }
 }

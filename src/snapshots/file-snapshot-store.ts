@@ -27,15 +27,14 @@ export class FileSnapshotStores implements SnapshotStores {
     return new FileSnapshotStore(folder, () => newestFence(this.#dataDir, snapshotLease(catalog)));
   }
 
+  async newest(catalog: string): Promise<Position> {
+    const [newest = 0] = await positionsIn(join(catalogFolder(this.#dataDir, catalog), FOLDER));
+    return newest;
+  }
+
   async remove(catalog: string): Promise<void> {
     await removeFolder(join(catalogFolder(this.#dataDir, catalog), FOLDER));
   }
-}
-
-/** Position of the newest snapshot of a catalog, readable or not; 0 when there is none. */
-export async function newestSnapshot(dataDir: string, catalog: string): Promise<Position> {
-  const [newest = 0] = await positionsIn(join(catalogFolder(dataDir, catalog), FOLDER));
-  return newest;
 }
 
 /** Newest first. */

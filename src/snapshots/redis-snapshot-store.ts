@@ -154,6 +154,11 @@ export class RedisSnapshotStores implements SnapshotStores {
     return new RedisSnapshotStore(commands, catalog, epoch);
   }
 
+  async newest(catalog: string): Promise<Position> {
+    const [newest = 0] = await (await this.open(catalog)).list();
+    return newest;
+  }
+
   async remove(catalog: string): Promise<void> {
     // One that is being made is refused from here on.
     await this.#connections.commands.incr(fenceKey(snapshotLease(catalog)));

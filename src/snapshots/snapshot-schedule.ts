@@ -125,7 +125,7 @@ export class SnapshotSchedule {
     const { ledgers, stores } = this.#parts;
     const ledger = await ledgers.get(catalog);
     if (ledger === null) return;
-    const [newest = 0] = await (await stores.snapshots.open(catalog)).list();
+    const newest = await stores.snapshots.newest(catalog);
     if ((await ledger.head()) - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog, ledger);
   }
 }

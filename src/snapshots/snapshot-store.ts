@@ -55,7 +55,10 @@ export class StaleFenceError extends Error {
 
 /** The snapshot stores of one deployment, one per catalog. */
 export interface SnapshotStores {
+  /** Returns the store of a catalog, which is created when there is none. */
   open(catalog: string): Promise<SnapshotStore>;
+  /** Returns the position of the newest snapshot of a catalog, readable or not; 0 when there is none. Creates nothing. */
+  newest(catalog: string): Promise<Position>;
   /** Deletes the snapshots of a catalog for good. */
   remove(catalog: string): Promise<void>;
 }

@@ -44,7 +44,7 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
   for (const name of names) {
     await copyLedger(name, from, to, copied);
     const decisions = await to.decisionLogs.open(name);
-    for await (const decision of (await from.decisionLogs.open(name)).read()) {
+    for await (const decision of (await from.decisionLogs.find(name))?.read() ?? []) {
       await decisions.append(decision);
       copied.decisions++;
     }

@@ -6,7 +6,7 @@ import { every } from '../every.ts';
 import { FileLedgers } from '../ledger/file-ledgers.ts';
 import { FileJobQueue, systemClock } from '../queue/file-job-queue.ts';
 import { FileLeases } from '../snapshots/file-leases.ts';
-import { FileSnapshotStores, newestSnapshot } from '../snapshots/file-snapshot-store.ts';
+import { FileSnapshotStores } from '../snapshots/file-snapshot-store.ts';
 import { checkWritable, lockDataFolder, readDeployment, writeDeployment } from '../storage/data-folder.ts';
 import type { TornTail } from '../storage/segment-log.ts';
 import { StoreClock } from './store-clock.ts';
@@ -53,6 +53,7 @@ export async function openEmbeddedStores(
     notice,
     onError,
   });
+  const snapshots = new FileSnapshotStores(dataDir);
   const leases = new FileLeases(dataDir);
   const expiry = every(EXPIRE_EVERY_MS, () => decisionLogs.expire(), {
     onError: (error) => onError('expired decisions could not be deleted', error),
@@ -70,9 +71,9 @@ export async function openEmbeddedStores(
     },
     ledgers: new FileLedgers(dataDir, {
       ...logs,
-      knownUpTo: (catalog) => newestSnapshot(dataDir, catalog),
+      knownUpTo: (catalog) => snapshots.newest(catalog),
     }),
-    snapshots: new FileSnapshotStores(dataDir),
+    snapshots,
     leases,
     decisionLogs,
     evaluations: new FileEvaluationStore(dataDir),

@@ -51,6 +51,18 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(await idsOf(log)).toEqual([]);
     });
 
+    it('finds the log of a catalog that has one', async () => {
+      await (await start()).append(made('a'));
+      expect((await (await logs.find('default'))?.get('default.a'))?.id).toBe('default.a');
+      await restart();
+      expect((await (await logs.find('default'))?.get('default.a'))?.id).toBe('default.a');
+    });
+
+    it('finds no decision in a catalog without a log', async () => {
+      await start();
+      expect((await (await logs.find('other'))?.get('other.a')) ?? null).toBeNull();
+    });
+
     it('tells the head of a decision, with its activation', async () => {
       const log = await start();
       const decision = { ...made('a'), activation: 'later' as const, activatedAt: null };

@@ -42,6 +42,14 @@ export function snapshotStoreContract(name: string, createPlace: () => Promise<S
       expect(await store.get(1)).toBeNull();
     });
 
+    it('finds the position of the newest snapshot', async () => {
+      const { store, fence } = await start();
+      const stores = await place.connect();
+      expect([await stores.newest('default'), await stores.newest('other')]).toEqual([0, 0]);
+      for (const position of [5, 12]) await store.put(snapshot(position), fence, 3);
+      expect([await stores.newest('default'), await stores.newest('other')]).toEqual([12, 0]);
+    });
+
     it('gives back the bytes of a snapshot, to everybody', async () => {
       const { store, fence } = await start();
       const bytes = Buffer.alloc(5_000_000, 'snapshot');

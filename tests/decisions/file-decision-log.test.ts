@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -144,6 +144,22 @@ describe('FileDecisionLog', () => {
     await handle.close();
     await expect(logs.open('default')).rejects.toThrow(StoreUnavailableError);
     expect(await (await logs.open('default')).get('default.a')).toBeNull();
+    await logs.close();
+  });
+});
+
+describe('FileDecisionLogs', () => {
+  it('creates no folder in order to look, neither before a log is opened nor after it was removed', async () => {
+    const dataDir = newFolder();
+    const logs = new FileDecisionLogs(dataDir, { retainMs: HOUR, now: () => START });
+    expect(await logs.find('default')).toBeNull();
+    expect(existsSync(dataDir)).toBe(false);
+    const log = await logs.open('default');
+    expect(await logs.find('default')).toBe(log);
+    const removing = logs.remove('default');
+    expect(await logs.find('default')).toBeNull();
+    await removing;
+    expect(readdirSync(join(dataDir, 'catalogs/default'))).toEqual([]);
     await logs.close();
   });
 });

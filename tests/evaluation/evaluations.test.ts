@@ -80,7 +80,7 @@ class Folder {
       holding: async (_name: string, work: (open: object) => unknown) => work(catalog),
     } as unknown as EvaluationWorkerParts['catalogs'] & EvaluationParts['catalogs'];
     const decisionLogs = {
-      open: async () => {
+      find: async () => {
         this.onOpenLog();
         return log;
       },

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { RunningService, temporaryFolder } from '../e2e/running-service.ts';
 import { SHOP_TOOLS, Shop } from '../e2e/shop.ts';
 import { runProgram } from './program.ts';

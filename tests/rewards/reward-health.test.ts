@@ -13,7 +13,7 @@ function healthOf({ state }: Story, now: number, routed = 0): Promise<RewardHeal
   const catalog = { name: 'default', state, now: () => now, replica: { lag: async () => 0 } };
   const sources = {
     queue: { pending: async () => 0 },
-    decisionLogs: { open: async () => ({ countSince: async () => routed }) },
+    decisionLogs: { find: async () => ({ countSince: async () => routed }) },
     refused: { flush: async () => undefined },
   };
   return rewardHealth(catalog as unknown as Catalog, sources as unknown as RewardSources);

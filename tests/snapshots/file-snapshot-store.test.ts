@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -87,6 +87,12 @@ describe('FileSnapshotStore', () => {
     );
     expect(fences).toEqual([]);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('creates no folder in order to look for the newest snapshot', async () => {
+    const dataDir = newFolder();
+    expect(await new FileSnapshotStores(dataDir).newest('default')).toBe(0);
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   it('clears away what a crash had left unfinished', async () => {

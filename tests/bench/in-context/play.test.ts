@@ -11,7 +11,7 @@ import {
 import { EmbeddedTexts, OneHotPlayer, PolicyPlayer } from '../../../bench/in-context/policy-players.ts';
 import type { Embedder } from '../../../src/models/embedder.ts';
 import { OnnxEmbedder } from '../../../src/models/onnx/onnx-embedder.ts';
-import { loadKernels } from '../../../src/state/load-kernels.ts';
+import { loadKernels } from '../../../src/stores/load-kernels.ts';
 
 const [fQfA, , fQmA, mQmA] = EXPERIMENTS;
 

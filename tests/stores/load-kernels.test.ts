@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { loadKernels } from '../../src/state/load-kernels.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -14,6 +14,6 @@ it('says where it can run when there is no WebAssembly SIMD', async () => {
     throw new Error('invalid value type 0x7b');
   });
   await expect(loadKernels()).rejects.toThrow(
-    /kernels\.wasm cannot run here \(invalid value type 0x7b\)\. .*a Node with WebAssembly SIMD/,
+    /kernels\.wasm cannot be loaded \(invalid value type 0x7b\)\. .*a version of Node with WebAssembly SIMD/,
   );
 });
