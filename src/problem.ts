@@ -7,6 +7,7 @@ export type ProblemCode =
   | 'tool-not-found'
   | 'decision-not-found'
   | 'decision-not-activated'
+  | 'decision-expired'
   | 'reward-not-found'
   | 'experiment-not-found'
   | 'version-not-found'

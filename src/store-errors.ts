@@ -20,7 +20,14 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
-/** Whether an error says that a store is full or away, so that the same work may succeed later. */
-export function isStoreAway(error: unknown): boolean {
+/** An error after which the same work may succeed later. */
+export interface RetryableError extends Error {
+  readonly retryAfterSeconds: number;
+  /** Absent: nothing was accepted, and the request can be sent again. */
+  readonly suggestedFix?: string;
+}
+
+/** Returns whether an error says that a store is full or away, so that the same work may succeed later. */
+export function isStoreAway(error: unknown): error is RetryableError {
   return error instanceof Error && 'retryAfterSeconds' in error && error.retryAfterSeconds !== undefined;
 }

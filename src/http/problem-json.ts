@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { Problem, type ProblemCode } from '../problem.ts';
+import { isStoreAway } from '../store-errors.ts';
 
 /** The only place that knows which status a problem has. */
 export function statusOf(code: ProblemCode): ProblemStatus {
@@ -31,6 +32,7 @@ export function statusOf(code: ProblemCode): ProblemStatus {
     case 'no-winner':
     case 'evaluation-conflict':
     case 'decision-not-activated':
+    case 'decision-expired':
     case 'reward-late':
       return 409;
     case 'revision-mismatch':
@@ -105,24 +107,20 @@ export function problemJson(problem: Problem, requestId: string): ProblemJson {
 }
 
 /**
- * Stores that are full or away say so with `retryAfterSeconds`; what has a `suggestedFix` as well is said as it is.
- * Anything else that is no `Problem` is a fault of ours, and what it says stays in the log.
+ * Returns the problem that an error is answered with. The message of a store that is away is passed on only if it comes with a
+ * `suggestedFix`. Anything else that is no `Problem` is a fault of ours, and its message stays in the log.
  */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
-  if (error instanceof Error && 'retryAfterSeconds' in error && 'suggestedFix' in error) {
-    const retryAfterSeconds = Number(error.retryAfterSeconds);
-    return new Problem('unavailable', error.message, String(error.suggestedFix), {
-      retryAfterSeconds,
-      cause: error,
-    });
-  }
-  if (error instanceof Error && 'retryAfterSeconds' in error) {
+  if (isStoreAway(error)) {
+    const { message, suggestedFix, retryAfterSeconds } = error;
+    const more = { retryAfterSeconds, cause: error };
+    if (suggestedFix !== undefined) return new Problem('unavailable', message, suggestedFix, more);
     return new Problem(
       'unavailable',
       'The store of the router is full or away. Nothing was accepted.',
       'Send the request again after the time in Retry-After. `GET /readyz` says what is wrong.',
-      { retryAfterSeconds: Number(error.retryAfterSeconds), cause: error },
+      more,
     );
   }
   return new Problem(

@@ -1,25 +1,29 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A unit (user, unit or session) is never written down by the name that its caller gave it. Everything durable
- * (decisions, entries, totals of experiments) holds its key; learners hold the number, which is the key's beginning.
- * So that one request to forget a unit finds all of it, nobody else may derive either of them.
+ * A unit (user, unit or session) is never stored under the name that its caller gave it. Decisions, entries and totals of
+ * experiments hold its key; learners hold its number, which is the beginning of the key. Keys and numbers are derived in
+ * this file alone, so that a request to forget a unit finds everything that is kept about it.
  */
 
-/** 16 hex digits that stand for a unit without naming it. */
+/** Returns 16 hex digits that stand for a unit without naming it. */
 export function unitKey(unit: string): string {
   return createHash('sha256').update(unit).digest('hex').slice(0, 16);
 }
 
-/** The first 32 bits of a unit's key, as learners know it; 0 stands for no unit. */
+/**
+ * Returns the first 32 bits of a unit's key, which is all that learners know of it. 0 stands for no unit, so that a key that
+ * begins with eight zeros has number 1.
+ */
 export function unitNumber(key: string | undefined): number {
   if (key === undefined) return 0;
   return Buffer.from(key.slice(0, 8), 'hex').readUInt32LE(0) || 1;
 }
 
-/** How the keys of the units with this number begin. */
-export function unitKeyPrefix(number: number): string {
+/** Returns the beginnings of the keys of all units with this number. */
+export function unitKeyPrefixes(number: number): readonly string[] {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32LE(number);
-  return bytes.toString('hex');
+  const prefix = bytes.toString('hex');
+  return number === 1 ? [prefix, '00000000'] : [prefix];
 }

@@ -9,7 +9,6 @@ import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { definitionTokens } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -43,7 +42,7 @@ export interface Routed {
  * The way of one query: understand it, decide (find candidates, rank, select the slate, record the decision), keep the
  * decision, count it in experiments, answer. Nothing in here learns.
  *
- * @throws Problem idempotency-conflict, validation-failed; StoreUnavailableError; the reason of `signal`
+ * @throws Problem idempotency-conflict, decision-expired, validation-failed; StoreUnavailableError; the reason of `signal`
  */
 export async function routeQuery(
   request: RouteRequest,
@@ -94,11 +93,15 @@ function theSame(earlier: Decision, digest: string | undefined): Decision {
   );
 }
 
-/** Returns the decision of the request with this key that came first, through this process or another one. */
+/** Returns the decision of the first request with this key, through this process or another one. @throws Problem decision-expired */
 async function firstOf(id: string, log: DecisionLog): Promise<Decision> {
   const first = await log.get(id);
-  if (first === null) throw new StoreUnavailableError(`Decision "${id}" has just expired.`);
-  return first;
+  if (first !== null) return first;
+  throw new Problem(
+    'decision-expired',
+    'The decision that was made for this Idempotency-Key expired while the request was answered.',
+    'Send the request again: it gets a new decision.',
+  );
 }
 
 /** Retrieval scores that stand for how hard a query is: the mean of so many of the best. */

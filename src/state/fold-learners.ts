@@ -1,5 +1,5 @@
 import type { EmbedderEntry, ForgetEntry, SettingsEntry, VersionEntry } from '../ledger/entry.ts';
-import { unitKeyPrefix } from '../ledger/unit.ts';
+import { unitKeyPrefixes } from '../ledger/unit.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { endExperiments } from './experiments/run-experiment.ts';
 import type { EmbedderResult, FoldResult } from './fold-result.ts';
@@ -71,8 +71,9 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult 
   }
   if (entry.unit !== undefined) {
     for (const { policy } of state.learners.all()) forgotten += policy.forgetUnit(entry.unit);
+    const prefixes = unitKeyPrefixes(entry.unit);
     for (const { units, tally } of state.experiments.all()) {
-      units.forget(unitKeyPrefix(entry.unit), (unit, variant) => tally?.release(variant, unit));
+      units.forget(prefixes, (unit, variant) => tally?.release(variant, unit));
     }
   }
   return { kind: 'forget', forgotten };

@@ -169,6 +169,33 @@ describe('rewards', () => {
     ]);
   });
 
+  it('refuses a report with two different idempotency keys, and names both', async () => {
+    const reported: unknown[] = [];
+    const report = async (reports: readonly unknown[]) => {
+      reported.push(...reports);
+      return [{ rewardId: 'default.1.a', status: 'queued' as const }];
+    };
+    const { json } = appWith({ rewards: { report } });
+    const send = (idempotencyKey: string) =>
+      json(
+        'POST',
+        '/v1/decisions/default.1/rewards',
+        { value: 1, idempotencyKey },
+        { 'idempotency-key': 'one' },
+      );
+    const response = await send('other');
+    expect(response.status).toBe(422);
+    expect(await response.json()).toMatchObject({
+      code: 'validation-failed',
+      violations: [
+        { path: 'idempotency-key', message: expect.stringContaining('"one"') },
+        { path: 'idempotencyKey', message: expect.stringContaining('"other"') },
+      ],
+    });
+    expect(reported).toEqual([]);
+    expect((await send('one')).status).toBe(202);
+  });
+
   it('answers one result per item, problems among them', async () => {
     const report = async () => [{ rewardId: 'a', status: 'queued' as const }, { problem: late }];
     const { json } = appWith({ rewards: { report } });

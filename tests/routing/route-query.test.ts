@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EmbedderUnavailableError } from '../../src/models/embedder.ts';
 import { putTools, START, Story, tool } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
@@ -92,6 +92,17 @@ describe('a query', () => {
     expect(await catalog.route({}, options)).toEqual(first);
     await expect(catalog.route({ k: 1 }, options)).rejects.toMatchObject({ code: 'idempotency-conflict' });
     expect(catalog.embedded).toEqual(['does t1']);
+  });
+});
+
+describe('a request whose Idempotency-Key stands for a decision that expires meanwhile', () => {
+  it('is told so, and not that a store is away', async () => {
+    const catalog = new RoutedCatalog(3);
+    const log = await catalog.decisionLogs.open('default');
+    vi.spyOn(log, 'append').mockResolvedValue(false);
+    await expect(catalog.route({}, { idempotencyKey: 'k' })).rejects.toMatchObject({
+      code: 'decision-expired',
+    });
   });
 });
 

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { Problem } from '../../problem.ts';
 import type { Rewards } from '../../rewards/rewards.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
@@ -47,6 +48,22 @@ const redriveSchema = z.strictObject({
     .meta({ description: 'As `GET /v1/rewards/dead` lists them; all of them if left out.' }),
 });
 
+/** Returns the idempotency key of a report, which may stand in a header or in the body. @throws Problem validation-failed if they differ */
+function oneKey(header: string | undefined, field: string | undefined): string | undefined {
+  if (header === undefined || field === undefined || header === field) return field ?? header;
+  throw new Problem(
+    'validation-failed',
+    'The header Idempotency-Key and `idempotencyKey` in the body are different keys.',
+    'Send one of them, or the same key in both.',
+    {
+      violations: [
+        { path: 'idempotency-key', message: `is "${header}", but idempotencyKey in the body is another key` },
+        { path: 'idempotencyKey', message: `is "${field}", but the header Idempotency-Key is another key` },
+      ],
+    },
+  );
+}
+
 export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
   endpoint({
     method: 'post',
@@ -59,7 +76,7 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     answers: { 202: { description: 'Accepted.', schema: acceptedRewardSchema } },
     problems: ['decision-not-found', 'reward-late'],
     handle: async ({ params, headers, body }) => {
-      const idempotencyKey = body.idempotencyKey ?? headers['idempotency-key'];
+      const idempotencyKey = oneKey(headers['idempotency-key'], body.idempotencyKey);
       const report = { ...body, ...params, ...(idempotencyKey !== undefined && { idempotencyKey }) };
       const [result] = await rewards.report([report]);
       if ('problem' in result) throw result.problem;

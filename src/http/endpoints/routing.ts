@@ -16,7 +16,7 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
       'Answers a slate of `k` tools and records the decision. Report outcomes with its `decisionId`.',
     request: { headers: idempotencyHeaders, body: routeRequestSchema },
     answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
-    problems: ['catalog-not-found', 'idempotency-conflict'],
+    problems: ['catalog-not-found', 'idempotency-conflict', 'decision-expired'],
     handle: async ({ headers, body }, { signal }) => {
       const idempotencyKey = headers['idempotency-key'];
       return { status: 200, body: await routing.route(body, { idempotencyKey, signal }) };

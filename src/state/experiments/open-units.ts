@@ -40,11 +40,11 @@ export class OpenUnits {
     }
   }
 
-  /** Drops the units whose keys begin like this, because they are to be forgotten, and returns how many there were. */
-  forget(prefix: string, release: (unit: string, variant: string) => void): number {
+  /** Drops the units whose keys begin with one of these prefixes, calls `release` for each, and returns how many there were. */
+  forget(prefixes: readonly string[], release: (unit: string, variant: string) => void): number {
     let forgotten = 0;
     for (const [unit, { variant }] of [...this.#units]) {
-      if (!unit.startsWith(prefix)) continue;
+      if (!prefixes.some((prefix) => unit.startsWith(prefix))) continue;
       this.#units.delete(unit);
       release(unit, variant);
       forgotten++;
