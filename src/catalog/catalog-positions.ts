@@ -1,9 +1,9 @@
+import { setMaxListeners } from 'node:events';
 import type { Position } from '../ledger/entry.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
-/** A request waits at most so long for all the positions that it names. */
 const TIMEOUT_MS = 5_000;
 
 /**
@@ -13,13 +13,16 @@ const TIMEOUT_MS = 5_000;
 export class CatalogPositions {
   readonly #catalogs: Catalogs;
   readonly #lookForCatalogs: () => Promise<void>;
+  readonly #timeoutMs: number;
 
-  constructor(catalogs: Catalogs, lookForCatalogs: () => Promise<void>) {
+  /** @param timeoutMs for which a request waits at most, for all the positions that it names */
+  constructor(catalogs: Catalogs, lookForCatalogs: () => Promise<void>, timeoutMs = TIMEOUT_MS) {
     this.#catalogs = catalogs;
     this.#lookForCatalogs = lookForCatalogs;
+    this.#timeoutMs = timeoutMs;
   }
 
-  /** Null for a catalog that is not here. */
+  /** Returns the position up to which a catalog is folded here; null for a catalog that is not open here. */
   of(catalog: string): Position | null {
     return this.#catalogs.find(catalog)?.state.position ?? null;
   }
@@ -33,11 +36,12 @@ export class CatalogPositions {
     signal: AbortSignal,
   ): Promise<void> {
     const giveUp = new AbortController();
+    setMaxListeners(wanted.length + 1, giveUp.signal); // one for each catalog, and `isOver`
     const isOver = new Promise<void>((resolve) => {
       giveUp.signal.addEventListener('abort', () => resolve());
     });
     const abort = (): void => giveUp.abort();
-    const timer = setTimeout(abort, TIMEOUT_MS);
+    const timer = setTimeout(abort, this.#timeoutMs);
     signal.addEventListener('abort', abort);
     try {
       await Promise.all(
@@ -53,7 +57,7 @@ export class CatalogPositions {
     }
   }
 
-  /** Whether there is nothing to wait for any more. */
+  /** Returns whether the catalog has reached the position, or never will because it was deleted. */
   async #known(catalog: string, position: Position, giveUp: AbortSignal): Promise<boolean> {
     if (!this.#catalogs.serves(catalog)) return true;
     if (this.#catalogs.find(catalog) === undefined) await this.#lookForCatalogs();

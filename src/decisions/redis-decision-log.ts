@@ -6,6 +6,7 @@ import { available, unavailable } from '../redis/redis-failures.ts';
 import { GatheredCommands, Script } from '../redis/script.ts';
 import { StoreUnavailableError } from '../store-errors.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
+import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
 import type { Activation, DecisionLog } from './decision-log.ts';
 
@@ -44,33 +45,15 @@ return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 
 /** The subject of messages. */
 const WHAT = 'The decision log';
-/** Decisions that are kept here while Redis is away; with more of them routing answers 503. */
-const MOST_WAITING = 10_000;
-const RETRY_MS = 250;
-/**
- * A Redis that takes the place of a broken one may lack its last moments. What was written so long before the last
- * decision, and no more than so many, is written once more when the connection is back.
- */
-const RECENT_MS = 10_000;
-const MOST_RECENT = 5_000;
-const FLUSH_BATCH = 64;
 const READ_BATCH = 200;
-
-/** A decision as it was appended. The same object in `#waiting` and `#recent`, so that an activation is seen in both. */
-interface Kept {
-  readonly decision: Decision;
-  /** When it was activated through this process, after it was appended. */
-  activatedAt: number | null;
-}
 
 /**
  * The decisions of one catalog in Redis: one hash per decision, which expires, and a sorted set of their ids. A decision
  * of this process passes through these states:
  *
- * - *waiting*: Redis is away, or not the one that is known, so the decision is kept in memory, at most ten thousand of
- *   them. It can be explained and activated by this process alone. A loop writes it when Redis is back.
- * - *written*: durable in Redis. For 10 s it is also kept in memory (`recent`), and written once more when a connection
- *   was lost: a Redis that takes over may lack the last moments.
+ * - *waiting*: Redis is away, or not the one that is known, so the decision waits in the `DecisionBuffer`, with at most
+ *   ten thousand others. Only this process can explain and activate it.
+ * - *written*: durable in Redis. For 10 s the buffer keeps it too, and writes it again when a connection was lost.
  * - *expired*: Redis has deleted it.
  *
  * The log itself is *open*; *closed*, which refuses decisions and waits for those that can still be written; or
@@ -84,11 +67,7 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
   readonly #commands: GatheredCommands;
-  /** The first of each id. */
-  readonly #waiting = new Map<string, Kept>();
-  /** What was written last, the oldest first. */
-  readonly #recent = new Map<string, { readonly kept: Kept; readonly writtenAt: number }>();
-  #flushing: Promise<void> | null = null;
+  readonly #buffer: DecisionBuffer;
   #closed = false;
   #dropped = false;
 
@@ -99,24 +78,26 @@ export class RedisDecisionLog implements DecisionLog {
     this.#options = options;
     this.#order = catalogKey(catalog, 'decisions');
     this.#commands = new GatheredCommands(commands);
+    this.#buffer = new DecisionBuffer(async (buffered) => void (await this.#write(buffered)), options.now);
   }
 
   async append(decision: Decision): Promise<boolean> {
     if (this.#closed) throw closed();
-    if (this.#waiting.has(decision.id)) return false;
-    const kept: Kept = { decision, activatedAt: null };
-    // While others wait, Redis is away or was a moment ago: waiting for its timeout again would help nobody.
-    if (this.#waiting.size > 0 && this.#waiting.size < MOST_WAITING) return this.#keep(kept);
+    if (this.#buffer.waiting(decision.id) !== undefined) return false;
+    const buffered: BufferedDecision = { decision, activatedAt: null };
+    // While others wait, Redis is away or was a moment ago: this one would only wait for the timeout again.
+    if (this.#buffer.size > 0 && !this.#buffer.isFull) return this.#buffer.add(buffered);
     try {
-      return (await this.#write(kept)) === 'first';
+      return (await this.#write(buffered)) === 'first';
     } catch (error) {
-      if (!isAway(error) || this.#waiting.size >= MOST_WAITING) throw unavailable(WHAT, error);
-      return this.#keep(kept);
+      if (!isAway(error) || this.#buffer.isFull) throw unavailable(WHAT, error);
+      if (this.#closed) throw closed();
+      return this.#buffer.add(buffered);
     }
   }
 
   async get(id: string): Promise<Decision | null> {
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#buffer.waiting(id);
     if (waiting !== undefined) return { ...waiting.decision, activatedAt: activationOf(waiting) };
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'd', 'a'),
@@ -126,9 +107,9 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async head(id: string): Promise<DecisionHead | null> {
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#buffer.waiting(id);
     // Then read what Redis holds: another router may have written first.
-    if (waiting !== undefined) await this.#available(() => this.#writeWaiting(waiting));
+    if (waiting !== undefined) await this.#available(() => this.#buffer.writeWaiting(waiting));
     const [bytes, activated] = await this.#available(() =>
       this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
     );
@@ -137,7 +118,7 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async activate(id: string, at: number): Promise<Activation> {
-    const waiting = this.#waiting.get(id);
+    const waiting = this.#buffer.waiting(id);
     if (waiting !== undefined) {
       if (activationOf(waiting) !== null) return 'again';
       waiting.activatedAt = at;
@@ -149,13 +130,13 @@ export class RedisDecisionLog implements DecisionLog {
       return 'unknown';
     }
     // Not before: an activation that was refused must not be written later all the same.
-    const recent = this.#recent.get(id)?.kept;
+    const recent = this.#buffer.recent(id);
     if (recent !== undefined && activationOf(recent) === null) recent.activatedAt = at;
     return isFirst === 1 ? 'first' : 'again';
   }
 
   async countSince(hour: number): Promise<number> {
-    return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#waiting.size;
+    return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#buffer.size;
   }
 
   async *read(): AsyncIterable<Decision> {
@@ -173,33 +154,32 @@ export class RedisDecisionLog implements DecisionLog {
   /** Waits for what can still be written; what cannot is lost with this process. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#flushing;
+    await this.#buffer.close();
   }
 
   /** The catalog is deleted: what waits is written nowhere. */
   drop(): void {
     this.#closed = true;
     this.#dropped = true;
-    this.#waiting.clear();
-    this.#recent.clear();
+    this.#buffer.drop();
   }
 
   /** Call when the connection is back: writes again what Redis may have lost of the last moments. */
   writeAgain(): void {
-    if (!this.#closed) for (const { kept } of this.#recent.values()) this.#keep(kept);
+    if (!this.#closed) this.#buffer.repeat();
   }
 
   /** Forgets what was written more than 10 s ago, if Redis answers; while it is away nothing is forgotten. */
   async forgetOld(): Promise<void> {
-    if (this.#recent.size === 0) return;
+    if (!this.#buffer.hasRecent) return;
     await this.#epoch.verify();
-    this.#forgetOld();
+    this.#buffer.forgetOld();
   }
 
-  async #write(kept: Kept): Promise<'first' | 'same' | 'other'> {
+  async #write(buffered: BufferedDecision): Promise<'first' | 'same' | 'other'> {
     if (this.#epoch.isDoubtful) await this.#epoch.verify();
     if (this.#dropped) throw closed();
-    const { decision, activatedAt } = kept;
+    const { decision, activatedAt } = buffered;
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
     // As a duration: the clock of Redis need not agree with ours.
@@ -211,49 +191,8 @@ export class RedisDecisionLog implements DecisionLog {
     const first = await APPEND.run(this.#commands, keys, args);
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
-    this.#recent.delete(decision.id);
-    this.#recent.set(decision.id, { kept, writtenAt: now() });
-    this.#forgetOld();
+    this.#buffer.written(buffered);
     return first === 1 ? 'first' : 'same';
-  }
-
-  #forgetOld(): void {
-    const oldest = this.#options.now() - RECENT_MS;
-    for (const [id, { writtenAt }] of this.#recent) {
-      if (this.#recent.size <= MOST_RECENT && writtenAt >= oldest) break;
-      this.#recent.delete(id);
-    }
-  }
-
-  /** False, and nothing changes, when one of this id waits already. */
-  #keep(kept: Kept): boolean {
-    if (this.#closed) throw closed();
-    const { id } = kept.decision;
-    if (this.#waiting.has(id)) return false;
-    this.#waiting.set(id, kept);
-    this.#flushing ??= this.#flush();
-    return true;
-  }
-
-  async #flush(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const some = [...this.#waiting.values()].slice(0, FLUSH_BATCH);
-      try {
-        await Promise.all(some.map((kept) => this.#writeWaiting(kept)));
-      } catch {
-        if (this.#closed) break;
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    }
-    this.#flushing = null;
-  }
-
-  async #writeWaiting(kept: Kept): Promise<void> {
-    const { activatedAt } = kept;
-    await this.#write(kept);
-    const { id } = kept.decision;
-    // Activated in the meantime: that has to be written as well.
-    if (kept.activatedAt === activatedAt && this.#waiting.get(id) === kept) this.#waiting.delete(id);
   }
 
   /** @throws StoreUnavailableError when this is not the Redis in which it would be */
@@ -269,10 +208,6 @@ export class RedisDecisionLog implements DecisionLog {
   #available<T>(command: () => Promise<T>): Promise<T> {
     return available(WHAT, command);
   }
-}
-
-function activationOf({ decision, activatedAt }: Kept): number | null {
-  return decision.activatedAt ?? activatedAt;
 }
 
 /** Later activations are kept beside what was written first. */

@@ -1,6 +1,7 @@
 import type { SegmentLogOptions } from '../storage/segment-log.ts';
 import { isStoreAway, StoreUnavailableError } from '../store-errors.ts';
-import type { JobBook, JobEvent, LiveJob, StoredJob } from './job-book.ts';
+import type { JobBook, LiveJob } from './job-book.ts';
+import type { JobEvent, StoredJob } from './job-event.ts';
 import { JobJournal } from './job-journal.ts';
 import {
   type DeadJob,

@@ -1,42 +1,14 @@
+import type { JobEvent, StoredDeadJob, StoredJob } from './job-event.ts';
 import { DueHeap, Fifo } from './job-order.ts';
 import type { DeadJob } from './job-queue.ts';
 
-/** A job as it is kept, in memory and in the journal. */
-export interface StoredJob {
-  readonly name: string;
-  readonly id: string;
-  /** JSON. */
-  readonly payload: string;
-  readonly runAt: number;
-  /** Failed attempts so far. */
-  readonly attempts: number;
-}
-
-export interface StoredDeadJob {
-  readonly job: StoredJob;
-  readonly failedAt: number;
-  readonly error: string;
-}
-
-/** Everything that can happen to jobs. Applying all events in order gives the book. */
-export type JobEvent =
-  /** The whole book follows; everything before it is void. */
-  | { readonly event: 'checkpoint' }
-  | { readonly event: 'added'; readonly jobs: readonly StoredJob[] }
-  | { readonly event: 'done'; readonly id: string }
-  | { readonly event: 'failed'; readonly id: string; readonly runAt: number }
-  | { readonly event: 'buried'; readonly id: string; readonly failedAt: number; readonly error: string }
-  | { readonly event: 'redriven'; readonly ids: readonly string[]; readonly runAt: number }
-  /** Only in checkpoints. */
-  | { readonly event: 'dead'; readonly jobs: readonly StoredDeadJob[] };
-
-/** A job that waits or runs. */
+/** A job that is delayed, ready or running. */
 export interface LiveJob extends StoredJob {
   /** Jobs that are due at the same time run in this order. */
   readonly order: number;
 }
 
-/** More buried jobs are not kept: the oldest are forgotten. */
+/** The oldest dead jobs beyond this number are forgotten. */
 const MAX_DEAD_JOBS = 10_000;
 const CHECKPOINT_CHUNK = 500;
 
@@ -52,7 +24,7 @@ const CHECKPOINT_CHUNK = 500;
  * Delayed, ready and running jobs are *live*: adding a job with the same id does nothing.
  */
 export class JobBook {
-  /** By id; a job stays in here until it is done or buried. */
+  /** By id, until they are done or buried. */
   readonly #live = new Map<string, LiveJob>();
   readonly #ready = new Map<string, Fifo<LiveJob>>();
   readonly #delayed = new DueHeap<LiveJob>();
@@ -62,17 +34,17 @@ export class JobBook {
   /** Jobs in `#live`, and those among them that are delayed and have not failed yet, by name. */
   readonly #counts = new Map<string, { live: number; delayed: number }>();
 
-  /** Characters of their names, ids and payloads. */
+  /** Characters of the names, ids and payloads of all live jobs. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Jobs whose time has not come; those that wait for another try are not among them. */
+  /** Jobs whose time has not come. Those that failed and wait for another attempt are not counted. */
   get delayed(): number {
     return this.#sum(this.#counts.keys(), ({ delayed }) => delayed);
   }
 
-  /** Jobs that wait, run, or failed and will be tried again: of these names, or of all. */
+  /** Returns how many jobs are ready, run, or failed and wait for another attempt: of these names, or of all. */
   pending(names: Iterable<string> = this.#counts.keys()): number {
     return this.#sum(names, ({ live, delayed }) => live - delayed);
   }
@@ -99,7 +71,7 @@ export class JobBook {
     return this.#dead.size;
   }
 
-  /** Newest first. */
+  /** Returns the newest dead jobs, newest first. */
   dead(limit: number): DeadJob[] {
     return [...this.#dead.values()]
       .reverse()
@@ -116,7 +88,7 @@ export class JobBook {
     return [...this.#dead.keys()];
   }
 
-  /** Delayed jobs that are due join those that wait. */
+  /** Makes the delayed jobs ready that are due. */
   promote(now: number): void {
     for (let top = this.#delayed.top; top !== undefined && top.runAt <= now; top = this.#delayed.top) {
       this.#delayed.take();
@@ -125,7 +97,7 @@ export class JobBook {
     }
   }
 
-  /** The next job of this name; it stays live until an event says what became of it. */
+  /** Returns the next ready job of this name; it stays live until an event says what became of it. */
   take(name: string): LiveJob | undefined {
     return this.#ready.get(name)?.take();
   }

@@ -1,7 +1,8 @@
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
-import { JobBook, type JobEvent } from './job-book.ts';
+import { JobBook } from './job-book.ts';
+import type { JobEvent } from './job-event.ts';
 
-/** Below this size the journal is not worth being rewritten. */
+/** A journal below this size is not rewritten. */
 const SMALL_BYTES = 8 * 1024 * 1024;
 /** A journal that has grown to so many times what its last checkpoint left is rewritten. */
 const GROWTH = 3;
@@ -10,7 +11,7 @@ const BATCH = 10_000;
 interface Waiting {
   readonly event: JobEvent;
   readonly bytes: Buffer;
-  /** Absent for a note: nobody waits for it, but it must be written as well. */
+  /** Absent for a note: no caller waits for it, but it must be written as well. */
   readonly writer?: { resolve(): void; reject(error: unknown): void };
 }
 
@@ -50,13 +51,13 @@ export class JobJournal {
     });
   }
 
-  /** Applies an event now, and writes it down as soon as that can be done. */
+  /** Applies an event now, and writes it as soon as the disk takes it. */
   note(event: JobEvent): void {
     this.book.apply(event);
     this.#add({ event, bytes: encode(event) });
   }
 
-  /** Writes down what was noted, as far as the disk lets it. */
+  /** Writes what was noted, if the disk takes it, and closes the file. */
   async close(): Promise<void> {
     await this.#flushing;
     if (this.#waiting.length > 0) await this.#flush();
@@ -69,7 +70,7 @@ export class JobJournal {
   }
 
   async #flush(): Promise<void> {
-    // Notes that could not be written are kept, and written together with the next event that somebody waits for.
+    // Notes that could not be written are kept, and written together with the next event that a caller waits for.
     for (let failed = false; failed ? this.#hasWriter() : this.#waiting.length > 0; ) {
       if (this.#log.bytes > this.#checkpointAt) await this.#checkpoint();
       const batch = this.#waiting.splice(0, BATCH);
@@ -94,7 +95,7 @@ export class JobJournal {
     return this.#waiting.some(({ writer }) => writer !== undefined);
   }
 
-  /** Starts a new segment with the whole book and deletes the others. A failure costs only space. */
+  /** Writes the whole book to a new segment and deletes the others. If that fails, the journal only stays larger. */
   async #checkpoint(): Promise<void> {
     try {
       const records = [...this.book.checkpoint()].map(encode);

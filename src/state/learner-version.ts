@@ -16,8 +16,18 @@ export interface LearnerVersion {
   readonly embedder: BoundEmbedder;
 }
 
-/** The same as a snapshot keeps it. */
+/** A version as a snapshot keeps it. */
 export type SavedVersion = Omit<LearnerVersion, 'policy'> & { readonly state: LearnerState };
+
+/** All versions of a catalog as a snapshot keeps them. */
+export interface SavedLearners {
+  /** How many versions this catalog has had. */
+  readonly created: number;
+  readonly active: string;
+  /** Versions that are in use (by experiments), and how often. */
+  readonly uses: readonly (readonly [string, number])[];
+  readonly versions: readonly SavedVersion[];
+}
 
 /** From which decisions a version learns: all, none, or those of one variant of an experiment. */
 export type Learning = 'all' | 'none' | { readonly experiment: string; readonly variant: string };

@@ -13,7 +13,7 @@ import {
   type Learning,
   learnsFrom,
   PolicyLoader,
-  type SavedVersion,
+  type SavedLearners,
 } from './learner-version.ts';
 
 /** Versions beside the active one that are kept, so that going back loses nothing. */
@@ -101,7 +101,7 @@ export class Learners {
         ({ version, settings: own }) => version === this.#active && identityOf(own) === identity,
       ) ??
       candidates.find(({ learning, settings: own }) => learning === 'all' && identityOf(own) === identity);
-    return kept ?? this.#add(this.#create(settings, 'all', vectors, slots));
+    return kept ?? this.own(settings, 'all', null, vectors, slots);
   }
 
   /** A version of its own that has learned nothing, or exactly what `from` has. */
@@ -112,9 +112,13 @@ export class Learners {
     vectors: ToolVectors,
     slots: Iterable<number>,
   ): LearnerVersion {
-    if (from === null) return this.#add(this.#create(settings, learning, vectors, slots));
-    const policy = this.#loader.load(settings, copyOf(from.policy), vectors);
-    return this.#add({ ...this.#ofNow(settings, learning), policy });
+    const policy =
+      from === null
+        ? this.#loader.create(settings, vectors, slots)
+        : this.#loader.load(settings, copyOf(from.policy), vectors);
+    this.#created++;
+    const version = `${settings.name}@${this.#created}`;
+    return this.#add({ version, settings, learning, embedder: this.#embedder, policy });
   }
 
   /** Takes a version in as it was encoded elsewhere. */
@@ -127,11 +131,6 @@ export class Learners {
   keepOnly(versions: readonly string[]): void {
     this.#active = versions[0];
     for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#discard(old);
-  }
-
-  /** Whether two settings are of one version: they learn the same from the same, however they explore. */
-  sameLearner(a: PolicySettings, b: PolicySettings): boolean {
-    return identityOf(a) === identityOf(b);
   }
 
   /** Keeps a version, however many others there are, until it was released as often as it was acquired. */
@@ -170,12 +169,7 @@ export class Learners {
     else this.activateVersion(version);
   }
 
-  save(): {
-    created: number;
-    active: string;
-    uses: [string, number][];
-    versions: SavedVersion[];
-  } {
+  save(): SavedLearners {
     const versions = [...this.#versions.values()].map(({ policy, ...version }) => ({
       ...version,
       state: policy.save(),
@@ -183,7 +177,7 @@ export class Learners {
     return { created: this.#created, active: this.#active, uses: [...this.#uses], versions };
   }
 
-  restore(saved: ReturnType<Learners['save']>, vectors: ToolVectors): void {
+  restore(saved: SavedLearners, vectors: ToolVectors): void {
     this.free();
     this.#created = saved.created;
     this.#active = saved.active;
@@ -241,22 +235,6 @@ export class Learners {
       this.#discard(version);
       spare--;
     }
-  }
-
-  #ofNow(settings: PolicySettings, learning: Learning): Omit<LearnerVersion, 'policy'> {
-    this.#created++;
-    const version = `${settings.name}@${this.#created}`;
-    return { version, settings, learning, embedder: this.#embedder };
-  }
-
-  #create(
-    settings: PolicySettings,
-    learning: Learning,
-    vectors: ToolVectors,
-    slots: Iterable<number>,
-  ): LearnerVersion {
-    const policy = this.#loader.create(settings, vectors, slots);
-    return { ...this.#ofNow(settings, learning), policy };
   }
 
   #discard(version: string): void {

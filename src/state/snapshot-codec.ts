@@ -7,7 +7,7 @@ import { atOnce } from '../slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
 import type { RewardOutcome } from './fold-result.ts';
-import type { LearnerContext, SavedVersion } from './learner-version.ts';
+import type { LearnerContext, SavedLearners, SavedVersion } from './learner-version.ts';
 import {
   inBlocks,
   part,
@@ -91,7 +91,7 @@ type Head = Pick<
   readonly freeSlots: readonly number[];
   readonly droppedThrough: number;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
-  readonly learners: { readonly created: number; readonly active: string; readonly uses: [string, number][] };
+  readonly learners: Omit<SavedLearners, 'versions'>;
 };
 
 function headOf(parts: Iterator<SnapshotPart>): Head {

@@ -2,7 +2,7 @@ import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
 import type { VariantDefinition } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import { type ExperimentResult, refused } from '../fold-result.ts';
-import type { LearnerVersion, Learning } from '../learner-version.ts';
+import { identityOf, type LearnerVersion, type Learning } from '../learner-version.ts';
 import { type ExperimentRecord, reportOf } from './experiment-record.ts';
 
 /** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
@@ -49,9 +49,10 @@ function keptFor(
   { learners }: CatalogState,
   { policy, startsFrom }: VariantDefinition,
 ): LearnerVersion | null {
-  if (learners.sameLearner(learners.active.settings, policy)) return learners.active;
+  const identity = identityOf(policy);
+  if (identityOf(learners.active.settings) === identity) return learners.active;
   if (startsFrom === 'champion') return null;
-  return learners.current().find(({ settings }) => learners.sameLearner(settings, policy)) ?? null;
+  return learners.current().find(({ settings }) => identityOf(settings) === identity) ?? null;
 }
 
 /** What a learner knows belongs to its policy and parameters: another one cannot go on from there. */
