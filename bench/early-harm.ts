@@ -21,7 +21,7 @@ import { shuffled } from '../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../src/simulation/evaluate.ts';
 import { meanOf, type SimulationOptions, simulate } from '../src/simulation/simulate.ts';
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
-import { loadKernels } from '../src/state/load-kernels.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { LabelledSet } from './labelled-set.ts';
 
 const WINDOW = 200;
