@@ -3,7 +3,7 @@ export interface Reranker {
   /**
    * @param budgetMs how long the caller can wait.
    * @param signal aborts when the caller does not wait any more; then no further document is scored.
-   * @returns one score per document, larger is better; never part of them.
+   * @returns one score per document, larger is better; scores for all documents or for none.
    */
   rerank(
     query: string,
@@ -16,5 +16,5 @@ export interface Reranker {
 
 export type RerankAnswer =
   | { readonly scores: readonly number[] }
-  /** Why there are none. */
+  /** Why there are no scores. */
   | { readonly missing: string };

@@ -1,35 +1,35 @@
 import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
 import { hasRequest } from './requests.ts';
 
-/** What a conversation asks for now. */
+/** The query of a conversation. */
 export interface ConversationQuery {
-  /** The last user turn, after what it needs from before and in front of the thought, if there is one. */
+  /** The context that the last user turn needs, that turn, and the agent's thought, if there is one. */
   readonly text: string;
-  /** The last user turn alone: what may be split. */
+  /** The last user turn alone, which may be split. */
   readonly turn: string;
-  /** What an agent that is at work on the turn said last: its next step. */
+  /** The last thing that an agent said while it works on the turn: its next step. */
   readonly thought: string | null;
-  /** The text as it is searched for and remembered: the turn counts double beside what it brings from before. */
+  /** The text that is searched for and remembered: the turn counts double against its context. */
   readonly searched: string;
 }
 
-/** A query that is no conversation. */
+/** Returns a query that is no conversation in the same shape. */
 export function plainQuery(query: string): ConversationQuery {
   return { text: query, turn: query, thought: null, searched: query };
 }
 
-/** Earlier user turns that are gone back to, as long as each of them refers further back. */
+/** Number of earlier user turns that are read, as long as each of them refers to the one before. */
 const MAX_TURNS_BACK = 3;
-/** Of what is taken from before, so many characters count: it must not drown the turn itself. */
+/** At most so many characters of context are used, so that the turn itself decides. */
 const MAX_CONTEXT = 300;
 const MAX_RESULT_WORDS = 24;
 
 /**
- * The query of a conversation in the OpenAI or Anthropic shape; null if no user said anything. Deterministic.
+ * Returns the query of a conversation in the OpenAI or Anthropic shape; null if it has no user turn. Deterministic.
  *
- * A turn that stands alone is the query. One that does not (“and the other one?”, “yes”, “send it to her”, a bare
- * value that was asked for) brings what it refers to: the turn before it, the question that it answers, or the
- * result it speaks of. While an agent is at work on the turn, its latest thought says what comes next.
+ * A turn that is understood alone is the query. One that is not (“and the other one?”, “yes”, “send it to her”, a bare value
+ * that was asked for) is preceded by what it refers to: the turn before it, the question that it answers, or the result that
+ * it mentions. While an agent works on the turn, its latest thought is added, because it names the next step.
  */
 export function conversationQuery(messages: readonly unknown[]): ConversationQuery | null {
   const turns = turnsOf(messages);
@@ -40,7 +40,7 @@ export function conversationQuery(messages: readonly unknown[]): ConversationQue
   const said = turns.slice(last + 1).findLast(({ role }) => role === 'assistant');
   const thought = said === undefined ? null : ending(said.text);
   const next = thought === null ? [] : [thought];
-  // Twice: bench/conversation.ts.
+  // Twice, so that it counts double: measured in bench/conversation.ts.
   const emphasis = context.length > 0 ? [turn] : [];
   return {
     text: [...context, turn, ...next].join('\n'),
@@ -50,7 +50,7 @@ export function conversationQuery(messages: readonly unknown[]): ConversationQue
   };
 }
 
-/** What a user turn needs from before it, oldest first; nothing if it stands alone. */
+/** Returns what a user turn needs from the turns before it, oldest first; nothing if it is understood alone. */
 function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
   const { text } = turns[at];
   if (back === 0 || standsAlone(text)) return [];
@@ -63,11 +63,11 @@ function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
   return result === undefined ? before : [...before, gist(result.text)];
 }
 
-/** Fewer words than these are no request of their own. */
+/** A turn with fewer words is no request by itself. */
 const TERSE = 3;
-/** From this many terms on, a turn says enough even if it begins with “and” or speaks of “it”. */
+/** A turn with so many terms needs no context even if it begins with “and” or contains “it”. */
 const EXPLICIT = 8;
-/** A turn that asks for nothing answers a question, unless it has as many terms as this: then it says something new. */
+/** A turn that asks for nothing is taken for an answer to a question, unless it has so many terms. */
 const TELLING = 12;
 /** A pronoun after this many terms refers to one of them. */
 const REFERENT = 3;
@@ -86,7 +86,7 @@ function standsAlone(text: string): boolean {
   return !refersBack && !CONTINUES.test(text);
 }
 
-/** The last sentences: there an assistant asks, or says what comes next. */
+/** Returns the last sentences, in which an assistant asks a question or names the next step. */
 function ending(text: string): string {
   const tail = text.slice(-MAX_CONTEXT);
   const sentence = /(?<=[.!?。！？\n]\s*)\S[^.!?。！？\n]*[.!?。！？]*\s*$/.exec(tail);
@@ -97,7 +97,7 @@ function clip(text: string): string {
   return text.slice(0, MAX_CONTEXT);
 }
 
-/** The first words of a result, whatever its format. */
+/** Returns the first words of a result of any format. */
 function gist(result: string): string {
   return wordsOf(result.slice(0, 1_000))
     .filter((word) => !/\d/.test(word))
@@ -113,8 +113,8 @@ export interface Turn {
 }
 
 /**
- * The turns of a conversation in the OpenAI or Anthropic shape, oldest first. Instructions (system, developer),
- * calls of tools, thinking, images and everything unknown are left out.
+ * Returns the turns of a conversation in the OpenAI or Anthropic shape, oldest first. Instructions (system, developer), tool
+ * calls, thinking, images and everything unknown are left out.
  */
 export function turnsOf(messages: readonly unknown[]): Turn[] {
   return messages.filter(isRecord).flatMap(turnsOfMessage);
@@ -134,13 +134,13 @@ function turnsOfMessage({ role, content }: Record<string, unknown>): Turn[] {
   }
 }
 
-/** Whether the last message is a user's without any text: an image alone, or a blank. */
+/** Returns whether the last message is a user's and has no text: only an image, or only blanks. */
 export function endsWithoutWords(messages: readonly unknown[]): boolean {
   const last = messages.at(-1);
   return isRecord(last) && last.role === 'user' && turnsOfMessage(last).length === 0;
 }
 
-/** Anthropic has the results of tools in user messages. */
+/** Returns the results of tools in a message. Anthropic puts them into user messages. */
 function resultsIn(content: unknown): Turn[] {
   return partsOf(content)
     .filter(({ type }) => type === 'tool_result')
@@ -151,7 +151,7 @@ function turn(role: Turn['role'], text: string): Turn[] {
   return text === '' ? [] : [{ role, text }];
 }
 
-/** Content is a string, or parts of which those with text count ({type: 'text' | 'input_text', …, text}). */
+/** Returns the text of a message. Content is a string, or a list of parts of which those with text count ({type: 'text' | 'input_text', …, text}). */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content.trim();
   return partsOf(content)

@@ -1,7 +1,7 @@
-/** Stands for a quoted character: neither letter nor punctuation nor space. */
+/** Replaces a quoted character; it is neither letter nor punctuation nor space. */
 export const QUOTED = '\uE000';
 
-/** A longer quotation is text like any other. */
+/** A longer quotation is treated like other text. */
 const LONGEST = 400;
 
 /** Opening mark → the marks that close it. */
@@ -21,8 +21,8 @@ const OPENING_MARK = /["'`‘“„«»「『]/;
 const LETTER = /[\p{L}\p{N}]/u;
 
 /**
- * The text with what is in quotation marks blanked, of the same length: a quotation is a value, its full stops
- * and verbs belong to it. An apostrophe is no quotation mark.
+ * Returns the text with everything in quotation marks blanked, at the same length. A quotation is a value: its full stops and
+ * verbs do not divide the query. An apostrophe is no quotation mark.
  */
 export function withoutQuotations(text: string): string {
   if (!OPENING_MARK.test(text)) return text;
@@ -40,7 +40,7 @@ export function withoutQuotations(text: string): string {
   return masked + text.slice(copied);
 }
 
-/** The text without quotation marks around the whole of it. */
+/** Returns the text without quotation marks that enclose all of it. */
 export function withoutWrapping(text: string): string {
   const closing = CLOSING_MARKS.get(text[0]);
   return closing?.includes(text[text.length - 1]) && text.length > 1 ? text.slice(1, -1) : text;

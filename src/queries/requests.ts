@@ -1,15 +1,15 @@
 import { QUOTED } from './quotations.ts';
 
 /*
- * What asks for something, in English: how clauses begin that do. All patterns are read against lower-case text
- * with quotations blanked; other languages are recognised by their question marks alone.
+ * Recognises English clauses that ask for something, by how they begin. All patterns are matched against lower-case text with
+ * quotations blanked. In other languages only question marks are recognised.
  */
 
 const anyOf = (words: string): string => `(?:${words.trim().split(/\s+/).join('|')})`;
 /** Not in the middle of a word. */
 const END = "(?![a-z0-9'’-])";
 
-/** Ask wherever a clause begins with them. */
+/** A clause that begins with one of these asks for something. */
 const VERBS = anyOf(`
   accept access acknowledge activate add adjust analyse analyze append apply arrange ask assess assign attach
   authenticate bring calculate cancel capture categorise categorize choose classify clone collect combine
@@ -27,7 +27,7 @@ const VERBS = anyOf(`
   switch sync take tell terminate test throw tidy track transcribe transfer translate trash turn undo unlock
   unsubscribe update upgrade upload use validate verify view visualise visualize write
 `);
-/** As often nouns: they ask if something follows that follows a verb. */
+/** These are nouns as often: they ask only if a word follows that can follow a verb. */
 const VERBS_OR_NOUNS = anyOf(`
   alert answer approve archive arm assist audit back ban bill block book browse bump buy call change charge
   check claim clean clear close command comment commit copy count crop cut design dim document draft email fight
@@ -50,7 +50,7 @@ const SUBJECT = anyOf(
 );
 const WISH = anyOf('need want wish like love require must wanna request prefer');
 
-/** What may stand in front, several of it even. */
+/** Words that may precede a request, also several of them. */
 const LEAD_IN_WORDS = anyOf(`
   and but so then also plus or please pls plz kindly now next first firstly second secondly third thirdly finally
   lastly last additionally furthermore moreover besides afterwards afterward later again hi hello hey ok okay yes no
@@ -82,22 +82,22 @@ const SUBORDINATE = new RegExp(
 );
 const RELATIVE = new RegExp(`^\\s*${anyOf('what how why who whom whose when where which')}${END}`);
 
-/** A request begins here. */
+/** Returns whether a clause begins a request. */
 export function beginsRequest(clause: string): boolean {
   return REQUEST.test(clause);
 }
 
-/** The sentence asks for something, at its beginning or further on. */
+/** Returns whether a sentence asks for something, at its beginning or later. */
 export function hasRequest(sentence: string): boolean {
   return REQUEST.test(sentence) || INSIDE.test(sentence);
 }
 
-/** The clause says when, why or with what something else is to be done. */
+/** Returns whether a clause says when, why or with what something else is to be done. */
 export function isSubordinate(clause: string): boolean {
   return SUBORDINATE.test(clause);
 }
 
-/** It may explain a word before it instead of asking: “circles, where the first …”. */
+/** Returns whether a clause may explain a word before it instead of asking: “circles, where the first …”. */
 export function mayBeRelative(clause: string): boolean {
   return RELATIVE.test(clause);
 }

@@ -3,16 +3,16 @@ import { withoutQuotations, withoutWrapping } from './quotations.ts';
 import { beginsRequest, hasRequest, isSubordinate, mayBeRelative } from './requests.ts';
 import { MAX_PARTS, type Split, type Splitter } from './splitter.ts';
 
-/** Of a longer query only the beginning is split; the embedder reads no more either. */
+/** Only so many characters of a query are split; the embedder reads no more either. */
 const MAX_CHARACTERS = 8_192;
-/** A clause with fewer terms than these says too little to be searched for alone; a long one is not counted. */
+/** A clause with fewer terms is not searched for alone. */
 const MIN_TERMS = 2;
 const LONG_CLAUSE = 60;
 /** Two parts that share this many terms, and this much of the shorter one, ask for the same thing twice. */
 const REPEATED_TERMS = 2;
 const REPEATED_SHARE = 0.5;
 
-/** Splits by the shape of English clauses: no model, no network, a fraction of a millisecond. */
+/** Splits by the shape of English clauses, without model or network, in a fraction of a millisecond. */
 export class ClauseSplitter implements Splitter {
   split(query: string): Promise<Split> {
     return Promise.resolve({ parts: splitQuery(query), by: 'clauses', fallback: null });
@@ -20,9 +20,9 @@ export class ClauseSplitter implements Splitter {
 }
 
 /**
- * The things that a query asks for, each in the query's own words: sentences, items of a list, and clauses with a
- * verb of their own. Conservative: what asks for nothing (a preface, a detail, a reason) stays with the request
- * before it, or with the first one; two parts that ask for the same count as one; a single need comes back whole.
+ * Returns the requests that a query holds, each in the words of the query: sentences, items of a list, and clauses with a verb
+ * of their own. It splits rarely: text that asks for nothing (a preface, a detail, a reason) stays with the request before it,
+ * or with the first one; two parts that ask for the same are one; a query with a single request is returned unchanged.
  */
 export function splitQuery(query: string): string[] {
   const text = withoutWrapping(query.slice(0, MAX_CHARACTERS).trim());
@@ -50,14 +50,14 @@ export function splitQuery(query: string): string[] {
   return [...parts.slice(0, MAX_PARTS - 1), ...rest(parts.slice(MAX_PARTS - 1))];
 }
 
-/** Between two clauses. A comma alone is weaker than a conjunction. */
+/** What connects two clauses. A comma alone is weaker than a conjunction. */
 const CONNECTION =
   /(?:[,;:?](?:\s+(?:and|then|but|or|plus|also|as well as)(?=\s))?|\s(?:and|then|plus|&|[–—-])(?=\s))\s+/g;
 const CONJUNCTION = /[a-z&]/;
-/** The beginning of a clause is enough to see whether it asks; the rest of a long sentence is not read again. */
+/** Only so many characters of a clause are read to decide whether it asks for something. */
 const BEGINNING = 160;
 
-/** The clauses of a sentence that begin a request of their own after one; what connects them is left out. */
+/** Returns the clauses of a sentence that begin a request and follow another one, without the words that connect them. */
 function clausesOf(masked: string, [start, end]: Span): Span[] {
   const sentence = masked.slice(start, end);
   const clauses: Span[] = [];
@@ -106,7 +106,7 @@ function rest(parts: readonly string[]): string[] {
   return parts.length === 0 ? [] : [parts.join(' ')];
 }
 
-/** In lower case, but never of another length: positions have to stay. */
+/** Returns the text in lower case at the same length, so that positions stay valid. */
 function lowerCase(text: string): string {
   const lower = text.toLowerCase();
   return lower.length === text.length ? lower : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
@@ -115,7 +115,7 @@ function lowerCase(text: string): string {
 /** [start, end) in a text. */
 export type Span = readonly [start: number, end: number];
 
-/** Closing punctuation of any script, and line breaks. Runs are bounded, which keeps the time linear. */
+/** Closing punctuation of any script, and line breaks. Runs are bounded, so that the time is linear. */
 const SENTENCE_END =
   /[.!?…]{1,9}["'”’»)\]]{0,3}(?=\s)|[。！？｡؟।॥։።]{1,9}[」』”’）]{0,3}|;(?=\s)|[；؛]|[\n\r\u2028\u2029]+/g;
 const ABBREVIATION =
@@ -125,7 +125,7 @@ const LONGEST_ABBREVIATION = 8;
 const ITEM_NUMBER = /^\s*\(?\d{1,2}$/;
 const NUMBERED_ITEM = /(?<=^|[\s:,;])\(?(\d{1,2})[.)]\s+(?=\S)/g;
 
-/** The sentences of a text whose quotations are blanked, items of lists among them; no gaps between them. */
+/** Returns the sentences and list items of a text whose quotations are blanked, without gaps between them. */
 export function sentencesOf(text: string): readonly Span[] {
   const items = numberedItems(text);
   const ends = items.map(([start]) => start);
@@ -147,13 +147,13 @@ export function sentencesOf(text: string): readonly Span[] {
   return sentences;
 }
 
-/** Whether a full stop belongs to the word or number before it. */
+/** Returns whether a full stop belongs to the word or number before it. */
 function isPartOfWord(text: string, start: number, at: number): boolean {
   const before = text.slice(Math.max(start, at - LONGEST_ABBREVIATION), at);
   return ABBREVIATION.test(before) || ITEM_NUMBER.test(text.slice(start, at));
 }
 
-/** The numbers in front of the items of `1) … 2) …`, if they count up from one. */
+/** Returns the numbers in front of the items of `1) … 2) …`, if they count up from one. */
 function numberedItems(text: string): Span[] {
   const items: Span[] = [];
   for (const { 0: marker, 1: number, index } of text.matchAll(NUMBERED_ITEM)) {

@@ -1,4 +1,4 @@
-/** The few slots with the largest scores; of equal scores the lower slot is the better one. */
+/** Keeps the slots with the largest scores; of equal scores the lower slot is the better one. */
 export class BestSlots {
   readonly #limit: number;
   /** A heap, with the worst on top, until `list` puts them in order. */
@@ -6,7 +6,7 @@ export class BestSlots {
   readonly #scores: Float64Array;
   #size = 0;
 
-  /** What has a lower score than this is not among the best any more. */
+  /** The score that a slot needs to be among the best. */
   get bar(): number {
     return this.#size < this.#limit || this.#limit === 0 ? Number.NEGATIVE_INFINITY : this.#scores[0];
   }
@@ -22,7 +22,7 @@ export class BestSlots {
     else if (this.#limit > 0 && this.#isWorse(0, slot, score)) this.#sink(this.#limit, slot, score);
   }
 
-  /** Best first. To be called once, when everything has been offered. */
+  /** Returns the slots, best first. Call it once, after everything was offered. */
   list(): Int32Array {
     for (let last = this.#size - 1; last > 0; last--) {
       const slot = this.#slots[0];
@@ -34,14 +34,14 @@ export class BestSlots {
     return this.#slots.subarray(0, this.#size);
   }
 
-  /** Whether the member at this position of the heap is worse than the given one. */
+  /** Returns whether the member at this position of the heap is worse than the given one. */
   #isWorse(position: number, slot: number, score: number): boolean {
     return (
       this.#scores[position] < score || (this.#scores[position] === score && this.#slots[position] > slot)
     );
   }
 
-  /** Puts it into the heap from below. */
+  /** Adds a slot at the end of the heap and moves it up to its position. */
   #rise(position: number, slot: number, score: number): void {
     let at = position;
     while (at > 0) {
@@ -55,7 +55,7 @@ export class BestSlots {
     this.#scores[at] = score;
   }
 
-  /** Puts it into the heap of the first `size` in place of the top. */
+  /** Replaces the top of the heap, whose size is `size`, and moves the slot down to its position. */
   #sink(size: number, slot: number, score: number): void {
     let at = 0;
     for (let child = 1; child < size; child = 2 * at + 1) {
@@ -78,7 +78,7 @@ export interface ProposalRequest {
   readonly exclude?: ReadonlySet<number>;
 }
 
-/** The slots with the largest scores, best first. @param scores one for each slot of `found`. */
+/** Returns the slots with the largest scores, best first. @param scores one for each slot of `found`. */
 export function proposals(
   found: Int32Array,
   scores: Float64Array,
@@ -97,8 +97,8 @@ export function proposals(
 const NOTHING: ReadonlySet<number> = new Set();
 
 /**
- * The best slots of several scores in turns: the best of each, then the second of each, and so on, so that none
- * of them is crowded out by the others.
+ * Returns the best slots of several scores in turns: the best of each, then the second of each, and so on, so that each score
+ * is represented.
  * @param scores lists with one for each slot of `found`.
  */
 export function proposalsInTurns(

@@ -4,11 +4,11 @@ const K1 = 1.2;
 const B = 0.75;
 
 /**
- * Okapi BM25 over the live tools (Robertson & Zaragoza 2009, eq. 3.15, with the idf that is never negative):
+ * Scores the live tools with Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15, with the idf that is never negative):
  * Σ over query terms of ln(1 + (M − df + ½)/(df + ½)) · tf·(k1 + 1)/(tf + k1·(1 − b + b·length/average)).
  *
- * An inverted index with one typed posting list per term. Scores depend on what is indexed now, never on the
- * order in which it came.
+ * It is an inverted index with one typed posting list per term. Scores depend on what is indexed now, not on the order in
+ * which it was added.
  */
 export class Bm25Index {
   readonly #postings = new Map<number, Postings>();
@@ -16,7 +16,7 @@ export class Bm25Index {
   readonly #documents: (Uint32Array | undefined)[] = [];
   #lengths = new Float64Array(64);
   #scores = new Float64Array(64);
-  /** k1·(1 − b + b·length/average) by slot; taken anew after a change. */
+  /** k1·(1 − b + b·length/average) by slot; computed again after a change. */
   #norms = new Float64Array(64);
   #changed = false;
   #documentCount = 0;
@@ -62,7 +62,7 @@ export class Bm25Index {
   }
 
   /**
-   * Scores of the documents that share a term with the query; a term that the query repeats counts as often.
+   * Returns the scores of the documents that share a term with the query. A term that the query repeats counts each time.
    * The result is valid until the next call.
    */
   search(query: Uint32Array): Bm25Hits {
@@ -84,7 +84,7 @@ export class Bm25Index {
     return { scores, maximum };
   }
 
-  /** Unit tf–idf vector of a query: weight tf·ln(1 + M/(1 + df)), df over the indexed documents. */
+  /** Returns the tf–idf vector of a query, of unit length: weight tf·ln(1 + M/(1 + df)), df over the indexed documents. */
   queryTerms(query: Uint32Array): SparseVector {
     if (query.length === 0) return EMPTY_SPARSE_VECTOR;
     const counts = countTerms(query);
@@ -164,7 +164,7 @@ function inverseDocumentFrequency(documents: number, frequency: number): number 
   return Math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
 }
 
-/** Terms in order of first appearance, with their counts. */
+/** Returns the terms in order of first appearance, with their counts. */
 function countTerms(tokens: Uint32Array): Map<number, number> {
   const counts = new Map<number, number>();
   for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);

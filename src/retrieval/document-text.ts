@@ -1,18 +1,18 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
-/** What the embedder reads of a tool. The static model was trained on exactly this shape. */
+/** Returns the text of a tool for the embedder. The static model was trained on exactly this shape. */
 export function denseText(tool: ToolDefinition): string {
   return `${separateWords(tool.name)}: ${tool.description}`;
 }
 
-/** What BM25 reads of a tool: server, tags, name, description, and the names and descriptions of its parameters. */
+/** Returns the text of a tool for BM25: server, tags, name, description, and the names and descriptions of its parameters. */
 export function lexicalText(tool: ToolDefinition): string {
   const parts = [tool.server ?? '', ...(tool.tags ?? []), tool.name, tool.description];
   return [...parts, ...parameterTexts(tool.inputSchema)].join('\n');
 }
 
 const MAX_DEPTH = 12;
-/** Schemas and parameters of one definition that are visited, `$ref`s followed included. */
+/** At most so many schemas and parameters of one definition are read; each `$ref` that is followed counts. */
 const MAX_VISITS = 4_000;
 
 /** `getUserInfo`, `get_user_info`, `users.messages.get` → separate words. */
@@ -24,7 +24,7 @@ function separateWords(name: string): string {
     .trim();
 }
 
-/** Names and descriptions, outermost first. Each schema is read once, so that a `$ref` may point to itself. */
+/** Returns the names and descriptions of all parameters, outermost first. Each schema is read once, so that a `$ref` may point to itself. */
 function parameterTexts(root: unknown): string[] {
   const texts: string[] = [];
   const seen = new Set<unknown>();
@@ -58,7 +58,7 @@ function parameterTexts(root: unknown): string[] {
 
 const SCHEMA_KEYWORDS = ['items', 'prefixItems', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'];
 
-/** A JSON pointer within the same schema; undefined for everything else. */
+/** Returns what a JSON pointer within the same schema points to; undefined for every other reference. */
 function resolve(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#')) return undefined;
   let node = root;

@@ -1,11 +1,11 @@
 import type { FusedScores, RetrievalScores } from './retrieval-scores.ts';
 
-/** How much a part of the query decides against the whole of it, at most. */
+/** Largest weight of a part of the query against the whole query. */
 const PART_WEIGHT = 0.7;
-/** A part with fewer terms says less by itself: it decides in proportion. */
+/** A part with fewer terms has a proportionally smaller weight. */
 const FULL_WEIGHT_TERMS = 6;
 
-/** The retrieval scores of one part of a query, copied: an index keeps the hits of its last search only. */
+/** Keeps a copy of the retrieval scores of one part of a query, because an index keeps the hits of its last search only. */
 export class PartScores {
   /** 0…PART_WEIGHT. */
   readonly weight: number;
@@ -29,25 +29,25 @@ export class PartScores {
     }
   }
 
-  /** h, within this part. */
+  /** Returns h within this part. */
   lexical(slot: number): number {
     return this.#lexical[slot];
   }
 
-  /** c, within this part. */
+  /** Returns c within this part. */
   dense(slot: number): number {
     return this.#dense[slot];
   }
 }
 
 /**
- * The retrieval score of a tool for a query of several parts. Every part is scored like a query of its own, hence
- * brought to 0…1 by itself (as ToolScope normalises, section 3.3, eq. 5), so that the best tools of all parts come
- * to the top side by side. A part p with weight w says h = (1 − w)·h(whole) + w·h(p), likewise c, and g = ½h + ½c;
- * a tool gets the h, c and g of the part that says the most for it, or those of the whole query if they are more.
+ * Computes the retrieval score of a tool for a query of several parts. Every part is scored like a query of its own and
+ * normalised to 0…1 by itself (as in ToolScope, section 3.3, eq. 5), so that the best tools of each part rank high. For a
+ * part p with weight w, h = (1 − w)·h(whole) + w·h(p), likewise c, and g = ½h + ½c. A tool gets the h, c and g of the part
+ * with the largest g, or those of the whole query if they are larger.
  *
- * So g is ½h + ½c here too, which is what makes day 0 the retrieval order, and no tool scores less than it does
- * without parts. docs/decisions/2026-11-21-sub-queries.md has the alternatives.
+ * So g is ½h + ½c here too, hence a learner without rewards ranks in retrieval order, and no tool scores less than it
+ * would without parts. docs/decisions/2026-11-21-sub-queries.md has the alternatives.
  */
 export class DecomposedScores implements RetrievalScores {
   readonly #whole: FusedScores;
@@ -66,7 +66,7 @@ export class DecomposedScores implements RetrievalScores {
     return this.#dense(this.#bestPart(slot), slot);
   }
 
-  /** e(q)·φ of the whole query: the learner knows no parts. */
+  /** Returns e(q)·φ of the whole query: learners do not use the parts. */
   similarity(slot: number): number {
     return this.#whole.similarity(slot);
   }
@@ -75,7 +75,7 @@ export class DecomposedScores implements RetrievalScores {
     return this.#base(this.#bestPart(slot), slot);
   }
 
-  /** g of all these slots, and then what every part says for them. */
+  /** Returns g of all these slots for the whole query, followed by g for each part. */
   basesOf(slots: Int32Array): Float64Array[] {
     const whole = this.#whole;
     const lexicals = whole.lexicalsOf(slots);
@@ -96,7 +96,7 @@ export class DecomposedScores implements RetrievalScores {
     return [most, ...says];
   }
 
-  /** What one part says for a tool; null: the whole query. */
+  /** Returns g of a tool for one part; null: for the whole query. */
   #base(part: PartScores | null, slot: number): number {
     return this.#whole.fuse(this.#lexical(part, slot), this.#dense(part, slot));
   }

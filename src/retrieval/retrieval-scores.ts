@@ -1,7 +1,7 @@
 import type { Bm25Hits } from './bm25.ts';
 import type { VectorHits } from './vectors/vector-index.ts';
 
-/** What retrieval says for every live tool, by slot. */
+/** The retrieval scores of every live tool, by slot. */
 export interface RetrievalScores {
   /** h, 0…1. */
   lexical(slot: number): number;
@@ -14,7 +14,7 @@ export interface RetrievalScores {
 }
 
 /**
- * The retrieval score of every live tool for one query. Both halves are brought to 0…1 over the whole catalog:
+ * Computes the retrieval score of every live tool for one query. Both halves are normalised to 0…1 over the whole catalog:
  * h = BM25 / max BM25, c = (cos − min cos)/(max cos − min cos), g = ½h + ½c.
  * Without an embedder g = h. Where BM25 finds nothing h is 0, where all cosines are the same c is 0.
  */
@@ -46,12 +46,12 @@ export class FusedScores implements RetrievalScores {
     return this.fuse(this.lexical(slot), this.dense(slot));
   }
 
-  /** g of all these slots, in their order. Columns over a whole catalog are loops in which nothing is looked up twice. */
+  /** Returns g of all these slots, in their order. For a whole catalog this is faster than `base` for each slot. */
   basesOf(slots: Int32Array): Float64Array {
     return this.fuseAll(this.lexicalsOf(slots), this.densesOf(slots));
   }
 
-  /** h of all these slots. */
+  /** Returns h of all these slots. */
   lexicalsOf(slots: Int32Array): Float64Array {
     const { scores, maximum } = this.#words;
     const lexicals = new Float64Array(slots.length);
@@ -59,7 +59,7 @@ export class FusedScores implements RetrievalScores {
     return lexicals;
   }
 
-  /** c of all these slots. */
+  /** Returns c of all these slots. */
   densesOf(slots: Int32Array): Float64Array {
     const denses = new Float64Array(slots.length);
     const vectors = this.#vectors;
@@ -69,26 +69,26 @@ export class FusedScores implements RetrievalScores {
     return denses;
   }
 
-  /** g of columns of h and c. */
+  /** Returns the g of each h and c. */
   fuseAll(lexicals: Float64Array, denses: Float64Array): Float64Array {
     const bases = new Float64Array(lexicals.length);
     for (let i = 0; i < bases.length; i++) bases[i] = this.fuse(lexicals[i], denses[i]);
     return bases;
   }
 
-  /** g of an h and a c. */
+  /** Returns the g of an h and a c. */
   fuse(lexical: number, dense: number): number {
     return this.#vectors === null ? lexical : 0.5 * lexical + 0.5 * dense;
   }
 }
 
-/** How much the closer look says against the fused score. */
+/** Weight of the reranker's score against the fused score. */
 const RERANKER_WEIGHT = 0.5;
 
 /**
- * Retrieval scores after a closer look at the best few. With r, the reranker's score brought to 0…1 over those few,
- * h becomes ½h + ½r and c ½c + ½r; so g, which is ½h + ½c, becomes ½g + ½r, and policies that weigh h and c
- * themselves follow. What was not looked at has r = 0.
+ * Computes retrieval scores after the best tools were reranked. With r, the reranker's score normalised to 0…1 over those
+ * tools, h becomes ½h + ½r and c becomes ½c + ½r; so g becomes ½g + ½r, also for policies that weigh h and c themselves.
+ * Tools that were not reranked have r = 0.
  */
 export class RerankedScores implements RetrievalScores {
   readonly #fused: RetrievalScores;

@@ -7,9 +7,9 @@ import { RerankedScores, type RetrievalScores } from './retrieval-scores.ts';
 export interface ShortlistRequest {
   /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */
   readonly limit: number;
-  /** What outcome memory says about the query: it puts forward tools that retrieval did not find. */
+  /** What outcome memory knows about the query: it nominates tools that retrieval did not find. */
   readonly recall?: Recall;
-  /** What a reranker said about some slots. */
+  /** The scores of a reranker for some slots. */
   readonly rerank?: ReadonlyMap<number, number>;
   /** Slots that have to be candidates. */
   readonly pin?: readonly number[];

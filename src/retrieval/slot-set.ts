@@ -30,12 +30,12 @@ export class SlotSet {
     this.#positions[slot] = 0;
   }
 
-  /** Where a member is in `list`; −1 if it is none. */
+  /** Returns the index of a member in `list`; −1 if the slot is no member. */
   positionOf(slot: number): number {
     return slot < this.#positions.length ? this.#positions[slot] - 1 : -1;
   }
 
-  /** The members in no particular order; valid until the next change. */
+  /** Returns the members in no particular order; valid until the next change. */
   list(): Int32Array {
     return this.#members.subarray(0, this.#size);
   }

@@ -1,8 +1,8 @@
 /**
- * The Snowball stemmer for English (Porter2, https://snowballstem.org/algorithms/english/stemmer.html, edition 3.1):
+ * Returns the stem of a word by the Snowball stemmer for English (Porter2, https://snowballstem.org/algorithms/english/stemmer.html, edition 3.1):
  * `organizing` and `organization` become `organiz`, `organic` stays apart from them.
  *
- * R1 and R2 are kept as positions. Steps only ever change the end of the word, so the positions stay true.
+ * R1 and R2 are kept as positions. Steps change only the end of the word, so the positions stay valid.
  * Within a word, Y stands for a y that is a consonant.
  */
 export function stem(word: string): string {
@@ -22,7 +22,7 @@ export function stem(word: string): string {
   return marked === word ? stemmed : stemmed.replaceAll('Y', 'y');
 }
 
-/** Words that the rules would spoil. */
+/** Words for which the rules give a wrong stem. */
 const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ...['andes', 'atlas', 'bias', 'cosmos', 'howe', 'news', 'sky'].map((word): [string, string] => [
     word,
@@ -38,14 +38,14 @@ const EXCEPTIONS: ReadonlyMap<string, string> = new Map([
   ['ugly', 'ugli'],
 ]);
 
-/** Beginnings after which R1 starts at once, so that `international` and `internal` do not meet. */
+/** Beginnings after which R1 starts at once, so that `international` and `internal` have different stems. */
 const WHOLE_BEGINNINGS = ['arsen', 'commun', 'emerg', 'gener', 'inter', 'later', 'organ', 'past', 'univers'];
 
 const VOWELS = 'aeiouy';
 const DOUBLES = ['bb', 'dd', 'ff', 'gg', 'mm', 'nn', 'pp', 'rr', 'tt'];
-/** Before -ing: the whole is no participle (evening, canning, inning, earring, herring, outing). */
+/** Before -ing, words that are no participles (evening, canning, inning, earring, herring, outing). */
 const NO_PARTICIPLE = ['even', 'cann', 'inn', 'earr', 'herr', 'out'];
-/** Before -eed: succeed, proceed, exceed. */
+/** Before -eed, words that are no past tense: succeed, proceed, exceed. */
 const NO_PAST = ['succ', 'proc', 'exc'];
 
 function isVowel(word: string, at: number): boolean {
@@ -72,7 +72,7 @@ function startOfR1(word: string): number {
   return beginning?.length ?? afterNextSyllable(word, 0);
 }
 
-/** Position after the first non-vowel that follows a vowel, from `start` on; the word's length if there is none. */
+/** Returns the position after the first non-vowel that follows a vowel, from `start` on; the word's length if there is none. */
 function afterNextSyllable(word: string, start: number): number {
   let at = start;
   while (at < word.length && !isVowel(word, at)) at++;
@@ -110,7 +110,7 @@ function withoutTense(word: string, r1: number): string {
   return hasVowelBefore(rest, rest.length) ? repairedEnd(rest, r1) : word;
 }
 
-/** What -ed and -ing leave behind: `hop(p)`, `hop(e)`, `luxuriat(e)`. */
+/** Repairs the end that removing -ed or -ing leaves: `hop(p)`, `hop(e)`, `luxuriat(e)`. */
 function repairedEnd(word: string, r1: number): string {
   if (word.endsWith('at') || word.endsWith('bl') || word.endsWith('iz')) return `${word}e`;
   if (DOUBLES.includes(word.slice(-2))) {
@@ -169,7 +169,7 @@ function withoutFinalE(word: string, r1: number, r2: number): string {
 /** A suffix that a step of the stemmer looks for, and its replacement. */
 export type Suffix = readonly [suffix: string, replacement: string];
 
-/** By last letter, longest first: most words are done after one look. */
+/** Suffixes by last letter, longest first: for most words one lookup is enough. */
 export type Suffixes = ReadonlyMap<string, readonly Suffix[]>;
 
 /** @param suffixes longest first, so that the first that fits is the longest that fits. */

@@ -1,12 +1,12 @@
 import { stem } from './stemmer.ts';
 
-/** A term is the FNV-1a hash (32 bits) of the UTF-8 bytes of a stem; it is what indexes and ledgers keep. */
+/** A term is the FNV-1a hash (32 bits) of the UTF-8 bytes of a stem; indexes and ledgers keep terms. */
 export type Term = number;
 
-/** Only the beginning of a longer text is read, so that one text cannot take seconds or fill the index. */
+/** Only the first characters of a longer text are read, so that one text cannot take seconds or fill the index. */
 export const MAX_CHARACTERS = 16_384;
 
-/** The terms of a text in order, with repeats, without stop words. */
+/** Returns the terms of a text in order, with repeats, without stop words. */
 export function tokenise(text: string): Uint32Array {
   const words = wordsOf(text.slice(0, MAX_CHARACTERS));
   const terms = new Uint32Array(words.length);
@@ -17,7 +17,7 @@ export function tokenise(text: string): Uint32Array {
   return terms.slice(0, count);
 }
 
-/** Lower-case words: camelCase and snake_case taken apart, accents of Latin letters dropped, no punctuation. */
+/** Returns the words in lower case: camelCase and snake_case are split, accents of Latin letters and punctuation dropped. */
 export function wordsOf(text: string): string[] {
   const parted = text.replace(CAMEL_CASE, ' ');
   if (ASCII.test(parted)) return parted.toLowerCase().match(/[a-z0-9]+/g) ?? [];
@@ -41,7 +41,7 @@ function fnv1a(bytes: Uint8Array): Term {
   return hash >>> 0;
 }
 
-/** Scripts that are written without spaces are cut into overlapping pairs of letters. */
+/** Returns the overlapping pairs of letters of a word in a script that is written without spaces. */
 function unspacedPairs(word: string): string[] {
   if (!UNSPACED.test(word)) return [word];
   const letters = Array.from(word);
@@ -57,7 +57,7 @@ const LATIN_ACCENTS = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Words that tell nothing about the tool that is wanted. */
+/** Words that say nothing about which tool is wanted. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a an and are as at be been by can do does for from i in is it like me my need no of on or please s that the ' +

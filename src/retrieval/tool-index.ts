@@ -15,7 +15,7 @@ import type { IndexReport, VectorIndex } from './vectors/vector-index.ts';
 
 export type CreateVectorIndex = (kernels: Kernels, vectors: ToolVectors) => VectorIndex;
 
-/** Where vectors are searched approximately, so many of the best by words are looked at, at least. */
+/** With an approximate vector index, at least so many of the best tools by words are scored. */
 const OFFERED_BY_WORDS = 200;
 
 /** A query, or a part of one. */
@@ -32,14 +32,14 @@ export interface ToolSearch extends ShortlistRequest, SearchedText {
 }
 
 export interface ToolSearchResult extends Shortlist {
-  /** The largest raw scores in the catalog: how well anything at all fits. */
+  /** The largest raw scores in the catalog: how well the best tool fits. */
   readonly bestBm25: number;
   readonly bestSimilarity: number;
 }
 
 /**
- * Finds the tools of one catalog by words and by meaning. Follows the catalog's tool table (it is a
- * `ToolFollower`); vectors are read from the table's `ToolVectors` and have to be there before `put`.
+ * Finds the tools of one catalog by words and by vectors. It follows the catalog's tool table (as a `ToolFollower`); vectors
+ * are read from the table's `ToolVectors` and have to be stored there before `put` is called.
  */
 export class ToolIndex {
   readonly #kernels: Kernels;
@@ -74,13 +74,13 @@ export class ToolIndex {
     this.#vectors?.remove(slot);
   }
 
-  /** Starts anew, empty, over these vectors. */
+  /** Empties the index, and reads these vectors from now on. */
   reset(vectors: ToolVectors): void {
     for (const slot of this.#live.list().slice()) this.remove({ slot });
     this.replaceVectors(vectors);
   }
 
-  /** Other vectors for the same tools; what is known about their words stays. */
+  /** Replaces the vectors of the same tools; their words stay indexed. */
   replaceVectors(vectors: ToolVectors): void {
     this.#vectors?.free();
     this.#dimensions = vectors.dimensions;
@@ -88,12 +88,12 @@ export class ToolIndex {
     for (const slot of this.#live.list()) this.#vectors?.put(slot);
   }
 
-  /** How the index of vectors is doing; null where there are no vectors. */
+  /** Returns the state of the vector index; null when there are no vectors. */
   report(): IndexReport | null {
     return this.#vectors?.report() ?? null;
   }
 
-  /** The query as outcome memory compares it; depends on the document frequencies of now. */
+  /** Returns the terms of a query as outcome memory compares them; they depend on the current document frequencies. */
   queryTerms(tokens: Uint32Array): SparseVector {
     return this.#words.queryTerms(tokens);
   }
@@ -117,7 +117,7 @@ export class ToolIndex {
     const vectors =
       embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit);
     const near = vectors?.slots ?? this.#live.list();
-    // An approximate index knows what is near by meaning; what is near by words has to be offered as well.
+    // An approximate index returns the nearest tools by vector; the best by words have to be added.
     const isComplete = near.length === this.#live.size;
     const slots = isComplete ? near : unionOf([near, this.#bestByWords(words, limit)]);
     return {
@@ -138,7 +138,7 @@ export class ToolIndex {
   #searchPart(part: SearchedText, { limit, pin, recall, exclude }: ToolSearch): FoundPart {
     const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }));
     const kept = new PartScores(part.tokens.length, capacity);
-    // Candidates that this part did not find are compared by it nevertheless.
+    // Candidates that only other parts found need scores for this part too.
     for (const wanted of [slots, Int32Array.from(pin ?? []), recall?.slots]) {
       if (wanted !== undefined) kept.keep(scores, wanted);
     }
@@ -150,7 +150,7 @@ export class ToolIndex {
     return shortlist(this.#live, retrieved, scores, request);
   }
 
-  /** Every part is represented among the candidates. */
+  /** Chooses the candidates so that every part of the query is represented. */
   #chooseFromParts(whole: FoundTools, parts: readonly FoundPart[], request: ToolSearch): Shortlist {
     const scores = new DecomposedScores(
       whole.scores,
@@ -162,14 +162,14 @@ export class ToolIndex {
     return shortlist(this.#live, retrieved, scores, request);
   }
 
-  /** Gives its memory back. */
+  /** Frees its memory. */
   free(): void {
     this.#vectors?.free();
     this.#vectors = null;
   }
 }
 
-/** What one search found; valid until the next one. */
+/** The result of one search; valid until the next one. */
 interface FoundTools {
   readonly slots: Int32Array;
   readonly scores: FusedScores;
@@ -179,13 +179,13 @@ interface FoundTools {
   readonly bestSimilarity: number;
 }
 
-/** The same for a part of the query, copied. */
+/** The result for one part of the query, copied. */
 interface FoundPart {
   readonly slots: Int32Array;
   readonly scores: PartScores;
 }
 
-/** How many have to be found so that enough are left when the excluded ones are gone. */
+/** Returns how many have to be found so that enough are left without the excluded ones. */
 function wanted({ limit, exclude }: Pick<ToolSearch, 'limit' | 'exclude'>): number {
   return limit + (exclude?.size ?? 0);
 }

@@ -61,7 +61,7 @@ describe('EmbedThread', () => {
     expect(reasons.length).toBeGreaterThan(0);
     expect(reasons.every((reason) => reason instanceof EmbedderUnavailableError)).toBe(true);
     expect(thread.available).toBe(false);
-    await expect(thread.embed('send', 'query')).rejects.toThrow(/down and being started again/);
+    await expect(thread.embed('send', 'query')).rejects.toThrow(/has ended and is being started again/);
 
     await isBack();
     expect(await thread.embed('send mail', 'query')).toEqual(before);

@@ -139,7 +139,7 @@ describe('LlmSplitter', () => {
     reply = () => ({ status: 503, body: '' });
     const one = splitter();
     for (let i = 0; i < 3; i++) await one.split(QUERY);
-    expect((await one.split(QUERY)).fallback).toMatch(/3 times in a row and is left alone/);
+    expect((await one.split(QUERY)).fallback).toMatch(/3 times in a row and is not asked for now/);
     expect(seen).toHaveLength(3);
     now = 10_000;
     reply = () => saysParts(...PARTS);

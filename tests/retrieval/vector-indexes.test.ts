@@ -31,7 +31,7 @@ describe('vectorIndexes', () => {
     expect(index).toBeInstanceOf(ExactIndex);
     expect(notices).toEqual([
       expect.stringMatching(
-        /^hnswlib-node is not there \(.*Cannot find package.*\): every query is compared/,
+        /^hnswlib-node cannot be loaded \(.*Cannot find package.*\): every query is compared/,
       ),
     ]);
     expect(notices[0]).not.toContain('Imported');

@@ -4,9 +4,9 @@ import { inSlices, mapInSteps } from '../../slices.ts';
 import { EmbeddingFile, textKey } from './embedding-file.ts';
 
 export interface EmbeddingCacheOptions {
-  /** Vectors that are kept at most. */
+  /** Largest number of vectors that are kept. */
   readonly limit?: number;
-  /** Called when a read or write failed; the text will be embedded again, nothing else is lost. */
+  /** Is called when a read or write failed. The text is embedded again then. */
   readonly onError?: (message: string, error: unknown) => void;
 }
 
@@ -15,18 +15,18 @@ const LIMIT = 100_000;
 const MOST_AT_ONCE = 500;
 const FILE_NAME = /^(\d+)\.vectors$/;
 
-/** Where a vector lies. */
+/** File and record of a vector. */
 interface Location {
   readonly file: number;
   readonly record: number;
 }
 
 /**
- * Document embeddings on disk, by text, in a folder per embedder fingerprint, so that nothing is embedded twice.
+ * Keeps document embeddings on disk, by text, in a folder per embedder fingerprint, so that nothing is embedded twice.
  *
- * Two files take turns: when the newer one holds half the limit, the older one goes and a new one is begun. A
- * vector that is asked for while it is in the older file moves to the newer one; so what is still in use stays.
- * It is a cache: it never fails an embedding, is not synced, and damaged records count as absent.
+ * There are two files. When the newer one holds half the limit, the older one is deleted and a new one is begun. A vector that
+ * is read from the older file is copied to the newer one, so that vectors in use stay. The cache is best effort: a failure
+ * never fails an embedding, writes are not synced, and damaged records count as absent.
  */
 export class EmbeddingCache {
   readonly #folder: string;
@@ -58,7 +58,7 @@ export class EmbeddingCache {
     return new EmbeddingCache(own, dimensions, options);
   }
 
-  /** The vectors of these texts, null where there is none. Never rejects. */
+  /** Returns the vectors of these texts, null for each that is not kept. Never rejects. */
   async get(texts: readonly string[]): Promise<(Float32Array | null)[]> {
     const locations = await this.#load().catch((error: unknown) => {
       this.#onError('Embeddings could not be read from the cache.', error);
@@ -70,7 +70,7 @@ export class EmbeddingCache {
     for (const [number, file] of [...this.#files]) {
       const here = [...keys.keys()].filter((at) => locations.get(keys[at])?.file === number);
       const wanted = here.map((at) => ({ key: keys[at], record: locations.get(keys[at])!.record }));
-      // A file may be dropped while it is being read.
+      // A file may be deleted while it is being read.
       const found = await file.read(wanted).catch(() => wanted.map(() => null));
       const moves: (readonly [string, Float32Array])[] = [];
       for (const [i, at] of here.entries()) {
@@ -144,7 +144,7 @@ export class EmbeddingCache {
     return write;
   }
 
-  /** Begins a new file and drops all but the one before it. */
+  /** Begins a new file and deletes all but the one before it. */
   async #beginFile(locations: Map<string, Location>): Promise<EmbeddingFile> {
     const before = this.#newest;
     const file = await this.#openFile(before + 1);

@@ -8,7 +8,7 @@ const HEADER_BYTES = MAGIC.length + 4;
 const KEY_BYTES = 16;
 const CHUNK_BYTES = 1 << 20;
 
-/** The key of a text: the first 128 bits of its SHA-256, in hex. */
+/** Returns the key of a text: the first 128 bits of its SHA-256, in hex. */
 export function textKey(text: string): string {
   return createHash('sha256')
     .update(text)
@@ -21,12 +21,12 @@ export interface KeyedRecord {
   readonly record: number;
 }
 
-/** Records that lie this near to each other are read together. */
+/** Records that are at most so far apart are read together. */
 const NEAR = 16;
 
 /**
- * Vectors by text key, appended one after the other: [crc32 u32][key 16 bytes][D × float32 as the machine has
- * them], the checksum over key and vector. Records have one length: a damaged one is skipped, the next is found.
+ * A file of vectors by text key. A record is [crc32 u32][key 16 bytes][D × float32 in the byte order of the machine], with the
+ * checksum over key and vector. All records have one length, so that the one after a damaged one can be read.
  */
 export class EmbeddingFile {
   readonly #handle: FileHandle;
@@ -39,7 +39,7 @@ export class EmbeddingFile {
     this.#records = records;
   }
 
-  /** Opens or creates a file. One that was written for something else is emptied; a torn tail is cut off. */
+  /** Opens or creates a file. A file of other dimensions is emptied; a torn tail is cut off. */
   static async open(path: string, dimensions: number): Promise<EmbeddingFile> {
     const handle = await open(path, constants.O_RDWR | constants.O_CREAT);
     const header = Buffer.alloc(HEADER_BYTES);
@@ -57,12 +57,12 @@ export class EmbeddingFile {
     return new EmbeddingFile(handle, dimensions, 0);
   }
 
-  /** Records in the file, damaged ones included. */
+  /** Number of records in the file, damaged ones included. */
   get length(): number {
     return this.#records;
   }
 
-  /** Keys of the sound records with their numbers, in the order of writing. */
+  /** Yields the keys of the intact records with their numbers, in the order of writing. */
   async *keys(): AsyncIterable<readonly [key: string, record: number]> {
     const bytes = recordBytes(this.#dimensions);
     const perChunk = Math.max(1, Math.floor(CHUNK_BYTES / bytes));
@@ -77,7 +77,7 @@ export class EmbeddingFile {
     }
   }
 
-  /** The vectors of these records; null for one that is damaged or belongs to another key. */
+  /** Returns the vectors of these records; null for one that is damaged or has another key. */
   async read(wanted: readonly KeyedRecord[]): Promise<(Float32Array | null)[]> {
     const vectors: (Float32Array | null)[] = wanted.map(() => null);
     const bytes = recordBytes(this.#dimensions);
@@ -93,7 +93,7 @@ export class EmbeddingFile {
     return vectors;
   }
 
-  /** Appends records and answers the number of the first; nothing was appended when it throws. */
+  /** Appends records and returns the number of the first. If it throws, nothing was appended. */
   async append(entries: readonly (readonly [key: string, vector: Float32Array])[]): Promise<number> {
     const length = recordBytes(this.#dimensions);
     const bytes = Buffer.alloc(entries.length * length);
@@ -130,7 +130,7 @@ function recordBytes(dimensions: number): number {
   return 4 + KEY_BYTES + 4 * dimensions;
 }
 
-/** The indices of `wanted` in the order of their records, in runs of at most `most` records without wide gaps. */
+/** Returns the indices of `wanted` in the order of their records, in runs of at most `most` records without wide gaps. */
 function runsOf(wanted: readonly KeyedRecord[], most: number): number[][] {
   const order = [...wanted.keys()].sort((a, b) => wanted[a].record - wanted[b].record);
   const runs: number[][] = [];

@@ -1,11 +1,11 @@
 interface CachedQuery {
   readonly vector: Promise<Float32Array>;
   readonly stop: AbortController;
-  /** Callers that have not given up. */
+  /** Number of callers that have not given up. */
   callers: number;
 }
 
-/** The embeddings of the queries that were asked last; a query that is being embedded is not embedded twice. */
+/** Keeps the embeddings of the latest queries. Calls for a query that is being embedded share the result. */
 export class QueryCache {
   readonly #limit: number;
   readonly #embed: (text: string, stop: AbortSignal) => Promise<Float32Array>;

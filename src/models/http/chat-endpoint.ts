@@ -19,7 +19,7 @@ export interface ChatPrompt {
   readonly maxTokens: number;
 }
 
-/** The endpoint gave no answer that can be used; the message says why, without the prompt or the key. */
+/** Thrown when the endpoint gave no usable answer; the message says why, without the prompt or the key. */
 export class ChatFailedError extends Error {
   override readonly name = 'ChatFailedError';
 }
@@ -28,8 +28,8 @@ export class ChatFailedError extends Error {
 const MAX_BYTES = 65_536;
 
 /**
- * One question to a language model, temperature 0.
- * @returns what the model said. @throws ChatFailedError, or the reason of `signal` when that aborts
+ * Sends one question to a language model, with temperature 0.
+ * @returns the model's answer. @throws ChatFailedError, or the reason of `signal` when that aborts
  */
 export async function askChat(
   settings: ChatSettings,

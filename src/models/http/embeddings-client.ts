@@ -11,7 +11,7 @@ export interface EmbeddingsEndpoint {
   readonly model: string;
   /** Sent as `Authorization: Bearer`; undefined: nothing is sent. */
   readonly key?: string;
-  /** What to ask for, where the model offers a choice; undefined: what it gives by itself. */
+  /** Dimensions to request from a model that offers a choice; undefined: the model's default. */
   readonly dimensions?: number;
   /** How long a query waits for its vector, ms. Documents wait ten times as long. */
   readonly timeoutMs: number;
@@ -19,17 +19,17 @@ export interface EmbeddingsEndpoint {
   readonly allowPrivate: boolean;
   /** Pause before the first repetition, ms; it doubles every time. */
   readonly retryMs?: number;
-  /** How long the circuit breaker stays open, ms: the service is not asked. */
+  /** How long the circuit breaker stays open, ms: the service is not asked in that time. */
   readonly restMs?: number;
   /** Called when the circuit breaker opens, and when it closes again. */
   readonly onChange?: (available: boolean, reason: string) => void;
-  /** Called with how many texts are sent. */
+  /** Is called with the number of texts that are sent. */
   readonly onTexts?: (kind: TextKind, count: number) => void;
 }
 
 /** 64 vectors of 4,096 numbers. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-/** Documents are tried so often; a query once: words answer sooner than a second try. */
+/** Attempts for documents. A query has one: retrieval by words is quicker than a second attempt. */
 const TRIES = 4;
 const RETRY_MS = 250;
 const REST_MS = 10_000;
@@ -55,13 +55,13 @@ export class EmbeddingsClient {
         resetTimeout: restMs,
         volumeThreshold: FAILURES_BEFORE_REST,
         errorThresholdPercentage: 50,
-        // What is wrong with one request says nothing about the next.
+        // A request that was refused says nothing about the next one.
         errorFilter: (error: unknown) => error instanceof RefusedError,
       },
     );
     this.#breaker.on('open', () => {
       if (!this.#closed)
-        options.onChange?.(false, `${options.url} keeps failing: left alone for ${restMs} ms`);
+        options.onChange?.(false, `${options.url} keeps failing and is not asked for ${restMs} ms`);
     });
     this.#breaker.on('close', () => {
       if (!this.#closed) options.onChange?.(true, `${options.url} answers again`);
@@ -78,8 +78,9 @@ export class EmbeddingsClient {
   }
 
   /**
-   * @param dimensions what every vector must have; null: whatever comes.
-   * @throws EmbedderUnavailableError, or UnusableModelError if what comes is not yet known to be usable.
+   * Returns one vector per text.
+   * @param dimensions of every vector; null when they are not known yet.
+   * @throws EmbedderUnavailableError; UnusableModelError instead when `dimensions` is null
    */
   async embed(texts: readonly string[], kind: TextKind, dimensions: number | null): Promise<Float32Array[]> {
     this.#options.onTexts?.(kind, texts.length);
@@ -145,7 +146,7 @@ export class EmbeddingsClient {
   }
 }
 
-/** The service understood and said no. */
+/** The service refused the request, so that repeating it does not help. */
 class RefusedError extends OutgoingError {}
 
 function hintFor(status: number): string {
@@ -156,8 +157,8 @@ function hintFor(status: number): string {
 
 /**
  * Reads the answer of an OpenAI-compatible `/embeddings`: unit vectors in the order of the texts, or all zero.
- * @param dimensions what every vector must have; null: the same number each.
- * @throws OutgoingError that says what is wrong with it; none of it is used then.
+ * @param dimensions of every vector; null: any number, the same for each.
+ * @throws OutgoingError that says what is wrong with the answer
  */
 export function readEmbeddings(body: string, count: number, dimensions: number | null): Float32Array[] {
   const { data } = parse(body) as { data?: unknown };
@@ -180,10 +181,10 @@ function parse(body: string): object {
     const json: unknown = JSON.parse(body);
     if (typeof json === 'object' && json !== null) return json;
   } catch {
-    // said below
+    // reported below
   }
   const looksLikePage = /^\s*</.test(body);
-  throw fault(looksLikePage ? 'it answered with a web page' : 'its answer is not JSON');
+  throw fault(looksLikePage ? 'it answered with a web page instead of JSON' : 'its answer is not JSON');
 }
 
 function unitVector(values: unknown, dimensions: number | null): Float32Array {
@@ -193,10 +194,10 @@ function unitVector(values: unknown, dimensions: number | null): Float32Array {
     throw fault(`it gave ${values.length} dimensions instead of ${dimensions}`);
   }
   if (!values.every((value) => typeof value === 'number' && Number.isFinite(value))) {
-    throw fault('an embedding in its answer has something in it that is no number');
+    throw fault('an embedding in its answer has an element that is no number');
   }
   const length = Math.hypot(...values);
-  if (!Number.isFinite(length)) throw fault('an embedding in its answer is longer than any number');
+  if (!Number.isFinite(length)) throw fault('an embedding in its answer has infinite length');
   return Float32Array.from(values, (value) => (length > 0 ? value / length : 0));
 }
 

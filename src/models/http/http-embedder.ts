@@ -8,13 +8,13 @@ const MAX_CHARACTERS = 8_192;
 const CACHED_QUERIES = 1_000;
 const MAX_WAITING_CALLS = 1_000;
 
-/** Embeds by asking an OpenAI-compatible `/v1/embeddings`; queries are remembered, and travel together. */
+/** Embeds with an OpenAI-compatible `/v1/embeddings`. Queries are cached, and sent in batches. */
 export class HttpEmbedder implements Embedder {
   readonly dimensions: number;
   readonly fingerprint: string;
   readonly #client: EmbeddingsClient;
   readonly #cache: QueryCache;
-  /** Queries of one turn of the event loop travel together. */
+  /** Queries of one turn of the event loop, which are sent in one request. */
   #gathered: Gathered[] = [];
   #waitingCalls = 0;
 
@@ -29,7 +29,7 @@ export class HttpEmbedder implements Embedder {
   }
 
   /**
-   * Asks once, to see what comes.
+   * Opens the embedder and sends one text, to learn the dimensions.
    * @throws UnusableModelError when it answers, but not with embeddings. @throws EmbedderUnavailableError
    */
   static async open(options: EmbeddingsEndpoint): Promise<HttpEmbedder> {
@@ -92,7 +92,7 @@ export class HttpEmbedder implements Embedder {
     }
   }
 
-  /** An empty text means nothing, and most services refuse it. */
+  /** Embeds the texts that are not empty; most services refuse an empty one. */
   async #embed(texts: readonly string[], kind: TextKind): Promise<Float32Array[]> {
     const cut = texts.map((text) => wellFormed(text.slice(0, MAX_CHARACTERS)));
     const said = cut.filter((text) => text.trim() !== '');
@@ -108,7 +108,7 @@ interface Gathered {
   reject(error: Error): void;
 }
 
-/** Halves of characters, which a cut can leave behind, are no UTF-8. */
+/** Replaces lone surrogates, which cutting a text can leave and UTF-8 cannot hold. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString();
 }

@@ -3,23 +3,23 @@ import { threadFile } from '../../../config/package-root.ts';
 import { EmbedderUnavailableError, UnusableModelError } from '../embedder.ts';
 import type { Embedded } from './sentence-model.ts';
 
-/** What the embedding thread (`workers/embed-thread.ts`) and its owner tell each other. */
+/** The data with which the embedding thread (`workers/embed-thread.ts`) is started. */
 export interface EmbedThreadData {
   /** The model's folder. */
   readonly folder: string;
 }
 
-/** A model as its owner has to know it. */
+/** What the owner of the thread needs to know about its model. */
 export interface ReadyModel {
   readonly dimensions: number;
   readonly fingerprint: string;
-  /** What it wants before the text of a query, of a document. */
+  /** Text that the model expects in front of a query, and of a document. */
   readonly prefixes: { readonly query: string; readonly document: string };
 }
 
 export type EmbedRequest =
   | { readonly kind: 'embed'; readonly id: number; readonly texts: readonly string[] }
-  /** Finish what has been begun, then end. */
+  /** Finish the current batch, then end. */
   | { readonly kind: 'close' };
 
 export type EmbedAnswer =
@@ -34,14 +34,14 @@ export interface EmbedThreadOptions {
   readonly folder: string;
   /** Called when the thread ended unexpectedly, and when it works again. */
   readonly onChange?: (available: boolean, reason: string) => void;
-  /** Called with how many texts the model is given. */
+  /** Is called with the number of texts that the model is given. */
   readonly onTexts?: (priority: EmbedPriority, count: number) => void;
-  /** Pause before the thread is started again, ms; `attempt` counts from 0 since it last did any work. */
+  /** Pause before the thread is started again, ms; `attempt` counts from 0 since its last answer. */
   readonly restartDelay?: (attempt: number) => number;
   readonly startThread?: (data: EmbedThreadData) => Worker;
 }
 
-/** Queries go first: a large import must not keep them waiting. */
+/** Queries are embedded first, so that they do not wait for a large import. */
 export type EmbedPriority = 'query' | 'document';
 
 interface Waiting {
@@ -52,21 +52,21 @@ interface Waiting {
 }
 
 const CLOSED = 'The embedder has been closed.';
-const DOWN = 'The embedding thread is down and being started again.';
-/** Texts per message. Documents travel in small lots, because queries wait for the lot that is being worked on. */
-const LOT = { query: 32, document: 16 };
-/** Two lots of queries on their way keep the thread busy while answers travel. */
-const QUERY_LOTS_UNDERWAY = 2;
+const DOWN = 'The embedding thread has ended and is being started again.';
+/** Texts per message. Batches of documents are small, because a query has to wait for the current batch. */
+const BATCH = { query: 32, document: 16 };
+/** Two batches of queries are sent ahead, so that the thread has work while an answer is on its way. */
+const QUERY_BATCHES_UNDERWAY = 2;
 const MAX_RESTART_DELAY_MS = 30_000;
 
 /**
- * The owner's side of the embedding thread. It is in one of these states:
+ * Owns the embedding thread and its queue. It is in one of these states:
  *
  * - **Starting.** The model is being loaded. `open` resolves when it is, or rejects when it cannot be used.
- * - **Ready.** Texts are sent in lots, queries before documents.
- * - **Down.** The thread ended unexpectedly: what it was given is rejected with `EmbedderUnavailableError`, and so is
- *   everything that is asked until it is ready again. It is started anew after a delay that doubles with every failure.
- * - **Closed**, for good: everything is rejected, and the thread ends when it has finished its lot.
+ * - **Ready.** Texts are sent in batches, queries before documents.
+ * - **Down.** The thread ended unexpectedly. Its texts, and all others until it is ready again, are rejected with
+ *   `EmbedderUnavailableError`. It is started again after a delay that doubles with every failure.
+ * - **Closed**, for good: everything is rejected, and the thread ends after its current batch.
  */
 export class EmbedThread {
   readonly #options: EmbedThreadOptions;
@@ -108,7 +108,8 @@ export class EmbedThread {
   }
 
   /**
-   * @param stop a text whose signal has aborted is not given to the model; rejects with its reason then.
+   * Returns the vector of a text.
+   * @param stop a text whose signal has aborted is not given to the model; then it rejects with the reason.
    * @throws EmbedderUnavailableError
    */
   embed(text: string, priority: EmbedPriority, stop?: AbortSignal): Promise<Float32Array> {
@@ -117,7 +118,7 @@ export class EmbedThread {
       const prefix = this.#model?.prefixes[priority] ?? '';
       this.#waiting[priority].push({ text: prefix + text, stop, resolve, reject });
       if (this.#pumping) return;
-      // Texts that come in the same turn of the event loop travel together: under load that is a good many.
+      // Texts of the same turn of the event loop are sent together.
       this.#pumping = true;
       setImmediate(() => {
         this.#pumping = false;
@@ -157,7 +158,7 @@ export class EmbedThread {
       });
       thread.once('exit', () => {
         reject(new UnusableModelError(cause));
-        // A model that could not even be loaded at first is for the caller of `open` to deal with.
+        // If the model cannot be loaded the first time, `open` rejects.
         if (this.#model !== null) this.#recover(cause);
       });
     });
@@ -176,8 +177,8 @@ export class EmbedThread {
     this.#restart = setTimeout(
       () => {
         this.#start().then(
-          () => this.#options.onChange?.(true, 'The embedding thread is back.'),
-          () => undefined, // its exit is dealt with above
+          () => this.#options.onChange?.(true, 'The embedding thread works again.'),
+          () => undefined, // its exit is handled above
         );
       },
       delay(this.#failures++),
@@ -195,12 +196,13 @@ export class EmbedThread {
 
   #pump(): void {
     const { query, document } = this.#waiting;
-    while (this.#ready && query.length > 0 && this.#underway.size < QUERY_LOTS_UNDERWAY) this.#send('query');
+    while (this.#ready && query.length > 0 && this.#underway.size < QUERY_BATCHES_UNDERWAY)
+      this.#send('query');
     if (this.#ready && document.length > 0 && this.#underway.size === 0) this.#send('document');
   }
 
   #send(priority: EmbedPriority): void {
-    const next = this.#waiting[priority].splice(0, LOT[priority]);
+    const next = this.#waiting[priority].splice(0, BATCH[priority]);
     const lot = next.filter(({ stop }) => stop?.aborted !== true);
     for (const { stop, reject } of next) if (stop?.aborted === true) reject(stop.reason);
     if (lot.length === 0) return;
@@ -231,7 +233,7 @@ function embedThreadStarter(): (data: EmbedThreadData) => Worker {
   return (workerData) => new Worker(file, { workerData, execArgv: [] });
 }
 
-/** Lets the thread end by itself: `terminate` during inference aborts the whole process (onnxruntime-node 1.30). */
+/** Ends the thread with a message: `terminate` during inference aborts the whole process (onnxruntime-node 1.30). */
 function end(thread: Worker): Promise<void> {
   return new Promise((resolve) => {
     if (thread.threadId === -1) return resolve();

@@ -3,7 +3,7 @@ import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
 import { SlotSet } from '../slot-set.ts';
 import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
 
-/** Compares the query with every tool: one scan over the rows of `ToolVectors`. */
+/** Compares the query with every tool, in one scan over the rows of `ToolVectors`. */
 export class ExactIndex implements VectorIndex {
   readonly #kernels: Kernels;
   readonly #vectors: ToolVectors;

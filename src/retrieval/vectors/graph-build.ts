@@ -7,7 +7,7 @@ import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
 import { threadFile } from '../../../config/package-root.ts';
 import { type GraphLibrary, HnswGraph } from './hnsw-graph.ts';
 
-/** The first message to the thread. The vectors follow in lots; then the thread answers with the result. */
+/** The first message to the thread. The vectors follow in batches; then the thread answers with the result. */
 export interface GraphThreadData {
   readonly dimensions: number;
   readonly size: number;
@@ -21,17 +21,17 @@ export type GraphThreadAnswer =
 
 export interface GraphBuildOptions {
   readonly library: GraphLibrary;
-  /** For files that live for seconds. */
+  /** For files that are deleted after seconds. */
   readonly folder: string;
 }
 
 /** About a millisecond of copying. */
-const LOT_ROWS = 2_000;
+const BATCH_ROWS = 2_000;
 
 /**
- * Builds a graph of the vectors at these slots in a thread of its own, a label being an index into `slots`. The vectors
- * are copied in lots, over several turns of the event loop: a caller that changes one meanwhile must not use the old copy.
- * Threads cannot share the index, so it comes back as a file.
+ * Builds a graph of the vectors at these slots in a thread. A label is an index into `slots`. The vectors are copied in
+ * batches, over several turns of the event loop: a caller that changes one meanwhile must not use the old copy. Threads
+ * cannot share the graph, so it is returned as a file.
  */
 export async function buildGraph(
   slots: Int32Array,
@@ -50,9 +50,9 @@ export async function buildGraph(
   try {
     const built = answerOf(thread);
     built.catch(() => undefined); // it is awaited below, if copying gets that far
-    for (let start = 0; start < slots.length; start += LOT_ROWS) {
-      const lot = copyRows(slots.subarray(start, start + LOT_ROWS), vectors);
-      thread.postMessage(lot, [lot.buffer]);
+    for (let start = 0; start < slots.length; start += BATCH_ROWS) {
+      const batch = copyRows(slots.subarray(start, start + BATCH_ROWS), vectors);
+      thread.postMessage(batch, [batch.buffer]);
       await nextTurn();
       signal.throwIfAborted();
     }

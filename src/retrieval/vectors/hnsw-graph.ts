@@ -1,6 +1,6 @@
 /**
- * The part of hnswlib-node (3.0.0) that is used here. Declared by hand, because the package is optional: the types
- * have to be there where it is not.
+ * The part of hnswlib-node (3.0.0) that is used here. It is declared by hand, because the package is optional, and the code
+ * has to compile without it.
  */
 export interface GraphLibrary {
   readonly HierarchicalNSW: new (space: 'ip', dimensions: number) => NativeGraph;
@@ -24,7 +24,7 @@ interface NativeGraph {
 /** Not a literal, so that neither compiler nor bundler looks for the package. */
 const LIBRARY: string = 'hnswlib-node';
 
-/** @throws Error where the package was not installed, or not built for this machine. */
+/** Loads hnswlib-node. @throws Error when the package is not installed, or not built for this machine. */
 export async function loadGraphLibrary(): Promise<GraphLibrary> {
   const { default: library } = (await import(LIBRARY)) as { default: GraphLibrary };
   return library;
@@ -33,15 +33,16 @@ export async function loadGraphLibrary(): Promise<GraphLibrary> {
 /** Neighbours per node and width of the search while building: what hnswlib's documentation recommends. */
 const M = 16;
 const EF_CONSTRUCTION = 200;
-/** Width of a search, at least: on 100,000 clustered vectors the recall of 50 is above .99. */
+/** Smallest width of a search: on 100,000 clustered vectors the recall of 50 is above .99. */
 const EF = 200;
-/** The search for the vector that is farthest away needs no certainty. */
+/** Width of the search for the farthest vector, which may be approximate. */
 const EF_FARTHEST = 32;
 
 /**
- * Unit vectors in a hierarchical navigable small-world graph (Malkov & Yashunin 2018), labelled 0, 1, 2 … in the
- * order in which they came. Built once, in a thread, then read by another: never added to, because a label that is
- * used again corrupts the graph (hnswlib pull request 487) and adding blocks the event loop for a millisecond each.
+ * Keeps unit vectors in a hierarchical navigable small-world graph (Malkov & Yashunin 2018), labelled 0, 1, 2 … in the order
+ * in which they were added. It is built once, in a thread, and then read by another. Nothing is added afterwards, because a
+ * label that is used again corrupts the graph (hnswlib pull request 487), and adding a vector blocks the event loop for a
+ * millisecond.
  */
 export class HnswGraph {
   readonly size: number;
@@ -55,7 +56,7 @@ export class HnswGraph {
     this.size = size;
   }
 
-  /** An empty graph with room for exactly `size` vectors. */
+  /** Returns an empty graph with room for exactly `size` vectors. */
   static create(library: GraphLibrary, dimensions: number, size: number): HnswGraph {
     const native = new library.HierarchicalNSW('ip', dimensions);
     native.initIndex({ maxElements: size, m: M, efConstruction: EF_CONSTRUCTION, randomSeed: 100 });
@@ -74,7 +75,7 @@ export class HnswGraph {
     return new HnswGraph(native, dimensions, size);
   }
 
-  /** Adds one vector after the other. @throws RangeError: NaN would be taken without a word. */
+  /** Adds one vector after the other. @throws RangeError for one that is not finite, which the library would accept. */
   add(vectors: Float32Array): void {
     for (let start = 0; start < vectors.length; start += this.#dimensions) {
       const vector = Array.from(vectors.subarray(start, start + this.#dimensions));
@@ -87,18 +88,18 @@ export class HnswGraph {
     this.#native.writeIndexSync(file);
   }
 
-  /** Never finds this one again. Once per label: the library throws the second time. */
+  /** Takes a vector out of all searches. Call it once per label: the library throws the second time. */
   bury(label: number): void {
     this.#native.markDelete(label);
   }
 
-  /** The nearest that are not buried, with their distances (1 − cosine): `count` of them if there are so many. */
+  /** Returns the nearest `count` vectors that are not buried, or all if there are fewer, with their distances (1 − cosine). */
   nearest(query: Float32Array, count: number): NearestLabels {
     this.#native.setEf(Math.max(EF, count));
     return this.#native.searchKnn(Array.from(query), Math.min(count, this.size));
   }
 
-  /** The smallest cosine, nearly: that of what lies nearest to the opposite of the query. 1 if all are buried. */
+  /** Returns about the smallest cosine: that of the vector nearest to the opposite of the query. 1 if all are buried. */
   smallestCosine(query: Float32Array): number {
     this.#native.setEf(EF_FARTHEST);
     const opposite = Array.from(query, (value) => -value);

@@ -10,9 +10,9 @@ import { ServedGraph } from './served-graph.ts';
 import type { IndexReport, VectorHits, VectorIndex } from './vector-index.ts';
 
 export interface HnswIndexOptions extends GraphBuildOptions {
-  /** So many vectors an exact scan compares in no time: no graph for fewer, and so many may be outside of it. */
+  /** An exact scan of so many vectors is fast: no graph is built for fewer, and so many may be outside of it. */
   readonly exactUpTo?: number;
-  /** Pause after a graph could not be built, ms. */
+  /** Pause after a failed build, ms. */
   readonly retryMs?: number;
   /** A message for the log: a graph could not be built, or recall is too low. */
   onNotice(message: string): void;
@@ -20,22 +20,22 @@ export interface HnswIndexOptions extends GraphBuildOptions {
 
 const EXACT_UP_TO = 10_000;
 const RETRY_MS = 5 * 60_000;
-/** With more dead nodes than this the graph is built anew: they are walked over by every search. */
+/** With a larger share of dead nodes the graph is built again, because every search visits them. */
 const MOST_DEAD = 0.3;
 /** A graph that serves fewer than this share of `exactUpTo` is dropped. */
 const WORTH_A_GRAPH = 0.5;
-/** The graph is asked for so many, because words may lift a tool from far down the list. */
+/** The graph is asked for so many, because a tool that is far down the list by vector may be the best by words. */
 const NEIGHBOURS = 200;
-/** Tools whose cosines have a say in the smallest one. */
+/** Tools whose cosines are compared to find the smallest one. */
 const SAMPLE = 64;
-/** Asked for more (a long list of exclusions), an exact scan is the better way. */
+/** When more are wanted (because of many exclusions), an exact scan is faster. */
 const MOST_NEIGHBOURS = 2_000;
 /** Changes that are applied to a new graph in one turn of the event loop: about a millisecond. */
 const CHANGES_PER_TURN = 500;
 
 interface Build {
   readonly abort: AbortController;
-  /** What was put or removed since it began, and the new graph does not know. */
+  /** Slots that were put or removed since the build began. */
   readonly changed: Set<number>;
 }
 
@@ -60,10 +60,10 @@ export class HnswIndex implements VectorIndex {
   readonly #exactUpTo: number;
   readonly #exact: ExactIndex;
   readonly #monitor: RecallMonitor;
-  /** Live slots whose vector is all zero: near nothing. They stay out of graphs. */
+  /** Live slots whose vector is all zero. They are in no graph. */
   readonly #blank = new SlotSet();
   #served: ServedGraph | null = null;
-  /** Will serve when it knows what changed while it was built. */
+  /** Serves as soon as the changes of the time of its build are applied. */
   #next: ServedGraph | null = null;
   #build: Build | null = null;
   #check: RecallCheck | null = null;
@@ -151,7 +151,7 @@ export class HnswIndex implements VectorIndex {
     const similarity = (slot: number): number => served.cosine(slot) ?? dot(query, values, slot * stride);
     let minimum = served.smallestCosine(query);
     let maximum = -1;
-    // Where many vectors are the same the graph may not lead to the opposite of the query; a sample always does.
+    // When many vectors are the same, the graph may not find the one opposite to the query; a sample bounds the error.
     const all = this.#exact.slots();
     for (let at = 0; at < all.length; at += Math.ceil(all.length / SAMPLE)) {
       minimum = Math.min(minimum, similarity(all[at]));
@@ -192,7 +192,7 @@ export class HnswIndex implements VectorIndex {
       const next = new ServedGraph(graph, slots, new PackedVectors(this.#kernels, this.#vectors.stride));
       this.#next = next;
       let applied = 0;
-      // What changes meanwhile is added at the end of the set, and so is applied as well.
+      // Later changes are added at the end of the set, so the loop applies them too.
       for (const slot of build.changed) {
         build.changed.delete(slot);
         if (this.#exact.has(slot) && !this.#blank.has(slot)) next.put(slot, this.#vectors.get(slot));
@@ -210,7 +210,7 @@ export class HnswIndex implements VectorIndex {
       this.#next = null;
       this.#build = null;
     }
-    // What was put in the meantime may have made the next one due.
+    // Vectors that were put in the meantime may have made the next build due.
     this.#buildIfDue();
   }
 

@@ -2,7 +2,7 @@ import type { Kernels } from '../../../bandit/kernels/kernels.ts';
 import { BestSlots } from '../best-slots.ts';
 import { SlotSet } from '../slot-set.ts';
 
-/** Room is taken in blocks of so many rows: what is there is never copied to make more of it. */
+/** Memory is taken in blocks of so many rows, so that rows are never copied to make room. */
 const BLOCK_ROWS = 1_024;
 
 interface Block {
@@ -10,7 +10,7 @@ interface Block {
   readonly cosines: Float32Array;
 }
 
-/** Copies of the vectors of some slots, row beside row, so that few scans compare all of them. */
+/** Keeps copies of the vectors of some slots in adjacent rows, so that few scans compare all of them. */
 export class PackedVectors {
   readonly #kernels: Kernels;
   readonly #stride: number;
@@ -47,12 +47,12 @@ export class PackedVectors {
 
   remove(slot: number): void {
     if (!this.#slots.has(slot)) return;
-    // The set moves its last member to the position that is free now; its row moves along.
+    // The set moves its last member to the free position; its row has to move too.
     this.#row(this.#slots.positionOf(slot)).set(this.#row(this.#slots.size - 1));
     this.#slots.delete(slot);
   }
 
-  /** The `count` members nearest to a query; compares all of them; `cosine` returns the results. */
+  /** Returns the `count` members nearest to a query. It compares all members; `cosine` returns the cosines. */
   nearest(query: Float32Array, count: number): Int32Array {
     this.#query.set(query);
     const slots = this.#slots.list();
@@ -71,7 +71,7 @@ export class PackedVectors {
     return best.list();
   }
 
-  /** Cosine of a member with the query of the last `nearest`. */
+  /** Returns the cosine of a member with the query of the last `nearest`. */
   cosine(slot: number): number {
     const position = this.#slots.positionOf(slot);
     return this.#blocks[Math.floor(position / BLOCK_ROWS)].cosines[position % BLOCK_ROWS];

@@ -3,19 +3,19 @@ import type { Kernels } from '../../../bandit/kernels/kernels.ts';
 import type { ToolVectors } from '../../../bandit/tool-vectors.ts';
 import { BestSlots } from '../best-slots.ts';
 
-/** How many of the nearest are compared. */
+/** Number of the nearest vectors that are compared. */
 export const COMPARED = 50;
-/** One search in so many is compared with the exact scan. */
+/** One of so many searches is compared with an exact scan. */
 const ONE_IN = 100;
-/** Comparisons that count, at least and at most. */
+/** Smallest and largest number of comparisons that the mean is taken over. */
 const FEWEST = 10;
 const MOST = 50;
 const ALARM_BELOW = 0.95;
 const CALM_FROM = 0.97;
 
 /**
- * Watches whether an approximate index still finds what is nearest. Recall cannot be taken for granted: it depends
- * on the vectors (of uniformly random ones the same graph finds half).
+ * Measures whether an approximate index finds the nearest vectors. Recall depends on the vectors: of uniformly random ones the
+ * same graph finds half.
  */
 export class RecallMonitor {
   readonly #onAlarm: (alarmed: boolean, recall: number) => void;
@@ -39,7 +39,7 @@ export class RecallMonitor {
     return this.#recalls.reduce((sum, recall) => sum + recall, 0) / this.#recalls.length;
   }
 
-  /** Whether this search is one to compare; the very first is. */
+  /** Returns whether this search is to be compared; the first one is. */
   isDue(): boolean {
     return this.#searches++ % ONE_IN === 0;
   }
@@ -55,7 +55,7 @@ export class RecallMonitor {
     this.#onAlarm(alarmed, mean);
   }
 
-  /** The index was built anew: what was seen before says nothing about it. */
+  /** Forgets all comparisons, because the index was built again. */
   restart(): void {
     this.#recalls.length = 0;
     this.#searches = 0;
@@ -65,7 +65,7 @@ export class RecallMonitor {
   }
 }
 
-/** Share of the `COMPARED` nearest that were found. Of equally near ones any will do. */
+/** Returns the share of the `COMPARED` nearest vectors that were found. Equally near ones are interchangeable. */
 export function recallOf(found: Iterable<number>, all: Int32Array, cosine: (slot: number) => number): number {
   const wanted = Math.min(COMPARED, all.length);
   if (wanted === 0) return 1;
@@ -76,20 +76,20 @@ export function recallOf(found: Iterable<number>, all: Int32Array, cosine: (slot
   return Math.min(1, near / wanted);
 }
 
-/** Compared in one turn of the event loop: with 384 dimensions half a millisecond or so. */
+/** Rows that are compared in one turn of the event loop: about half a millisecond with 384 dimensions. */
 const ROWS = 2_048;
-/** Farther away than anything. */
+/** Below every cosine. */
 const UNKNOWN = -2;
 
 export interface SearchToCheck {
   readonly query: Float32Array;
-  /** What it found. */
+  /** The slots that the search found. */
   readonly slots: readonly number[];
 }
 
 /**
- * Compares what one search found with an exact scan, in slices, so that requests do not wait for it. Slots that change
- * meanwhile are left out on both sides.
+ * Compares the result of one search with an exact scan, in slices, so that requests do not wait. Slots that change meanwhile
+ * are left out of both.
  */
 export class RecallCheck {
   readonly #kernels: Kernels;
@@ -98,13 +98,13 @@ export class RecallCheck {
   readonly #found: ReadonlySet<number>;
   readonly #changed = new Set<number>();
   readonly #best = new BestSlots(COMPARED);
-  /** Of what was found, and of what may be among the best. */
+  /** Cosines of the slots that were found, and of those that may be among the best. */
   readonly #cosines = new Map<number, number>();
   readonly #query: Float32Array;
   readonly #similarities: Float32Array;
   #freed = false;
 
-  /** @param live the slots that there are, all of them below `rows`. */
+  /** @param live all live slots, which are below `rows`. */
   constructor(
     kernels: Kernels,
     vectors: ToolVectors,
@@ -120,12 +120,12 @@ export class RecallCheck {
     this.#similarities = kernels.allocateFloat32(ROWS);
   }
 
-  /** This slot changed or went. */
+  /** Leaves out a slot that was changed or removed. */
   forget(slot: number): void {
     this.#changed.add(slot);
   }
 
-  /** Recall@50; null when it was freed before the end. Frees what it used. */
+  /** Returns recall@50, or null when it was freed before the end. Frees its memory. */
   async run(): Promise<number | null> {
     for (let start = 0; start < this.#live.rows; start += ROWS) {
       await nextTurn();
@@ -138,7 +138,7 @@ export class RecallCheck {
     return recallOf([...this.#found].filter(unchanged), this.#best.list().filter(unchanged), cosine);
   }
 
-  /** Ends it early. */
+  /** Ends the comparison early. */
   free(): void {
     if (this.#freed) return;
     this.#freed = true;

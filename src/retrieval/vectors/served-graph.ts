@@ -1,16 +1,16 @@
 import type { HnswGraph } from './hnsw-graph.ts';
 import type { PackedVectors } from './packed-vectors.ts';
 
-/** A finished graph, what has died in it, and what is not in it. */
+/** A finished graph, with the vectors that are outside of it, and the number of its nodes that are dead. */
 export class ServedGraph {
   readonly graph: HnswGraph;
   /** Slot of each label. */
   readonly #slots: Int32Array;
-  /** Label of each slot that is alive in the graph, plus one; 0 for all others. */
+  /** Label of each slot that is live in the graph, plus one; 0 for all others. */
   readonly #labels: Int32Array;
   readonly #outside: PackedVectors;
   #alive: number;
-  /** Of the graph's part of what `near` found last. */
+  /** Cosines of the vectors that the last `near` found in the graph. */
   #cosines: ReadonlyMap<number, number> = new Map();
 
   /** @param slots whose vectors are in the graph, in the order of its labels. */
@@ -23,12 +23,12 @@ export class ServedGraph {
     for (let label = 0; label < slots.length; label++) this.#labels[slots[label]] = label + 1;
   }
 
-  /** Live vectors that the graph does not have. */
+  /** Number of live vectors that are not in the graph. */
   get outside(): number {
     return this.#outside.size;
   }
 
-  /** Vectors of the graph that are live no more. */
+  /** Number of vectors of the graph that are not live any more. */
   get dead(): number {
     return this.graph.size - this.#alive;
   }
@@ -47,7 +47,7 @@ export class ServedGraph {
     this.graph.bury(label - 1);
   }
 
-  /** The nearest `count` of the graph, then those outside of it. */
+  /** Returns the nearest `count` of the graph, then those outside of it. */
   near(query: Float32Array, count: number): number[] {
     const { neighbors, distances } = this.graph.nearest(query, count);
     const slots = neighbors.map((label) => this.#slots[label]);
@@ -56,12 +56,12 @@ export class ServedGraph {
     return slots;
   }
 
-  /** Of all, nearly; after `near`. */
+  /** Returns about the smallest cosine of all vectors with the query of the last `near`. */
   smallestCosine(query: Float32Array): number {
     return Math.min(this.graph.smallestCosine(query), this.#outside.smallestCosine);
   }
 
-  /** Of a slot that the last `near` found or that is outside; undefined for all others. */
+  /** Returns the cosine of a slot that the last `near` found or that is outside of the graph; undefined for all others. */
   cosine(slot: number): number | undefined {
     return this.#cosines.get(slot) ?? (this.#outside.has(slot) ? this.#outside.cosine(slot) : undefined);
   }

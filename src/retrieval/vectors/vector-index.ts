@@ -1,10 +1,10 @@
 /**
- * Cosines of a query with the live tools. Slots are rows of `ToolVectors`; the index never copies vectors that
- * it can share. A tool whose vector is all zero (no embedding, no known token) has cosine 0 with everything.
+ * Computes cosines of a query with the live tools. Slots are rows of `ToolVectors`; the index does not copy vectors that it
+ * can share. A tool whose vector is all zero (no embedding, no known token) has cosine 0 with every query.
  * Contract: tests/contracts/vector-index.contract.ts.
  */
 export interface VectorIndex {
-  /** The vector at this slot is new or changed. */
+  /** Adds a slot, or replaces its vector. */
   put(slot: number): void;
   remove(slot: number): void;
   /**
@@ -13,9 +13,9 @@ export interface VectorIndex {
    * @returns hits that are valid until the next call of any method.
    */
   search(query: Float32Array, limit: number): VectorHits;
-  /** How it is doing. */
+  /** Returns the state of the index. */
   report(): IndexReport;
-  /** Gives its memory back; nothing may be called afterwards. */
+  /** Frees its memory; nothing may be called afterwards. */
   free(): void;
 }
 
@@ -25,20 +25,20 @@ export interface VectorHits {
   /** Smallest and largest cosine over all live tools; an approximate index may estimate the smallest. */
   readonly minimum: number;
   readonly maximum: number;
-  /** The cosine with any live slot, listed in `slots` or not; float32 precision. */
+  /** Returns the cosine with any live slot, listed in `slots` or not; float32 precision. */
   similarity(slot: number): number;
 }
 
 export interface IndexReport {
   readonly kind: 'exact' | 'graph';
-  /** A new graph is being built beside the one that serves. */
+  /** Whether a new graph is being built beside the one that serves. */
   readonly building: boolean;
-  /** Live vectors that the graph does not have yet: they are compared one by one. */
+  /** Live vectors that are not in the graph yet: they are compared one by one. */
   readonly outside: number;
-  /** Vectors in the graph that are live no more. */
+  /** Vectors in the graph that are not live any more. */
   readonly dead: number;
   /** Mean share of the nearest 50 that was found, by comparison with exact scans; null: never compared. */
   readonly recall: number | null;
-  /** Too little was found: exact scans serve for now. */
+  /** Whether recall is too low, so that exact scans serve for now. */
   readonly alarmed: boolean;
 }

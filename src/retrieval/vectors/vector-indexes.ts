@@ -6,10 +6,10 @@ import { type GraphLibrary, loadGraphLibrary } from './hnsw-graph.ts';
 import { HnswIndex } from './hnsw-index.ts';
 
 /**
- * Returns how catalogs search their vectors: with a graph above 10,000 tools, and with exact scans wherever the package for
- * it is not there.
+ * Returns what creates the vector indexes of catalogs: graphs above 10,000 tools, or exact scans when the package for graphs
+ * is not installed.
  * @param onNotice is called when the package is missing, and by the indexes.
- * @param load fetches the package; rejects where it is not there.
+ * @param load loads the package; rejects when it is not installed.
  */
 export async function vectorIndexes(
   dataDir: string,
@@ -17,14 +17,14 @@ export async function vectorIndexes(
   load: () => Promise<GraphLibrary> = loadGraphLibrary,
 ): Promise<CreateVectorIndex> {
   const folder = join(dataDir, 'vector-graphs');
-  // What a crash may have left behind.
+  // A crash may have left files.
   await rm(folder, { recursive: true, force: true });
   try {
     const library = await load();
     return (kernels, vectors) => new HnswIndex(kernels, vectors, { library, folder, onNotice });
   } catch (error) {
     onNotice(
-      `hnswlib-node is not there (${String(error).split('\n')[0]}): every query is compared with every tool, which is fine up to some 20,000`,
+      `hnswlib-node cannot be loaded (${String(error).split('\n')[0]}): every query is compared with every tool, which is fine up to some 20,000`,
     );
     return (kernels, vectors) => new ExactIndex(kernels, vectors);
   }
