@@ -89,6 +89,8 @@ function loggedDecision(i: number): Decision {
     temperature: 0.03,
     propensityMethod: 'exact',
     k: K,
+    format: 'names',
+    detail: 'names',
     learn: true,
     fallback: null,
     logProbability: 0,

@@ -79,6 +79,7 @@ stays, and \`GET\` shows all of it.
 | \`embedder\` | what \`model\` above says | Moves the catalog to another embedding model, see [operations](operations.md#embedding-models) |
 | \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
 | \`decomposition\` | \`clauses\` | How a query that asks for several things is taken apart, see [queries](queries.md#a-query-that-asks-for-several-things) |
+| \`detail\` | \`full\` | How much of each definition is served: \`full\`; \`brief\`, the first sentences of the description (200 characters at most) with the names and types of the parameters; \`names\`, the name alone. A request that says \`detail\` overrides it; an [experiment](experiments.md#how-much-of-each-definition) finds out what is best |
 | \`failMode\` | \`open\` | What a query gets when nothing in the catalog fits it, after pins: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
 | \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
 | \`retainText\` | \`false\` | Keeps the texts of queries with decisions |

@@ -33,7 +33,10 @@ export function experimentCommand(): Command {
   });
 
   sub('create', 'create an experiment from a JSON file; - for standard input')
-    .argument('<file>', '{name, unit, variants: [{name, share, policy?, mode?}], metric?, guardrails?}')
+    .argument(
+      '<file>',
+      '{name, unit, variants: [{name, share, policy?, detail?, mode?}], metric?, guardrails?}',
+    )
     .action(async (file: string, options: ExperimentOptions) => {
       const { name } = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
       print(`Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`);
@@ -145,6 +148,11 @@ export function reportText(report: ExperimentReportView): string {
       : [`The split is not the one asked for (p = ${number(srm.pValue)}): trust no number here.\n`]),
     ...(report.withoutUnit > 0
       ? [`${report.withoutUnit} requests named no ${report.unit} and were left out.\n`]
+      : []),
+    ...(report.ownDetail > 0
+      ? [
+          `${report.ownDetail} requests said themselves how much of each definition they want, and were left out.\n`,
+        ]
       : []),
   ].join('\n');
 }

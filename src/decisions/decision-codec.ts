@@ -3,6 +3,8 @@ import type { Decision, DecisionColumns } from './decision.ts';
 
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
+/** Of the JSON of a decision. */
+const VERSION = 2;
 
 /** Index of each column among the arrays. A new column goes to the end, and needs a new tag. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
@@ -22,6 +24,7 @@ const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
 const COLUMNS = Object.keys(INDICES) as readonly (keyof DecisionColumns)[];
 
 type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'temperature' | 'logProbability'> & {
+  readonly version: typeof VERSION;
   readonly embedded: boolean;
   /** Policy versions in the order of their feature arrays, which come last but for the embedding. */
   readonly versions: readonly string[];
@@ -31,7 +34,8 @@ type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'tempera
 export function encodeDecision(decision: Decision): Buffer {
   const { query, columns, features, temperature, logProbability, ...plain } = decision;
   const versions = Object.keys(features);
-  const packed: PackedDecision = { ...plain, embedded: query.embedding !== null, versions };
+  const embedded = query.embedding !== null;
+  const packed: PackedDecision = { ...plain, version: VERSION, embedded, versions };
   const arrays: NumberArray[] = [
     Float64Array.of(temperature, logProbability),
     query.terms.terms,
@@ -43,10 +47,17 @@ export function encodeDecision(decision: Decision): Buffer {
   return packDocument(DECISION_TAG, packed, arrays);
 }
 
-/** @throws Error when the bytes are no decision, or one of a newer format. */
+/** @throws Error when the bytes are no decision, or one that only another version of Bandolier can read. */
 export function decodeDecision(bytes: Uint8Array): Decision {
   const { json, arrays } = unpackDocument(DECISION_TAG, bytes);
-  const { embedded, versions, ...plain } = json as PackedDecision;
+  // The first version did not say which one it was.
+  const { version = 1, ...packed } = json as Omit<PackedDecision, 'version'> & { readonly version?: number };
+  if (version !== VERSION) {
+    throw new Error(
+      `This is a decision of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote it, or begin with an empty data folder or Redis.`,
+    );
+  }
+  const { embedded, versions, ...plain } = packed;
   const [doubles, terms, weights, ...rest] = arrays;
   const [temperature, logProbability] = doubles;
   const columns = Object.fromEntries(COLUMNS.map((column, i) => [column, rest[i]]));

@@ -1,6 +1,11 @@
 import type { PropensityMethod } from '../../bandit/exploration/propensities.ts';
 import type { QueryFeatures } from '../../bandit/policy.ts';
+import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { Assignment, Position } from '../ledger/entry.ts';
+
+/** Shapes in which an agent can get definitions; `names`: it gets none. */
+export const SLATE_FORMATS = ['mcp', 'openai', 'anthropic', 'names'] as const;
+export type SlateFormat = (typeof SLATE_FORMATS)[number];
 
 /** Everything about one decision that explaining, learning and off-policy evaluation need later. */
 export interface Decision {
@@ -26,6 +31,9 @@ export interface Decision {
   /** Where the propensities come from: a formula, a slate that was not drawn, or replicated draws. */
   readonly propensityMethod: PropensityMethod;
   readonly k: number;
+  /** The shape of the definitions in its answer, and how much of each there was. */
+  readonly format: SlateFormat;
+  readonly detail: DetailLevel;
   /** False: its outcomes teach nothing. */
   readonly learn: boolean;
   readonly fallback: Fallback | null;

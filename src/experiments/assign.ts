@@ -1,3 +1,4 @@
+import type { CatalogSettings, DetailLevel } from '../ledger/catalog-settings.ts';
 import type { Assignment } from '../ledger/entry.ts';
 import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/experiment-definition.ts';
 import { unitKey } from '../ledger/unit.ts';
@@ -11,6 +12,9 @@ export interface AssignmentRequest {
   readonly userId?: string;
   readonly unitId?: string;
   readonly context?: Readonly<Record<string, ContextValue>>;
+  /** How it wants definitions, and how much of each; absent: whatever the catalog, or a variant, serves. */
+  readonly format?: string;
+  readonly detail?: DetailLevel;
 }
 
 /** The experiment a request takes part in, and how it is to be served. */
@@ -26,9 +30,11 @@ export interface AssignmentResult {
   readonly assigned: AssignedVariant | null;
   /** Running experiments that the request fits, but whose kind of unit it does not name. */
   readonly withoutUnit: readonly string[];
+  /** Running experiments that have its unit and compare levels of detail, while it says itself which level it wants. */
+  readonly ownDetail: readonly string[];
 }
 
-export const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [] };
+export const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [], ownDetail: [] };
 
 /**
  * Which variant a request gets: the same one for the same unit for as long as the shares stand. At most one experiment
@@ -43,6 +49,7 @@ export function assign(
   // Under the kill switch all units get the same, so nothing may be counted as a difference.
   if (running.length === 0 || settings.killSwitch) return UNASSIGNED;
   const withoutUnit: string[] = [];
+  const ownDetail: string[] = [];
   for (const { division, experiments: records } of running) {
     for (const record of records) {
       const { name, unit: kind, target } = record.definition;
@@ -53,10 +60,32 @@ export function assign(
         continue;
       }
       if (division !== null && division.experimentOf(unit) !== name) continue;
-      return { assigned: servedBy(record, record.assignment!.variantOf(unit), unit, learners), withoutUnit };
+      // Left out in every variant alike, so that what is counted stays comparable.
+      if (record.comparesDetail && statedDetail(request) !== undefined) {
+        ownDetail.push(name);
+        continue;
+      }
+      const assigned = servedBy(record, record.assignment!.variantOf(unit), unit, learners);
+      return { assigned, withoutUnit, ownDetail };
     }
   }
-  return { assigned: null, withoutUnit };
+  return { assigned: null, withoutUnit, ownDetail };
+}
+
+/** Returns how much of each definition a request is served: what it says itself, else its variant, else the catalog. */
+export function detailFor(
+  request: AssignmentRequest,
+  assigned: AssignedVariant | null,
+  { detail }: Pick<CatalogSettings, 'detail'>,
+): DetailLevel {
+  // A variant that was killed does nothing of its own any more.
+  const ofVariant = assigned === null || assigned.serves === 'killed' ? null : assigned.variant.detail;
+  return statedDetail(request) ?? ofVariant ?? detail;
+}
+
+/** Returns the level of detail that a request says itself; undefined: it leaves it open. */
+function statedDetail({ format, detail }: AssignmentRequest): DetailLevel | undefined {
+  return format === 'names' ? 'names' : detail;
 }
 
 /** The shadow variants of every running experiment that this request fits, also of experiments that do not serve it. */

@@ -2,7 +2,7 @@ import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type CatalogSettingsPatch, completePolicy } from '../catalog/catalog-administration.ts';
-import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
 import {
   type AutomaticPromotion,
   type ContextValue,
@@ -42,6 +42,8 @@ export interface VariantDraft {
   readonly mode?: VariantDefinition['mode'] | undefined;
   readonly learnsFrom?: VariantDefinition['learnsFrom'] | undefined;
   readonly startsFrom?: VariantDefinition['startsFrom'] | undefined;
+  /** Nothing: what the catalog says at the moment, if another variant says something, else what it says at any time. */
+  readonly detail?: DetailLevel | undefined;
 }
 
 export type GuardrailDraft = Omit<ExperimentGuardrail, 'harm' | 'tolerance'> &
@@ -58,6 +60,8 @@ export function completeDraft(draft: ExperimentDraft, catalog: Catalog): Experim
   if (serving.length === 0) refuse('variants', 'Every variant is a shadow: one at least has to serve.');
   const ghost = draft.variants.findIndex(({ mode, share = 0 }) => mode === 'shadow' && share !== 0);
   if (ghost >= 0) refuse(`variants[${ghost}].share`, 'A shadow serves nobody: its share is 0.');
+  const unserved = draft.variants.findIndex(({ mode, detail }) => mode === 'shadow' && detail !== undefined);
+  if (unserved >= 0) refuse(`variants[${unserved}].detail`, 'A shadow serves nobody: leave `detail` out.');
   const against = draft.against ?? serving[0].name;
   if (!serving.some((variant) => variant.name === against)) {
     refuse('against', `"${against}" is no variant that serves.`);
@@ -73,12 +77,16 @@ export function completeDraft(draft: ExperimentDraft, catalog: Catalog): Experim
       begins ? (variant === against ? 90 : 10) : share,
     ]),
   );
+  // Like the policy: where levels are compared, a change of the catalog's changes no variant.
+  const isDetailed = draft.variants.some(({ detail }) => detail !== undefined);
+  const unsaid = isDetailed ? catalog.state.settings.detail : null;
   return {
     name,
     unit: draft.unit,
-    variants: draft.variants.map((variant, index) =>
-      completeVariant(variant, shares.get(variant.name) ?? 0, catalog, `variants[${index}].policy`),
-    ),
+    variants: draft.variants.map((variant, index) => ({
+      ...completeVariant(variant, shares.get(variant.name) ?? 0, catalog, `variants[${index}].policy`),
+      detail: variant.mode === 'shadow' ? null : (variant.detail ?? unsaid),
+    })),
     against,
     salt: draft.salt ?? `${catalog.name}/${name}`,
     layer: draft.layer ?? 'ranking',
@@ -108,7 +116,7 @@ function completeVariant(
   share: number,
   catalog: Catalog,
   path: string,
-): VariantDefinition {
+): Omit<VariantDefinition, 'detail'> {
   const mode = draft.mode ?? 'live';
   const startsFrom = draft.startsFrom ?? 'kept';
   return {

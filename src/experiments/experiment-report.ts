@@ -32,6 +32,8 @@ export interface ExperimentReportView {
   readonly winner: string | null;
   /** Requests that fitted, but named no unit and were left out. */
   readonly withoutUnit: number;
+  /** Requests that fitted, but said themselves how much of each definition they want, which is what is compared. */
+  readonly ownDetail: number;
   readonly series: readonly SeriesView[];
 }
 
@@ -49,7 +51,7 @@ export interface VariantNumbers {
   readonly rewardPerDecision: number | null;
   readonly latencyMs: number | null;
   readonly cost: number | null;
-  /** Of the definitions in the slate, estimated; per decision that was shown. */
+  /** Of the definitions as they were sent, estimated; per decision that was shown. */
   readonly tokens: number | null;
   readonly version: string | null;
   readonly outBecause: string | null;
@@ -122,6 +124,7 @@ export function reportView(record: ExperimentRecord, catalog: string): Experimen
     reason,
     winner,
     withoutUnit: record.withoutUnit,
+    ownDetail: record.ownDetail,
     series: seriesOf(record),
   };
 }

@@ -31,6 +31,7 @@ export interface VariantView {
   readonly mode: VariantDefinition['mode'];
   readonly learnsFrom: VariantDefinition['learnsFrom'];
   readonly startsFrom: VariantDefinition['startsFrom'];
+  readonly detail: VariantDefinition['detail'];
   readonly killed: boolean;
   /** Why a guardrail took it out; null: it did not. */
   readonly outBecause: string | null;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Assignment, Exposure, ExposuresEntry, ShadowComparison } from '../ledger/entry.ts';
+import type { AssignmentResult } from './assign.ts';
 
 const MAX_BATCH = 500;
 const MAX_WAIT_MS = 1000;
@@ -11,6 +12,7 @@ interface Batch {
   /** By experiment, then variant. */
   decided: Map<string, Map<string, number>>;
   withoutUnit: Record<string, number>;
+  ownDetail: Record<string, number>;
 }
 
 interface CatalogBatch {
@@ -48,10 +50,12 @@ export class ExposureRecorder {
     this.#record(catalog, ({ shadows }) => shadows.push(shadow));
   }
 
-  /** A request fits these experiments, but does not name their kind of unit. */
-  leaveOut(catalog: Catalog, experiments: readonly string[]): void {
-    this.#record(catalog, ({ withoutUnit }) => {
-      for (const name of experiments) withoutUnit[name] = (withoutUnit[name] ?? 0) + 1;
+  /** A request fits these experiments, and takes part in none of them. */
+  leaveOut(catalog: Catalog, { withoutUnit, ownDetail }: Omit<AssignmentResult, 'assigned'>): void {
+    if (withoutUnit.length + ownDetail.length === 0) return;
+    this.#record(catalog, (batch) => {
+      for (const name of withoutUnit) batch.withoutUnit[name] = (batch.withoutUnit[name] ?? 0) + 1;
+      for (const name of ownDetail) batch.ownDetail[name] = (batch.ownDetail[name] ?? 0) + 1;
     });
   }
 
@@ -125,14 +129,15 @@ export class ExposureRecorder {
 }
 
 function emptyBatch(): Batch {
-  return { exposures: [], shadows: [], decided: new Map(), withoutUnit: {} };
+  return { exposures: [], shadows: [], decided: new Map(), withoutUnit: {}, ownDetail: {} };
 }
 
-function isEmpty({ exposures, shadows, decided, withoutUnit }: Batch): boolean {
+function isEmpty({ exposures, shadows, decided, withoutUnit, ownDetail }: Batch): boolean {
   return (
     exposures.length === 0 &&
     shadows.length === 0 &&
     decided.size === 0 &&
-    Object.keys(withoutUnit).length === 0
+    Object.keys(withoutUnit).length === 0 &&
+    Object.keys(ownDetail).length === 0
   );
 }

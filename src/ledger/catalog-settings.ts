@@ -1,3 +1,10 @@
+/**
+ * How much of a tool's definition an agent gets. names: the name alone. brief: also the beginning of the description, and
+ * the names and types of the parameters. full: the definition as it was put.
+ */
+export const DETAIL_LEVELS = ['names', 'brief', 'full'] as const;
+export type DetailLevel = (typeof DETAIL_LEVELS)[number];
+
 /** What can be set per catalog; every change is a ledger entry. */
 export interface CatalogSettings {
   readonly policy: PolicySettings;
@@ -11,6 +18,8 @@ export interface CatalogSettings {
    * configured language model (which then sees the query's text).
    */
   readonly decomposition: 'none' | 'clauses' | 'llm';
+  /** How much of each definition is served, unless the request or its variant of an experiment says otherwise. */
+  readonly detail: DetailLevel;
   /** What a query gets when nothing fits: pins and the most reliable tools, nothing, or the whole catalog. */
   readonly failMode: 'open' | 'closed' | 'passthrough';
   /** Serve the retrieval order, whatever was learned. Learning goes on. */
@@ -74,6 +83,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   ignoreDates: false,
   reranker: null,
   decomposition: 'clauses',
+  detail: 'full',
   failMode: 'open',
   killSwitch: false,
   retainText: false,

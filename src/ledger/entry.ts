@@ -195,14 +195,16 @@ export interface ExposuresEntry extends EntryBase {
   readonly decided: readonly (readonly [experiment: string, variant: string, count: number])[];
   /** Requests, by experiment, that named no unit and were therefore left out of it. */
   readonly withoutUnit: Readonly<Record<string, number>>;
+  /** Requests, by experiment, that said themselves how much of each definition they want, and were left out of it. */
+  readonly ownDetail: Readonly<Record<string, number>>;
 }
 
 export interface Exposure extends Assignment {
   readonly decisionId: string;
   /** Something known about the query before anybody was assigned: its best retrieval scores, 0…1. */
   readonly covariate: number;
-  /** About how many tokens the definitions of the slate take; absent in entries of earlier versions. */
-  readonly tokens?: number;
+  /** About how many tokens the definitions of the slate take, as they were sent. */
+  readonly tokens: number;
 }
 
 /** What a variant that ranks without serving would have shown, beside what was served. */

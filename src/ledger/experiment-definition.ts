@@ -1,4 +1,4 @@
-import type { PolicySettings } from './catalog-settings.ts';
+import type { DetailLevel, PolicySettings } from './catalog-settings.ts';
 
 /** What an experiment is. Nothing of it changes after it was created but the shares. */
 export interface ExperimentDefinition {
@@ -43,6 +43,8 @@ export interface VariantDefinition {
   readonly learnsFrom: 'all' | 'own';
   /** `kept`: whatever version with these settings there is. `champion`: a copy of the active one. */
   readonly startsFrom: 'kept' | 'champion' | 'cold';
+  /** How much of each definition it serves; null: what the catalog says. Shadows, which serve nobody, have null. */
+  readonly detail: DetailLevel | null;
 }
 
 /**
@@ -54,8 +56,8 @@ export type VariantMode = 'live' | 'shadow' | 'apprentice' | 'freeze';
 /**
  * reward: sum of a decision's rewards, over the decisions for which anything was reported. success: whether any of
  * them was above 0. latencyMs, cost: their sums, over the decisions that have them. rewardPerDecision: like reward,
- * over all decisions that were shown; silence counts as 0. tokens: of the definitions in the slate, estimated, over the
- * decisions that were shown.
+ * over all decisions that were shown; silence counts as 0. tokens: of the definitions as they were sent,
+ * estimated, over the decisions that were shown.
  */
 export const METRICS = ['reward', 'success', 'latencyMs', 'cost', 'rewardPerDecision', 'tokens'] as const;
 export type Metric = (typeof METRICS)[number];
@@ -83,6 +85,12 @@ export type ExperimentChange =
   | { readonly action: 'shares'; readonly shares: Readonly<Record<string, number>> }
   /** Retrieval order from now on, for one variant or (null) for all. */
   | { readonly action: 'kill'; readonly variant: string | null };
+
+/** Returns whether the variants that serve differ in how much of each definition they serve. */
+export function comparesDetail({ variants }: ExperimentDefinition): boolean {
+  const serving = variants.filter(({ mode }) => mode !== 'shadow');
+  return new Set(serving.map(({ detail }) => detail)).size > 1;
+}
 
 /** Smaller is better for these. */
 export function isHarmful(metric: Metric): boolean {

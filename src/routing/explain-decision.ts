@@ -21,6 +21,9 @@ export interface DecisionExplanation {
   readonly temperature: number;
   readonly propensityMethod: Decision['propensityMethod'];
   readonly k: number;
+  /** The shape of the definitions that were served, and how much of each there was. */
+  readonly format: Decision['format'];
+  readonly detail: Decision['detail'];
   readonly fallback: Decision['fallback'];
   readonly query?: string;
   /** How the query was taken apart; absent: it was not. */
@@ -82,6 +85,8 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     temperature: decision.temperature,
     propensityMethod: decision.propensityMethod,
     k: decision.k,
+    format: decision.format,
+    detail: decision.detail,
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),
     ...(decision.split === undefined ? {} : { split: decision.split }),

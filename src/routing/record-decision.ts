@@ -2,7 +2,7 @@ import { asFloat32Columns } from '../../bandit/columns.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision, SlateReason } from '../decisions/decision.ts';
-import type { AssignedVariant } from '../experiments/assign.ts';
+import { type AssignedVariant, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { unitKey } from '../ledger/unit.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
@@ -55,6 +55,8 @@ export function recordDecision(parts: DecisionParts): Decision {
     temperature: slate.temperature,
     propensityMethod: slate.propensityMethod,
     k: request.k,
+    format: request.format,
+    detail: detailFor(request, assigned, state.settings),
     // Without an embedding, or words, half of the features are missing: such a decision would teach the wrong thing.
     learn: request.learn && !query.embedderDown && text !== '',
     fallback: slate.fallback,

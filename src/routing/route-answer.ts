@@ -1,7 +1,7 @@
 import type { Decision, DecisionPolicy, Fallback, SlateReason } from '../decisions/decision.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import type { SlateFormat } from './route-request.ts';
+import { definitionIn } from './slate-definition.ts';
 
 export interface RoutedTool {
   readonly name: string;
@@ -26,6 +26,8 @@ export interface RouteAnswer {
   readonly policy: DecisionPolicy;
   readonly tools: readonly RoutedTool[];
   readonly fallback: Fallback | null;
+  /** How much of each definition there is. */
+  readonly detail: DetailLevel;
   /** What was asked for and could not be had, in words; absent: nothing. */
   readonly notes?: readonly string[];
   /** ISO time until which rewards are learned. */
@@ -33,12 +35,12 @@ export interface RouteAnswer {
 }
 
 /** A decision as the agent gets it, with definitions in the format that its model takes. */
-export function answerOf(decision: Decision, state: CatalogState, format: SlateFormat): RouteAnswer {
-  const { columns } = decision;
+export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
+  const { columns, format, detail } = decision;
   const tools = decision.slate.map((index, at): RoutedTool => {
     const name = decision.candidates[index];
     const record = state.tools.find(name);
-    const definition = record === undefined ? undefined : definitionIn(format, record.tool);
+    const definition = record === undefined ? undefined : definitionIn(format, detail, record.tool);
     return {
       name,
       rank: at + 1,
@@ -59,21 +61,8 @@ export function answerOf(decision: Decision, state: CatalogState, format: SlateF
     policy: decision.policy,
     tools,
     fallback: decision.fallback,
+    detail,
     ...(decision.notes !== undefined && { notes: decision.notes }),
     rewardDeadline: new Date(decision.deadline).toISOString(),
   };
-}
-
-function definitionIn(format: SlateFormat, tool: ToolDefinition): unknown {
-  const { name, description, inputSchema } = tool;
-  switch (format) {
-    case 'mcp':
-      return { name, description, inputSchema };
-    case 'openai':
-      return { type: 'function', function: { name, description, parameters: inputSchema } };
-    case 'anthropic':
-      return { name, description, input_schema: inputSchema };
-    case 'names':
-      return undefined;
-  }
 }

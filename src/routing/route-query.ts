@@ -6,13 +6,14 @@ import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
-import { definitionTokens } from '../ledger/tool-definition.ts';
+import { tokensOf } from '../ledger/tool-definition.ts';
 import { Problem } from '../problem.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
+import { definitionIn } from './slate-definition.ts';
 import { comparable, readQuery, understandQuery } from './understand-query.ts';
 
 /** What routing needs beside the catalog. */
@@ -54,7 +55,7 @@ export async function routeQuery(
   const log = await parts.decisionLogs.open(catalog.name);
   const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
   const routed = (decision: Decision): Routed => {
-    return { decision, answer: answerOf(decision, catalog.state, request.format) };
+    return { decision, answer: answerOf(decision, catalog.state) };
   };
   const earlier = digest === undefined ? null : await log.get(id);
   if (earlier !== null) return routed(theSame(earlier, digest));
@@ -65,12 +66,12 @@ export async function routeQuery(
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);
   const question = { id, at: parts.now(), request, text: asked.text, query };
-  const { assigned, withoutUnit } = assign(request, id, catalog.state);
+  const { assigned, ...leftOut } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
   if (!(await log.append(decision))) return routed(theSame(await firstOf(id, log), digest));
 
-  if (withoutUnit.length > 0) parts.exposures.leaveOut(catalog, withoutUnit);
+  parts.exposures.leaveOut(catalog, leftOut);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
   parts.shadows.rank(question, decision, catalog);
@@ -116,11 +117,14 @@ export function expose(decision: Decision, catalog: Catalog, recorder: ExposureR
   }
 }
 
-/** Returns about how many tokens the definitions in the slate take. */
-function slateTokens({ slate, candidates }: Decision, { state }: Catalog): number {
+/** Returns about how many tokens the definitions in the slate take as they are sent; of a tool without one, its name. */
+function slateTokens({ slate, candidates, format, detail }: Decision, { state }: Catalog): number {
   return slate.reduce((sum, index) => {
     const record = state.tools.find(candidates[index]);
-    return sum + (record === undefined ? 0 : definitionTokens(record.tool));
+    return (
+      sum +
+      (record === undefined ? 0 : tokensOf(definitionIn(format, detail, record.tool) ?? record.tool.name))
+    );
   }, 0);
 }
 

@@ -1,3 +1,5 @@
+import type { SlateFormat } from '../decisions/decision.ts';
+import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { ContextValue } from '../ledger/experiment-definition.ts';
 
 /** What an agent asks. The HTTP layer has filled in the defaults. */
@@ -18,6 +20,8 @@ export interface RouteRequest {
   /** Tools that must not be in it. */
   readonly exclude?: readonly string[];
   readonly format: SlateFormat;
+  /** How much of each definition; absent: what its variant of an experiment says, else the catalog. */
+  readonly detail?: DetailLevel;
   /** `later`: rewards count only after POST …/activate said that the slate was really shown. */
   readonly activate: 'now' | 'later';
   /** False: rank greedily; the decision still teaches. */
@@ -25,5 +29,3 @@ export interface RouteRequest {
   /** False: outcomes are counted but nothing is learned from them. */
   readonly learn: boolean;
 }
-
-export type SlateFormat = 'mcp' | 'openai' | 'anthropic' | 'names';

@@ -1,7 +1,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeDecision, encodeDecision } from '../../src/decisions/decision-codec.ts';
+import { DECISION_TAG, decodeDecision, encodeDecision } from '../../src/decisions/decision-codec.ts';
+import { packDocument } from '../../src/storage/packed-document.ts';
 import { decision, sampleDecision } from './arbitrary-decision.ts';
 
 describe('the decision codec', () => {
@@ -12,6 +13,13 @@ describe('the decision codec', () => {
         deepStrictEqual(decodeDecision(encodeDecision(original)), original);
       }),
       { seed: 6, numRuns: 500 },
+    );
+  });
+
+  it('refuses a decision of another version by name', () => {
+    const before = packDocument(DECISION_TAG, { id: 'default.a', embedded: false, versions: [] }, []);
+    expect(() => decodeDecision(before)).toThrow(
+      'a decision of version 1, and this Bandolier reads version 2',
     );
   });
 

@@ -81,6 +81,8 @@ export class LoggedTraffic {
       temperature: 0.03,
       propensityMethod: 'exact',
       k: K,
+      format: 'names',
+      detail: 'names',
       learn: true,
       fallback: null,
       logProbability: 0,

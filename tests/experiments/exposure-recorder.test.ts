@@ -42,7 +42,7 @@ describe('exposures', () => {
     closing.abort();
     expect(vi.getTimerCount()).toBe(0);
     // A request that was under way comes to its end.
-    recorder.leaveOut(catalog, ['trial']);
+    recorder.leaveOut(catalog, { withoutUnit: ['trial'], ownDetail: [] });
     expect(vi.getTimerCount()).toBe(0);
     await recorder.flush(catalog);
     await recorder.close();

@@ -2,6 +2,7 @@ import { afterEach } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
+import type { ExposureRecorder } from '../../src/experiments/exposure-recorder.ts';
 import type { SettingsPatch } from '../../src/ledger/catalog-settings.ts';
 import type { Reranker } from '../../src/models/reranker.ts';
 import type { JobQueue } from '../../src/queue/job-queue.ts';
@@ -120,8 +121,9 @@ export class RoutedCatalog {
       rerankers: { ready: () => ({ rerank }) },
       splitters: {},
       exposures: {
-        tokens: { of: () => 1 },
-        leaveOut: () => counted.leftOut++,
+        leaveOut: (_: Catalog, { withoutUnit, ownDetail }: Parameters<ExposureRecorder['leaveOut']>[1]) => {
+          counted.leftOut += withoutUnit.length + ownDetail.length;
+        },
         decide: () => undefined,
         expose: () => counted.exposed++,
       },

@@ -21,6 +21,7 @@ export function variant(
     mode: 'live',
     learnsFrom: 'all',
     startsFrom: 'kept',
+    detail: null,
     ...more,
   };
 }
@@ -94,10 +95,11 @@ export function exposures(list: readonly Exposure[], more: Partial<ExposuresEntr
     shadows: [],
     decided: [],
     withoutUnit: {},
+    ownDetail: {},
     ...more,
   };
 }
 
 export function exposure(decisionId: string, to: Assignment, more: Partial<Exposure> = {}): Exposure {
-  return { ...to, decisionId, covariate: 0.5, ...more };
+  return { ...to, decisionId, covariate: 0.5, tokens: 100, ...more };
 }

@@ -70,8 +70,10 @@ describe('an experiment', () => {
   it('counts a decision for its unit, a batch once, and a correction as one', () => {
     const story = running();
     const to = assignment(1, 'new');
-    // The second one as an earlier version wrote it, which counted no tokens.
-    const batch = exposures([exposure('default.a', to, { tokens: 120 }), exposure('default.b', to)]);
+    const batch = exposures([
+      exposure('default.a', to, { tokens: 120 }),
+      exposure('default.b', to, { tokens: 60 }),
+    ]);
     story.tell(batch);
     story.tell(batch);
     const seen = decision('a', ['t0', 't1'], { assignments: [to] });
@@ -83,7 +85,30 @@ describe('an experiment', () => {
     expect(total(story, 'new', 'success')).toEqual({ sum: 1, of: 1 });
     expect(total(story, 'new', 'latencyMs')).toEqual({ sum: 20, of: 1 });
     expect(total(story, 'new', 'rewardPerDecision')).toEqual({ sum: -0.75, of: 2 });
-    expect(total(story, 'new', 'tokens')).toEqual({ sum: 120, of: 1 });
+    expect(total(story, 'new', 'tokens')).toEqual({ sum: 180, of: 2 });
+  });
+
+  it('gives the catalog the level of detail of the variant that is promoted, if it has one', () => {
+    const variants = [variant('old', 5000, { detail: 'full' }), variant('new', 5000, { detail: 'brief' })];
+    const story = running({ variants });
+    expect(story.state.settings.detail).toBe('full');
+    move(story, { action: 'promote', variant: 'new' });
+    expect(story.state.settings.detail).toBe('brief');
+    expect(trial(story).history.at(-1)?.note).toContain('definitions are served with detail "brief"');
+    const without = running();
+    move(without, { action: 'promote', variant: 'new' });
+    expect(without.state.settings.detail).toBe('full');
+  });
+
+  it('keeps count, also in a snapshot, of the requests that were left out', () => {
+    const story = running({ variants: [variant('old', 5000, { detail: 'full' }), variant('new', 5000)] });
+    for (const withoutUnit of [1, 2]) {
+      story.tell(exposures([], { withoutUnit: { trial: withoutUnit }, ownDetail: { trial: 5, gone: 1 } }));
+    }
+    const context = { kernels: createTypescriptKernels(), derived: true };
+    const loaded = decodeSnapshot(encodeSnapshot(story.state), 'default', context);
+    const record = loaded.experiments.get('trial');
+    expect(record).toMatchObject({ withoutUnit: 3, ownDetail: 10, comparesDetail: true });
   });
 
   it('does not count what was assigned before its shares changed', () => {

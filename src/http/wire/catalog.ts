@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { callersId, catalogName, isoTime, toolName } from './parameters.ts';
 
 const pin = z.strictObject({
@@ -57,6 +58,7 @@ const rewardContract = z.strictObject({
     .meta({ description: 'Learning weight that one unit may put on one tool within an hour.' }),
 });
 
+const detail = z.enum(DETAIL_LEVELS);
 const failMode = z.enum(['open', 'closed', 'passthrough']);
 const embedder = z.string().min(1).max(200);
 const reranker = z
@@ -87,6 +89,10 @@ export const catalogPatchSchema = z
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
     }),
+    detail: detail.optional().meta({
+      description:
+        'How much of each definition `POST /v1/route` answers where neither the request nor its variant of an experiment says so.',
+    }),
     failMode: failMode.optional().meta({
       description:
         'What a query gets when nothing fits it, after pins: `open`, the most reliable tools; `closed`, nothing; `passthrough`, the whole catalog, 1,000 tools at most.',
@@ -115,6 +121,7 @@ export const catalogSchema = z
       ignoreDates: z.boolean(),
       reranker,
       decomposition,
+      detail,
       failMode,
       killSwitch: z.boolean(),
       retainText: z.boolean(),

@@ -1,7 +1,8 @@
 import { z } from '@hono/zod-openapi';
+import { SLATE_FORMATS } from '../../decisions/decision.ts';
 import { catalogName, decisionId, toolName } from './parameters.ts';
 import { rewardStatusSchema } from './reward.ts';
-import { baseSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
+import { baseSchema, detailSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
 
@@ -48,6 +49,8 @@ export const decisionExplanationSchema = z
         'Where the propensities come from. exact: computed. deterministic: nothing was drawn, so what is in the slate has 1 and the rest 0.',
     }),
     k: z.int(),
+    format: z.enum(SLATE_FORMATS),
+    detail: detailSchema,
     fallback: fallbackSchema,
     query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
     rerank: z

@@ -29,7 +29,8 @@ export const experimentReportSchema = z
         latencyMs: mean,
         cost: mean,
         tokens: mean.meta({
-          description: 'Of the definitions in the slate, estimated (bytes / 4); per decision that was shown.',
+          description:
+            'Of the definitions as they were sent, estimated (bytes / 4); per decision that was shown.',
         }),
         version: z.string().nullable(),
         outBecause: z.string().nullable(),
@@ -78,6 +79,10 @@ export const experimentReportSchema = z
     reason: z.string(),
     winner: z.string().nullable(),
     withoutUnit: z.int().meta({ description: 'Requests left out because they named no unit.' }),
+    ownDetail: z.int().meta({
+      description:
+        'Requests left out because they said `detail` (or format `names`) themselves, where variants differ in it.',
+    }),
     series: z.array(
       z.object({
         at: z.iso.datetime(),

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { METRICS } from '../../ledger/experiment-definition.ts';
 import { policySettings } from './catalog.ts';
 import { callersId, catalogName } from './parameters.ts';
@@ -42,6 +43,10 @@ const variant = z.strictObject({
   mode: z.enum(['live', 'shadow', 'apprentice', 'freeze']).optional(),
   learnsFrom: z.enum(['all', 'own']).optional(),
   startsFrom: z.enum(['kept', 'champion', 'cold']).optional(),
+  detail: z.enum(DETAIL_LEVELS).optional().meta({
+    description:
+      'How much of each definition it serves; not for shadows. Where some variants say it, the others serve what the catalog says now.',
+  }),
 });
 
 export const actor = callersId.optional().meta({ description: 'Who asks for it; kept with the change.' });
@@ -120,6 +125,7 @@ export const experimentSchema = z
         policy: policySettings,
         version: z.string().nullable(),
         mode: z.string(),
+        detail: z.enum(DETAIL_LEVELS).nullable().meta({ description: 'null: what the catalog says.' }),
         killed: z.boolean(),
         outBecause: z.string().nullable(),
       }),

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { pointedAt } from '../../routing/brief-schema.ts';
 
 export const MAX_SCHEMA_DEPTH = 64;
 export const MAX_SCHEMA_LENGTH = 64 * 1024;
@@ -47,7 +48,7 @@ function referenceLoop(root: Readonly<Record<string, unknown>>): string | null {
       if (pointer === null) break;
       if (trail.has(current)) return pointer.slice(0, 100);
       trail.add(current);
-      current = target(root, pointer);
+      current = pointedAt(root, pointer);
     }
     for (const passed of trail) settled.add(passed);
     for (const item of Object.values(value)) {
@@ -63,15 +64,4 @@ function pointerOf(value: unknown): string | null {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, '$ref')) return null;
   const reference = (value as { $ref: unknown }).$ref;
   return typeof reference === 'string' && /^#(\/|$)/.test(reference) ? reference : null;
-}
-
-/** What a JSON pointer in fragment form (RFC 6901) points at; undefined when there is nothing. */
-function target(root: unknown, pointer: string): unknown {
-  let current = root;
-  for (const token of pointer.split('/').slice(1)) {
-    const key = token.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, key)) return undefined;
-    current = (current as Record<string, unknown>)[key];
-  }
-  return current;
 }

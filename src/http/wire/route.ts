@@ -1,4 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import { SLATE_FORMATS } from '../../decisions/decision.ts';
+import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
+import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
 import { callersId, catalogName, decisionId, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
@@ -39,10 +42,15 @@ export const routeRequestSchema = z
     k: z.int().min(1).max(50).default(5).meta({ description: 'How many tools.' }),
     pin: namedTools.optional().meta({ description: 'Tools that must be in the slate.' }),
     exclude: namedTools.optional().meta({ description: 'Tools that must not be in it.' }),
-    format: z
-      .enum(['mcp', 'openai', 'anthropic', 'names'])
-      .default('mcp')
-      .meta({ description: 'Shape of the definitions; `names`: none.' }),
+    format: z.enum(SLATE_FORMATS).default('mcp').meta({
+      description: 'Shape of the definitions; `names`: there are none, only the names of the tools.',
+    }),
+    detail: z
+      .enum(DETAIL_LEVELS)
+      .optional()
+      .meta({
+        description: `How much of each definition the answer has. \`names\`: the name, and a schema that takes any arguments. \`brief\`: the first sentences of the description, ${BRIEF_DESCRIPTION} characters at most, and the names and types of the parameters. \`full\`: all of it. Absent: what a variant of an experiment says, else the catalog. A request that says it takes no part in experiments that compare levels.`,
+      }),
     activate: z
       .enum(['now', 'later'])
       .default('now')
@@ -64,6 +72,11 @@ export const routeRequestSchema = z
   .refine(({ pin = [], exclude = [] }) => !pin.some((name) => exclude.includes(name)), {
     path: ['pin'],
     message: 'must not name a tool that `exclude` names',
+  })
+  .refine(({ format, detail = 'names' }) => format !== 'names' || detail === 'names', {
+    path: ['detail'],
+    message:
+      'must be `names`, or left out, with format `names`, which has no definitions: use another `format`',
   })
   .openapi('RouteRequest');
 
@@ -91,7 +104,10 @@ const routedToolSchema = z
     propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
     reason: reasonSchema,
     definitionHash: z.string(),
-    definition: z.unknown().optional().meta({ description: 'In the requested `format`.' }),
+    definition: z
+      .unknown()
+      .optional()
+      .meta({ description: 'In the requested `format`, with as much of it as `detail` says.' }),
   })
   .openapi('RoutedTool');
 
@@ -99,6 +115,10 @@ export const fallbackSchema = z
   .enum(['low_confidence', 'embedder_down', 'index_cold', 'kill_switch'])
   .nullable()
   .meta({ description: 'Why this is not the usual ranking; null when it is.' });
+
+export const detailSchema = z
+  .enum(DETAIL_LEVELS)
+  .meta({ description: 'How much of each definition was served.' });
 
 export const routeAnswerSchema = z
   .object({
@@ -108,6 +128,7 @@ export const routeAnswerSchema = z
     policy: policySchema,
     tools: z.array(routedToolSchema),
     fallback: fallbackSchema,
+    detail: detailSchema,
     notes: z.array(z.string()).optional().meta({
       description: 'What was asked for and could not be had: pins that are no tools, or do not fit in.',
     }),

@@ -24,9 +24,11 @@ export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldR
     const decided = state.experiments.get(experiment)?.decided;
     decided?.set(variant, (decided.get(variant) ?? 0) + count);
   }
-  for (const [name, count] of Object.entries(entry.withoutUnit)) {
-    const record = state.experiments.get(name);
-    if (record !== undefined) record.withoutUnit += count;
+  for (const leftOut of ['withoutUnit', 'ownDetail'] as const) {
+    for (const [name, count] of Object.entries(entry[leftOut])) {
+      const record = state.experiments.get(name);
+      if (record !== undefined) record[leftOut] += count;
+    }
   }
   for (const name of new Set(entry.exposures.map(({ experiment }) => experiment))) {
     watchGuardrails(state, name);
@@ -46,7 +48,7 @@ function countExposure(state: CatalogState, exposure: Exposure, at: number): voi
 
 /** Of a decision's values, what is known when it is shown. */
 function shownValue({ tokens }: Exposure, metric: Metric): MetricValue {
-  if (metric === 'tokens' && tokens !== undefined) return { sum: tokens, of: 1 };
+  if (metric === 'tokens') return { sum: tokens, of: 1 };
   return { sum: 0, of: metric === 'rewardPerDecision' ? 1 : 0 };
 }
 

@@ -4,6 +4,7 @@ import { VariantAssignment } from '../../../bandit/assignment/assignment.ts';
 import { type ExperimentReport, reportExperiment } from '../../../bandit/statistics/experiment-report.ts';
 import { ExperimentTally, type TallyState } from '../../../bandit/statistics/experiment-tally.ts';
 import {
+  comparesDetail,
   type ExperimentDefinition,
   isHarmful,
   METRICS,
@@ -58,6 +59,7 @@ export interface ExperimentRecordState {
   readonly decided: readonly [string, number][];
   readonly exposures: readonly [string, number][];
   readonly withoutUnit: number;
+  readonly ownDetail: number;
   readonly history: readonly ExperimentEvent[];
   readonly tally: TallyState | null;
   readonly series: SeriesState;
@@ -69,6 +71,7 @@ const KEPT_EVENTS = 200;
 /** One experiment as the fold knows it. */
 export class ExperimentRecord {
   readonly definition: ExperimentDefinition;
+  readonly comparesDetail: boolean;
   status: ExperimentStatus = 'draft';
   promoted: string | null = null;
   startedAt: number | null = null;
@@ -83,7 +86,9 @@ export class ExperimentRecord {
   /** Decisions that were made, and those of them that were shown, by variant. */
   readonly decided = new Map<string, number>();
   readonly exposures = new Map<string, number>();
+  /** Requests that fitted and were left out: they named no unit, or their own level of detail where that is compared. */
   withoutUnit = 0;
+  ownDetail = 0;
   history: ExperimentEvent[] = [];
   tally: ExperimentTally | null = null;
   readonly series: ExperimentSeries;
@@ -93,6 +98,7 @@ export class ExperimentRecord {
 
   constructor(definition: ExperimentDefinition) {
     this.definition = definition;
+    this.comparesDetail = comparesDetail(definition);
     const { variants } = definition;
     this.shares = new Map(serving(definition).map(({ name, share }) => [name, share]));
     this.variants = new Map(
@@ -134,9 +140,20 @@ export class ExperimentRecord {
   }
 
   save(): ExperimentRecordState {
-    const { definition, status, promoted, startedAt, endedAt, sharesSince, allocation, withoutUnit } = this;
+    const { definition, status, promoted, startedAt, endedAt, sharesSince, allocation } = this;
+    const { withoutUnit, ownDetail } = this;
     return {
-      ...{ definition, status, promoted, startedAt, endedAt, sharesSince, allocation, withoutUnit },
+      ...{
+        definition,
+        status,
+        promoted,
+        startedAt,
+        endedAt,
+        sharesSince,
+        allocation,
+        withoutUnit,
+        ownDetail,
+      },
       shares: [...this.shares],
       variants: [...this.variants],
       shadows: [...this.shadows],
@@ -163,6 +180,7 @@ export class ExperimentRecord {
     for (const [name, count] of saved.decided) record.decided.set(name, count);
     for (const [name, count] of saved.exposures) record.exposures.set(name, count);
     record.withoutUnit = saved.withoutUnit;
+    record.ownDetail = saved.ownDetail;
     record.history = [...saved.history];
     record.tally = saved.tally === null ? null : ExperimentTally.load(saved.tally);
     record.series.restore(saved.series);

@@ -74,7 +74,7 @@ function promote(
     return refused('no-winner', `Experiment "${definition.name}" has no winner: ${reason}`);
   }
   const version = record.variants.get(variant)?.version ?? null;
-  const { policy } = record.variant(variant)!;
+  const { policy, detail } = record.variant(variant)!;
   const active = version === null ? null : state.learners.activateVersion(version, policy);
   if (active === null) {
     return refused(
@@ -82,9 +82,10 @@ function promote(
       `The learner of variant "${variant}" is not kept any more; nothing was changed.`,
     );
   }
-  state.settings = { ...state.settings, policy };
+  state.settings = { ...state.settings, policy, ...(detail !== null && { detail }) };
   record.promoted = variant;
-  const note = `"${variant}" (${active.version}) is the active policy now.`;
+  const level = detail === null ? '' : `, definitions are served with detail "${detail}"`;
+  const note = `"${variant}" (${active.version}) is the active policy now${level}.`;
   endExperiment(state, record, 'promoted', { action: 'promote', actor, note });
   return { kind: 'experiment', moved: 10_000 };
 }

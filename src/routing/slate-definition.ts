@@ -1,0 +1,74 @@
+import type { SlateFormat } from '../decisions/decision.ts';
+import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { briefSchema } from './brief-schema.ts';
+
+/** The part of a tool that is shown to a model; without a description at level `names`. */
+interface ShownTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Returns a tool's definition as an agent gets it: cut down to a level of detail, then in the shape that its model takes.
+ * It is valid for its provider at every level. Undefined: this format has none.
+ */
+export function definitionIn(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): unknown {
+  return SHAPES[format](LEVELS[detail](tool));
+}
+
+/** Takes any arguments. OpenAI wants `properties` in every schema of a function, MCP and Anthropic the type. */
+const ANY_ARGUMENTS = { type: 'object', properties: {} };
+
+const LEVELS: Readonly<Record<DetailLevel, (tool: ToolDefinition) => ShownTool>> = {
+  names: ({ name }) => ({ name, inputSchema: ANY_ARGUMENTS }),
+  brief: ({ name, description, inputSchema }) => ({
+    name,
+    description: briefDescription(description),
+    inputSchema: briefSchema(inputSchema),
+  }),
+  full: ({ name, description, inputSchema }) => ({ name, description, inputSchema }),
+};
+
+/** A description that is undefined is absent in JSON. */
+const SHAPES: Readonly<Record<SlateFormat, (shown: ShownTool) => unknown>> = {
+  mcp: (shown) => shown,
+  openai: ({ name, description, inputSchema }) => ({
+    type: 'function',
+    function: { name, description, parameters: inputSchema },
+  }),
+  anthropic: ({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }),
+  names: () => undefined,
+};
+
+/** Longest description at level `brief`, in UTF-16 code units. */
+export const BRIEF_DESCRIPTION = 200;
+
+/** Of one language, so that every machine cuts alike; the rules for other languages are the same. */
+const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
+
+/**
+ * Returns the first sentences of the first paragraph, as many as fit into `BRIEF_DESCRIPTION`. Of a first sentence that
+ * is longer, the beginning, cut between two words and marked with "…".
+ */
+function briefDescription(description: string): string {
+  const [paragraph] = description.trim().split(/\n\s*\n/, 1);
+  const text = paragraph.trimEnd().replace(/\s+/g, ' ');
+  if (text.length <= BRIEF_DESCRIPTION) return text;
+  let end = 0;
+  for (const { index, segment } of SENTENCES.segment(text)) {
+    const endOfSentence = index + segment.trimEnd().length;
+    if (endOfSentence > BRIEF_DESCRIPTION) break;
+    end = endOfSentence;
+  }
+  return end > 0 ? text.slice(0, end) : `${beginningOf(text)}…`;
+}
+
+/** Cuts between words, or, where a word is very long or the script has no spaces, between characters. */
+function beginningOf(text: string): string {
+  const longest = BRIEF_DESCRIPTION - 1;
+  const space = text.lastIndexOf(' ', longest);
+  if (space > BRIEF_DESCRIPTION / 2) return text.slice(0, space);
+  return text.slice(0, longest).replace(/[\uD800-\uDBFF]$/, '');
+}
