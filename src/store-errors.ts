@@ -1,14 +1,14 @@
 /**
- * The store is full, away, closed, or of somebody else, and nothing of what was asked was accepted: try again later.
- * Thrown by everything that keeps something: files, ledgers, the job queue, decision logs, Redis.
+ * Thrown when a store is full, away, closed, or used by another process, and nothing of the request was accepted: try again
+ * later. All stores throw it: files, ledgers, the job queue, decision logs, Redis.
  */
 export class StoreUnavailableError extends Error {
   override readonly name: string = 'StoreUnavailableError';
-  /** Passed on by the HTTP layer as `Retry-After`. */
+  /** Sent as `Retry-After` by the HTTP layer. */
   readonly retryAfterSeconds: number = 1;
 }
 
-/** Something was sent or written, and it is not known whether it took effect. The message says why. */
+/** Thrown when it is not known whether a command that was sent or written took effect. The message says why. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
   readonly retryAfterSeconds = 1;

@@ -15,10 +15,10 @@ if (process.platform === 'linux') setPriority(10);
 try {
   const graph = HnswGraph.create(await loadGraphLibrary(), dimensions, size);
   let rows = 0;
-  port.on('message', (lot: Float32Array) => {
+  port.on('message', (batch: Float32Array) => {
     try {
-      graph.add(lot);
-      rows += lot.length / dimensions;
+      graph.add(batch);
+      rows += batch.length / dimensions;
       if (rows < size) return;
       graph.write(file);
       tell({ kind: 'built' });

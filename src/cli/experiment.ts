@@ -44,7 +44,7 @@ export function experimentCommand(): Command {
 
   for (const [action, description] of [
     ['start', 'let units in'],
-    ['stop', 'end it: everybody gets the active policy again'],
+    ['stop', 'end it: all units get the active policy again'],
   ] as const) {
     sub(action, description)
       .argument('<name>')

@@ -10,7 +10,7 @@ const INDEX_TAG = 5;
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** What is known in memory about one segment of a decision log. */
+/** The index of one segment of a decision log. */
 export interface IndexedSegment {
   readonly first: number;
   readonly keys: KeyIndex;
@@ -21,8 +21,8 @@ export interface IndexedSegment {
 }
 
 /**
- * Finds the records of a decision by its id: one table per segment, so that expiry forgets a segment with its
- * table. The table of a full segment is stored beside it; it saves reading the segment at the next start.
+ * Finds the records of a decision by its id. It has one table per segment, which is dropped with its segment. The table of a
+ * full segment is stored beside it, so that the segment need not be read at the next start.
  */
 export class DecisionIndex {
   readonly #folder: string;
@@ -46,7 +46,7 @@ export class DecisionIndex {
     return Math.max(0, ...this.#segments.map(({ newestAt }) => newestAt));
   }
 
-  /** Decisions that were made in this hour or later. */
+  /** Returns the number of decisions that were made in this hour or later. */
   countSince(hour: number): number {
     let sum = 0;
     for (const { hours } of this.#segments) {
@@ -55,7 +55,7 @@ export class DecisionIndex {
     return sum;
   }
 
-  /** A decision, or an activation of one. */
+  /** Adds the record of a decision, or of an activation. */
   add(segment: number, id: string, offset: number, at: number, isDecision: boolean): void {
     let indexed = this.newest;
     if (indexed?.first !== segment) {
@@ -69,7 +69,7 @@ export class DecisionIndex {
     indexed.hours.set(hour, (indexed.hours.get(hour) ?? 0) + 1);
   }
 
-  /** Where records with this id may lie, newest first. */
+  /** Yields the positions of records that may have this id, newest first. */
   *find(id: string): Generator<{ readonly segment: number; readonly offset: number }> {
     for (let i = this.#segments.length - 1; i >= 0; i--) {
       const { first, keys } = this.#segments[i];
@@ -77,7 +77,7 @@ export class DecisionIndex {
     }
   }
 
-  /** Forgets the segments before this one, also on disk. */
+  /** Drops the tables of the segments before this one, also on disk. */
   async dropBefore(first: number): Promise<void> {
     while (this.#segments.length > 0 && this.#segments[0].first < first) {
       const dropped = this.#segments.shift()!;
@@ -85,7 +85,7 @@ export class DecisionIndex {
     }
   }
 
-  /** Stores the table of a segment to which nothing is added any more. @param records how many it has */
+  /** Stores the table of a full segment. @param records number of its records */
   async store({ first, keys, newestAt, hours }: IndexedSegment, records: number): Promise<void> {
     if (keys.size !== records) return;
     const { hashes, offsets } = keys.table;
@@ -98,7 +98,7 @@ export class DecisionIndex {
     await writeFileDurably(this.#file(first), Buffer.concat([checksum, document]));
   }
 
-  /** Takes up a stored table; false if there is none that fits, and the segment has to be read. */
+  /** Loads a stored table. Returns false if there is none that fits, so that the segment has to be read. */
   async load(first: number, records: number): Promise<boolean> {
     const bytes = await readFile(this.#file(first)).catch(() => Buffer.alloc(0));
     if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return false;
@@ -121,7 +121,7 @@ export class DecisionIndex {
     return true;
   }
 
-  /** A segment is being added to again, because the log was cut off there: its table will be another one. */
+  /** Deletes the stored table of a segment that is appended to again, because the log was cut off there. */
   async discard(first: number): Promise<void> {
     await rm(this.#file(first), { force: true });
   }

@@ -4,28 +4,29 @@ import type { Decision, DecisionHead } from './decision.ts';
 export type Activation = 'first' | 'again' | 'unknown';
 
 /**
- * Decisions of one catalog, kept until they expire. Contract: tests/contracts/decision-log.contract.ts.
+ * Keeps the decisions of one catalog until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
 export interface DecisionLog {
-  /** Whether other processes write to it as well: a decision that is not found may be written in a moment. */
+  /** Whether other processes write to it too: then a decision that is not found may be written a moment later. */
   readonly isShared: boolean;
   /**
-   * Durable when it resolves. Of several with one id the first one stays: false when this is another.
+   * Appends a decision, which is durable when it resolves. Of several decisions with one id the first one is kept; returns false
+   * when this is another one.
    * @throws StoreUnavailableError when the store is full or away.
    */
   append(decision: Decision): Promise<boolean>;
-  /** Null when unknown or expired. */
+  /** Returns a decision; null when it is unknown or expired. */
   get(id: string): Promise<Decision | null>;
   /**
-   * The same decision as far as taking rewards needs it, which is much quicker. By then it is written, so that
-   * every worker finds it. @throws StoreUnavailableError
+   * Returns the part of a decision that taking rewards needs, which is much quicker. When it resolves, the decision is written,
+   * so that every worker finds it. @throws StoreUnavailableError
    */
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<Activation>;
-  /** How many decisions were made at this time or later; the beginning of an hour of UTC, ms since the epoch. */
+  /** Returns how many decisions were made in this hour or later. @param hour beginning of an hour of UTC, ms since the epoch */
   countSince(hour: number): Promise<number>;
-  /** Unexpired decisions, oldest first. */
+  /** Yields the unexpired decisions, oldest first. */
   read(): AsyncIterable<Decision>;
   close(): Promise<void>;
 }

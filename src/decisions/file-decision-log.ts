@@ -110,7 +110,7 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  /** Deletes segments in which everything has expired. Also happens whenever a segment is full. */
+  /** Deletes segments in which everything has expired. This is also done whenever a segment is full. */
   expire(): Promise<void> {
     const expired = this.#upkeep.then(() => this.#expire());
     this.#upkeep = expired.catch(() => {});
@@ -130,13 +130,16 @@ export class FileDecisionLog implements DecisionLog {
     if (before !== undefined && before.first !== placed.segment) this.#keepUp(before, placed.segment);
   }
 
-  /** A segment is full. Failing costs time at the next start, or is tried again with the next one. */
+  /** Stores the table of a full segment and expires old ones. A failure costs time at the next start, or is tried again later. */
   #keepUp(full: IndexedSegment, next: number): void {
     this.#upkeep = this.#upkeep
       .then(() => this.#index.store(full, next - full.first))
       .then(() => this.#expire())
       .catch((error) =>
-        this.#options.onError?.(`a full segment of "${this.#log.folder}" stays as it is`, error),
+        this.#options.onError?.(
+          `the index of a full segment of "${this.#log.folder}" could not be stored, or old segments not deleted`,
+          error,
+        ),
       );
   }
 
@@ -151,7 +154,7 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  /** Newest record first, so that of several decisions with one id, and of several activations, the first one remains. */
+  /** Finds a decision. It reads the newest record first, so that of several with one id the first one is returned. */
   async #find(id: string): Promise<Decision | null> {
     let activatedAt: number | null = null;
     let found: Decision | null = null;
@@ -191,7 +194,7 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  /** Null when it has been deleted in the meantime. */
+  /** Reads a record; null when it has been deleted in the meantime. */
   async #readAt(segment: number, offset: number): Promise<Uint8Array | null> {
     try {
       return await this.#log.readAt(segment, offset);

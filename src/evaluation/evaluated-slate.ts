@@ -6,7 +6,7 @@ import type { SkippedDecisions } from './evaluation.ts';
 /** A logged decision as policies are evaluated on it. */
 export interface EvaluatedSlate {
   readonly decision: Decision;
-  /** Of its candidates. */
+  /** Slots of its candidates. */
   readonly slots: Int32Array;
   /** Indices of the candidates that were not pinned (every policy has the pins); null: all of them. */
   readonly free: readonly number[] | null;
@@ -14,7 +14,7 @@ export interface EvaluatedSlate {
   readonly k: number;
 }
 
-/** The decision as a slate to evaluate on, or why it is none. */
+/** Returns the decision as a slate to evaluate on, or why it cannot be one. */
 export function evaluatedSlate(
   decision: Decision,
   state: CatalogState,
@@ -35,7 +35,7 @@ export function evaluatedSlate(
   return { decision, slots, free, k };
 }
 
-/** What is known of the candidates of a slate, as policies read it. The same arrays serve one slate after the other. */
+/** Gives policies the candidates of one slate after the other, in arrays that are used again. */
 export class SlateCandidates {
   readonly #byCount = new Map<number, Candidates>();
 

@@ -24,16 +24,16 @@ export interface EvaluationDraft {
   /** Probability that an interval misses the true value. */
   readonly alpha?: number | undefined;
   /**
-   * Share of the log from which the candidates learn, 0…1; they are judged by the rest. Absent or 1: they learn along
-   * and are judged by everything, each decision before they have learned from it.
+   * Share of the log from which the candidates learn, 0…1; they are judged by the rest. Absent or 1: they learn from
+   * every decision, and are judged by each of them before they have learned from it.
    */
   readonly learnShare?: number | undefined;
 }
 
-/** Each has a learner of its own: megabytes, and time. */
+/** Each candidate has its own learner, which takes megabytes and time. */
 export const MAX_CANDIDATES = 24;
 
-/** @throws Problem validation-failed or unknown-policy */
+/** Returns the candidates of a draft. @throws Problem validation-failed or unknown-policy */
 export function candidatesOf({ candidates = [], grid }: EvaluationDraft, catalog: Catalog): Candidate[] {
   const named = candidates.map(({ name, policy }, index): Candidate => {
     const settings = policyOf(policy, catalog, `candidates[${index}].policy`);

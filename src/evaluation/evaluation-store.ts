@@ -8,29 +8,29 @@ export interface StoredEvaluation {
   readonly evaluation: Evaluation;
   /** Probability that an interval misses the true value. */
   readonly alpha: number;
-  /** How often it was running when its process died. */
+  /** How often its process died while it was running. */
   readonly interruptions: number;
 }
 
-/** Evaluations of all catalogs. Contract: tests/contracts/evaluation-store.contract.ts. */
+/** Keeps the evaluations of all catalogs. Contract: tests/contracts/evaluation-store.contract.ts. */
 export interface EvaluationStore {
   /**
-   * Durable when it resolves. What has ended does not change any more: answers false then, and nothing is written.
-   * Of those that have ended the newest of a catalog are kept.
+   * Stores an evaluation; durable when it resolves. Returns false, and writes nothing, when the stored one has ended. Of those
+   * that have ended the newest hundred of a catalog are kept.
    */
   save(stored: StoredEvaluation): Promise<boolean>;
-  /** Null when unknown, whatever the id looks like. */
+  /** Returns an evaluation; null when there is none with this id, also for an id that is malformed. */
   get(catalog: string, id: string): Promise<StoredEvaluation | null>;
-  /** Newest first. */
+  /** Returns the evaluations of a catalog, newest first. */
   list(catalog: string): Promise<readonly StoredEvaluation[]>;
-  /** Forgets those of a catalog. */
+  /** Deletes the evaluations of a catalog. */
   remove(catalog: string): Promise<void>;
 }
 
 /** Evaluations that are kept of each catalog. */
 export const KEPT_EVALUATIONS = 100;
 
-/** @throws Error when another version of Bandolier has written it. */
+/** Parses a stored evaluation. @throws Error when another version of Bandolier has written it. */
 export function parseEvaluation(text: string): StoredEvaluation {
   const stored: StoredEvaluation = JSON.parse(text);
   if (stored.version === EVALUATION_FORMAT) return stored;

@@ -1,7 +1,7 @@
 import type { OffPolicyReport } from '../../bandit/off-policy/off-policy-estimate.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 
-/** Off-policy evaluation: what policies that never ran would have earned on decisions that were made. */
+/** An off-policy evaluation: what policies that never ran would have earned on decisions that were made. */
 export interface Evaluation {
   readonly id: string;
   readonly catalog: string;
@@ -20,7 +20,7 @@ export interface Evaluation {
   readonly results: readonly EvaluationResult[];
   /** The candidate with the largest doubly robust estimate; null if none could be judged. */
   readonly winner: string | null;
-  /** Why nothing could be said, or what went wrong. */
+  /** Why there is no estimate, or what went wrong. */
   readonly reason: string | null;
 }
 
@@ -34,10 +34,10 @@ export interface Candidate {
 export interface SkippedDecisions {
   /** Served without drawing (`explore: false`, ucb, greedy): they have no propensities. */
   unexplored: number;
-  /** Nothing fitted, the embedder was away, or the kill switch was on. */
+  /** Retrieval found nothing, the embedder was away, or the kill switch was on. */
   fallback: number;
   otherEmbedder: number;
-  /** A candidate of the decision is not known any more. */
+  /** A tool among the candidates of the decision has been forgotten. */
   toolGone: number;
   /** The decision has expired. */
   decisionGone: number;

@@ -17,8 +17,8 @@ export interface EvaluationParts {
 }
 
 /**
- * Evaluations of all catalogs, as they are asked for and read. Each is stored when it is created and run by a job of the
- * queue (`run-evaluation.ts`), in this process or another one; how far it is and what it found is in the store.
+ * Creates, lists and cancels evaluations. Each is stored when it is created and run by a job of the queue
+ * (`run-evaluation.ts`), in this process or another one, which keeps its progress and results in the store.
  */
 export class Evaluations {
   readonly #parts: EvaluationParts;
@@ -59,7 +59,7 @@ export class Evaluations {
     });
   }
 
-  /** Newest first. */
+  /** Returns the evaluations of a catalog, newest first. */
   list(catalog: string): Promise<Evaluation[]> {
     return this.#parts.catalogs.holding(catalog, async () => {
       const stored = await this.#parts.store.list(catalog);
@@ -80,7 +80,7 @@ export class Evaluations {
     });
   }
 
-  /** Ends it; whichever process works on it sees that within a second. @throws Problem evaluation-conflict when it has ended */
+  /** Cancels an evaluation; the process that runs it stops within a second. @throws Problem evaluation-conflict when it has ended */
   cancel(catalog: string, id: string): Promise<Evaluation> {
     return this.#parts.catalogs.holding(catalog, async () => {
       const cancelled = {
@@ -98,7 +98,7 @@ export class Evaluations {
     });
   }
 
-  /** The policy to start an experiment with. @throws Problem evaluation-conflict when there is none. */
+  /** Returns the winner, with which an experiment can start. @throws Problem evaluation-conflict when there is none. */
   async winnerOf(catalog: string, id: string): Promise<Candidate> {
     const view = await this.get(catalog, id);
     const winner = view.candidates.find(({ name }) => name === view.winner);
@@ -111,7 +111,7 @@ export class Evaluations {
   }
 
   /**
-   * The draft with the winner of an evaluation in every challenger that names no policy.
+   * Returns the draft with the winner of an evaluation in every challenger that names no policy.
    * @throws Problem evaluation-conflict, validation-failed
    */
   async apply(catalog: string, id: string, draft: ExperimentDraft): Promise<ExperimentDraft> {
@@ -132,7 +132,7 @@ export class Evaluations {
     return { ...draft, variants };
   }
 
-  /** An evaluation without a job would be queued for ever: it is ended, also when it is not known whether there is one. */
+  /** Enqueues the job. If that fails, or it is not known whether it did, the evaluation ends: without a job it would wait for ever. */
   async #enqueue(evaluation: Evaluation): Promise<void> {
     try {
       await this.#parts.queue.add([evaluationJobOf(evaluation)]);
@@ -143,7 +143,7 @@ export class Evaluations {
     }
   }
 
-  /** Answers false when it has ended: then nothing was written. */
+  /** Stores an evaluation; returns false, and writes nothing, when it has ended. */
   #save(evaluation: Evaluation, alpha = 0.05): Promise<boolean> {
     const { store } = this.#parts;
     return store.save({ version: EVALUATION_FORMAT, evaluation, alpha, interruptions: 0 });

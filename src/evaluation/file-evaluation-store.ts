@@ -14,7 +14,7 @@ import {
 /** Evaluations in a data folder, which belongs to one process: `catalogs/<catalog>/evaluations/<id>.json`. */
 export class FileEvaluationStore implements EvaluationStore {
   readonly #dataDir: string;
-  /** One after the other, so that nothing is written over what has ended meanwhile. */
+  /** Saves run one after the other, so that none overwrites an evaluation that has ended meanwhile. */
   #saving: Promise<unknown> = Promise.resolve();
 
   constructor(dataDir: string) {
@@ -90,5 +90,5 @@ export class FileEvaluationStore implements EvaluationStore {
   }
 }
 
-/** As `randomUUID` makes them; a path is made of it. */
+/** An id as `randomUUID` makes it. It is part of a path. */
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

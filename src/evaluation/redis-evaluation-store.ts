@@ -9,7 +9,7 @@ import {
   type StoredEvaluation,
 } from './evaluation-store.ts';
 
-/** In front of the JSON of an evaluation that has ended, and of one that has not. */
+/** Prefixes of the JSON of an evaluation that has ended, and of one that has not. */
 const ENDED = 'e';
 const OPEN = 'o';
 
@@ -31,7 +31,7 @@ end
 return 1
 `);
 
-/** Evaluations in Redis: a hash for each catalog, where every router finds them. */
+/** Keeps evaluations in Redis, in one hash per catalog that all routers share. */
 export class RedisEvaluationStore implements EvaluationStore {
   readonly #connections: RedisConnections;
 

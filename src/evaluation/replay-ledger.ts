@@ -5,7 +5,7 @@ import { firstPosition } from '../ledger/find-position.ts';
 import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../ledger/ledger.ts';
 import type { Replay } from './replay.ts';
 
-/** What there is to replay: the entries after `start`, up to `end`. */
+/** The entries to replay: those after `start`, up to `end`. */
 export interface Span {
   readonly start: Position;
   readonly end: Position;
@@ -19,8 +19,8 @@ export async function spanOf(ledger: Ledger): Promise<Span> {
 }
 
 /**
- * Puts every entry of the span to the replay, with its decision where that is wanted.
- * @param pause called after every entry with the share that is done, 0…1; null to go on at once. It may throw to stop.
+ * Adds every entry of the span to the replay, with its decision where the replay wants it.
+ * @param pause is called after every entry with the share that is done, 0…1, and returns null to go on at once. It may throw to stop.
  */
 export async function replayLedger(
   replay: Replay,
@@ -32,7 +32,7 @@ export async function replayLedger(
   while (after < end) {
     const entries = (await readSome(ledger, after)).filter(({ position }) => position <= end);
     if (entries.length === 0) {
-      // It was trimmed meanwhile: on with what is left.
+      // The ledger was trimmed meanwhile: go on with the entries that are left.
       after = Math.max(after + 1, await firstPosition(ledger, end));
       continue;
     }
@@ -47,7 +47,7 @@ export async function replayLedger(
   }
 }
 
-/** Together: one at a time, a file or Redis would keep the replay waiting. */
+/** Reads the decisions that the replay wants, all at once, because reading one after the other from a file or Redis is slow. */
 async function decisionsFor(
   replay: Replay,
   entries: readonly PositionedEntry[],

@@ -25,28 +25,28 @@ interface Evaluated {
 /** A decision that is still open for more rewards. */
 interface OpenDecision {
   readonly slate: EvaluatedSlate;
-  /** As the candidates were when the first report came; null if they do not change any more. */
+  /** Probabilities of the candidates at the time of the first report; null if the candidates do not change any more. */
   readonly targets: readonly Float64Array[] | null;
   credit: Credit;
 }
 
 const MAX_OPEN = 10_000;
-/** So many decisions are put to policies that learn no more at a time: enough to read a matrix once for all of them. */
+/** Decisions that are evaluated together once the policies do not learn any more, so that a matrix is read once for all. */
 const BATCH = 32;
-/** Clipped here, so that a slate of ten good tools cannot count more than rewards can be. */
+/** Rewards are clipped to this range, so that a slate of ten good tools does not count tenfold. */
 const REWARDS = { lower: 0, upper: 1 };
 
 export interface ReplaySettings {
   /** Probability that an interval misses the true value. */
   readonly alpha: number;
-  /** Candidates learn up to here and are judged by decisions made later; absent: both all the time. */
+  /** Candidates learn from entries up to this position and are judged by later decisions; absent: they learn and are judged all the time. */
   readonly learnUntil?: Position;
 }
 
 /**
- * Policies that never ran, judged by decisions that were made. Each candidate starts from nothing and learns along from
- * the rewards in the ledger, exactly as it would in the fold; each decision is put to it before it has learned that
- * decision's own rewards. Tools are as they are now.
+ * Judges policies that never ran by decisions that were made. Each candidate starts without having learned anything and
+ * learns from the rewards in the ledger, exactly as it would in the fold; it ranks each decision before it learns the rewards
+ * of that decision. Tools are as they are now.
  */
 export class Replay {
   readonly skipped: SkippedDecisions = {
@@ -60,18 +60,18 @@ export class Replay {
   decisions = 0;
   readonly #state: CatalogState;
   readonly #learnUntil: Position;
-  /** Whether anything is there that learns, and still does. */
+  /** Whether a candidate still learns. */
   #learning: boolean;
-  /** Time of the last entry that is for learning alone; ms since the epoch. */
+  /** Time of the last entry that is only learned from; ms since the epoch. */
   #learnedAt = Number.NEGATIVE_INFINITY;
   readonly #evaluated: Evaluated[] = [];
   readonly #open = new Map<string, OpenDecision>();
   readonly #candidates = new SlateCandidates();
-  /** Closed decisions that wait for others, to be tallied together. */
+  /** Closed decisions that are to be tallied together. */
   #closed: OpenDecision[] = [];
   readonly #alpha: number;
 
-  /** @param live state of the catalog, of which tools and settings are taken; it is not changed. */
+  /** @param live state of the catalog, from which tools and settings are copied */
   constructor(
     live: CatalogState,
     candidates: readonly Candidate[],
@@ -96,13 +96,13 @@ export class Replay {
     }
   }
 
-  /** Whether an entry needs its decision to be read before it is put to `add`. */
+  /** Returns the id of the decision that `add` needs for an entry; null: none. */
   wants({ position, entry }: PositionedEntry): string | null {
     if (entry.kind !== 'observation' || this.#isForLearning(position, entry)) return null;
     return this.#open.has(entry.decision.id) ? null : entry.decision.id;
   }
 
-  /** @param decision of the entry as it was logged; null if it has expired (or was asked for before). */
+  /** Replays one entry. @param decision of the entry as it was logged; null if it has expired, or `wants` returned null. */
   add(positioned: PositionedEntry, decision: Decision | null): void {
     const { position, entry } = positioned;
     if (this.#learning && position > this.#learnUntil) this.#freeze();
@@ -116,7 +116,7 @@ export class Replay {
     if (this.#learning) fold(this.#state, positioned);
   }
 
-  /** Closes what is open, and says what can be said. */
+  /** Closes the decisions that are open, and returns the estimates. */
   results(): EvaluationResult[] {
     for (const id of [...this.#open.keys()]) this.#close(id);
     this.#tallyClosed();
@@ -141,7 +141,7 @@ export class Replay {
     for (const { policy } of this.#state.learners.all()) policy.freeze();
   }
 
-  /** A decision that was made earlier may have been learned from in part. */
+  /** Returns whether a decision is only learned from: an earlier one may have been learned from in part. */
   #isForLearning(position: Position, { decision }: ObservationEntry): boolean {
     return this.#hasEnd && (position <= this.#learnUntil || decision.at <= this.#learnedAt);
   }
@@ -175,7 +175,7 @@ export class Replay {
   #close(id: string): void {
     const open = this.#open.get(id)!;
     this.#open.delete(id);
-    if (open.credit.tools.length === 0) return; // nothing but time-outs and refusals
+    if (open.credit.tools.length === 0) return; // only time-outs and refusals
     this.decisions++;
     this.#closed.push(open);
     if (open.targets !== null || this.#closed.length === BATCH) this.#tallyClosed();
@@ -201,7 +201,7 @@ export class Replay {
     const unit = decision.unit ?? null;
     const logged = {
       propensities: decision.columns.propensity,
-      // What the logging policy expected; it may be wrong, but it did not know the rewards.
+      // The mean that the logging policy expected: it was computed without knowing the rewards.
       expected: clippedAll(decision.columns.mean),
       slate: decision.slate,
       rewards,
@@ -216,7 +216,7 @@ export class Replay {
   }
 }
 
-/** A state of its own with the tools of another. */
+/** Returns a new state with the tools of another one. */
 function toolsOf(live: CatalogState, context: LearnerContext): CatalogState {
   const state = new CatalogState(live.catalog, context, live.embedder);
   state.settings = live.settings;

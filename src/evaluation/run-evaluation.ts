@@ -24,23 +24,23 @@ export interface EvaluationWorkerParts {
   onError(message: string, error: unknown): void;
 }
 
-/** Works so long at a time, then leaves the event loop to requests for as long. */
+/** Works so long at a time, then pauses for as long, so that requests are answered. */
 const SLICE_MS = 4;
 const PAUSE_MS = 4;
 /** How often progress is stored, and how soon a cancellation is seen. */
 const SAVE_EVERY_MS = 1_000;
-/** An evaluation that was under way so often when its process died may be what it dies of. */
+/** An evaluation whose process died so often while it ran may be the cause. */
 const MAX_INTERRUPTIONS = 3;
 
 const EVALUATION_JOB = 'evaluation';
 const evaluationJob = z.object({ catalog: z.string(), id: z.string() });
 
-/** The job that runs a stored evaluation. */
+/** Returns the job that runs a stored evaluation. */
 export function evaluationJobOf({ catalog, id }: Evaluation): Job {
   return { name: EVALUATION_JOB, id, payload: { catalog, id } };
 }
 
-/** This process does not have the catalog open: another one does, or will. */
+/** Thrown when the catalog is not open in this process, so that the job is retried, here or in another process. */
 class CatalogElsewhereError extends Error {
   override readonly name = 'CatalogElsewhereError';
   readonly retryAfterSeconds = 1;
@@ -60,14 +60,14 @@ export function startEvaluationWorker(parts: EvaluationWorkerParts): void {
   parts.queue.process(EVALUATION_JOB, handler, { concurrency: 1 });
 }
 
-/** It was cancelled, its catalog was deleted, or another process has ended it: there is nothing more to do. */
+/** Thrown when the evaluation was cancelled or ended by another process, or its catalog was deleted: the run stops. */
 class EvaluationOverError extends Error {
   override readonly name = 'EvaluationOverError';
 }
 
 /**
- * One run of one evaluation: from its beginning, however far an earlier run came. Stores how far it is; that a save is
- * refused, because the evaluation has ended, is how a cancellation arrives here.
+ * Runs one evaluation, always from its beginning, and stores its progress. A run learns that it was cancelled when the store
+ * refuses to save progress, because the evaluation has ended.
  */
 class EvaluationRun {
   readonly #catalog: Catalog;
@@ -83,7 +83,7 @@ class EvaluationRun {
     this.#stop = stop;
   }
 
-  /** @throws what makes the job run again: the queue closes, or a store is away */
+  /** Runs it to its end. @throws an error that makes the job run again: the queue closes, or a store is away */
   async run(): Promise<void> {
     const { evaluation } = this.#stored;
     try {
@@ -92,7 +92,7 @@ class EvaluationRun {
     } catch (error) {
       if (error instanceof EvaluationOverError) return;
       const runsAgain = error === this.#stop.reason || isStoreAway(error);
-      // While the store is away it stays as it is stored, and counts as interrupted.
+      // While the store is away the evaluation stays as it is stored, and counts as interrupted.
       if (runsAgain) await this.#save({ status: 'queued', progress: 0 }).catch(() => {});
       if (runsAgain) throw error;
       this.#parts.onError(`evaluation ${evaluation.id} failed`, error);
@@ -163,7 +163,7 @@ function countsOf(replay: Replay): Pick<Evaluation, 'decisions' | 'skipped'> {
   return { decisions: replay.decisions, skipped: { ...replay.skipped } };
 }
 
-/** What a replay found, and which candidate won. */
+/** Returns the results of a replay, with the winner. */
 function resultOf(replay: Replay): Partial<Evaluation> {
   const results = replay.results();
   const counts = { ...countsOf(replay), progress: 1 };

@@ -10,7 +10,7 @@ import type { EvaluatedSlate } from './evaluated-slate.ts';
 /** π of each candidate of a decision: the probability that a policy would have it in the slate. */
 export type Target = (slate: EvaluatedSlate, candidates: Candidates) => Float64Array;
 
-/** A candidate policy with the learner that it would have had then. */
+/** Returns the target of a candidate policy with the learner that it would have had at that time. */
 export function candidateTarget(
   { policy }: LearnerVersion,
   { exploration, temperature }: PolicySettings,
@@ -31,7 +31,7 @@ export function candidateTarget(
   };
 }
 
-/** What every evaluation shows beside its candidates. */
+/** Policies that every evaluation shows beside its candidates. */
 export const BASELINES: Readonly<Record<string, Target>> = {
   logging: ({ decision }) => new Float64Array(decision.columns.propensity),
   retrieval: (slate, { base }) => spread(slate, best(ofFree(base, slate), slate.k)),
@@ -41,7 +41,7 @@ export const BASELINES: Readonly<Record<string, Target>> = {
   },
 };
 
-/** Few policies draw when they rank: the key is hashed for those that do. */
+/** Returns the random numbers of a key. The key is hashed only for the few policies that draw when they rank. */
 function drawsOf(key: string): Random {
   let random: Random | null = null;
   return {
@@ -52,7 +52,7 @@ function drawsOf(key: string): Random {
   };
 }
 
-/** A greedy slate draws nothing. */
+/** The random numbers of a greedy slate: none. */
 const NO_DRAW: Random = {
   uniform: () => {
     throw new Error('a greedy slate asked for a draw');
@@ -71,7 +71,7 @@ function ofFree(score: Float64Array, { free }: EvaluatedSlate): Float64Array {
   return free === null ? score : Float64Array.from(free, (index) => score[index]);
 }
 
-/** Pins are in every slate. */
+/** Returns the values of the free candidates in an array over all candidates; pins, which are in every slate, have 1. */
 function spread({ free, slots }: EvaluatedSlate, values: Float64Array): Float64Array {
   if (free === null) return values;
   const all = new Float64Array(slots.length).fill(1);

@@ -6,7 +6,7 @@ import type { CatalogState } from '../state/catalog-state.ts';
 import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 
-/** What a request says about whom it is for. */
+/** The part of a request that decides in which experiments it takes part. */
 export interface AssignmentRequest {
   readonly sessionId?: string;
   readonly userId?: string;
@@ -37,8 +37,8 @@ export interface AssignmentResult {
 export const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [], ownDetail: [] };
 
 /**
- * Which variant a request gets: the same one for the same unit for as long as the shares stand. At most one experiment
- * has a request; those that could share one divide a layer.
+ * Returns which variant a request gets: the same one for the same unit as long as the shares do not change. A request takes
+ * part in at most one experiment; experiments that fit the same requests divide a layer.
  */
 export function assign(
   request: AssignmentRequest,
@@ -46,7 +46,7 @@ export function assign(
   { experiments, settings, learners }: CatalogState,
 ): AssignmentResult {
   const { running } = experiments;
-  // Under the kill switch all units get the same, so nothing may be counted as a difference.
+  // Under the kill switch all units get the same, so nothing is counted.
   if (running.length === 0 || settings.killSwitch) return UNASSIGNED;
   const withoutUnit: string[] = [];
   const ownDetail: string[] = [];
@@ -88,7 +88,7 @@ function statedDetail({ format, detail }: AssignmentRequest): DetailLevel | unde
   return format === 'names' ? 'names' : detail;
 }
 
-/** The shadow variants of every running experiment that this request fits, also of experiments that do not serve it. */
+/** Returns the shadow variants of every running experiment that this request fits, also of experiments that do not serve it. */
 export function shadowsFor(
   request: AssignmentRequest,
   decisionId: string,

@@ -11,13 +11,13 @@ import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import { decodeSnapshotInSteps } from '../state/snapshot-codec.ts';
 
-/** Rewards that come in between the last one that was folded and the entry itself make it start over. */
+/** Attempts: a reward that arrives between the last one that was folded and the entry makes it start over. */
 const MAX_ATTEMPTS = 100;
 const READ_BATCH = 16;
 
 /**
- * A version that is not kept any more, as a snapshot has it, with everything that was observed since: a replica of its own
- * folds the ledger from there, and the learner goes into the ledger as an entry.
+ * Restores a version that is not kept any more from a snapshot, with everything that was observed since: a separate replica
+ * folds the ledger from there, and the learner is appended to the ledger as an entry.
  * @throws Problem version-not-found, or unavailable while rewards come in faster than they can be folded.
  */
 export async function bringBack(
@@ -36,7 +36,7 @@ export async function bringBack(
       await foldAll(state, catalog);
       const learner = state.learners.get(version);
       if (learner?.embedder.fingerprint !== state.fingerprint)
-        throw lost(version, 'another embedding model came since');
+        throw lost(version, 'the catalog has another embedding model since');
       const outcome = await catalog.replica.submit({
         kind: 'version',
         key: `version/${randomUUID()}`,

@@ -14,7 +14,7 @@ import {
 } from '../ledger/experiment-definition.ts';
 import { Problem } from '../problem.ts';
 
-/** An experiment as a user asks for it; whatever is left out has a default. */
+/** An experiment as a user describes it; fields that are left out have defaults. */
 export interface ExperimentDraft {
   readonly name: string;
   readonly unit: ExperimentDefinition['unit'];
@@ -51,25 +51,26 @@ export type GuardrailDraft = Omit<ExperimentGuardrail, 'harm' | 'tolerance'> &
 
 const DEFAULT_AUTOMATIC: AutomaticPromotion = { minimumUnits: 500, minimumHours: 24 };
 
-/** Everything filled in. @throws Problem validation-failed or unknown-policy */
+/** Returns the definition with all defaults filled in. @throws Problem validation-failed or unknown-policy */
 export function completeDraft(draft: ExperimentDraft, catalog: Catalog): ExperimentDefinition {
   const { name, metric = 'reward', guardrails = [], automatic = false } = draft;
   const names = draft.variants.map((variant) => variant.name);
   if (new Set(names).size < names.length) refuse('variants', 'Two variants have the same name.');
   const serving = draft.variants.filter(({ mode }) => mode !== 'shadow');
-  if (serving.length === 0) refuse('variants', 'Every variant is a shadow: one at least has to serve.');
+  if (serving.length === 0) refuse('variants', 'Every variant is a shadow: at least one has to serve.');
   const ghost = draft.variants.findIndex(({ mode, share = 0 }) => mode === 'shadow' && share !== 0);
-  if (ghost >= 0) refuse(`variants[${ghost}].share`, 'A shadow serves nobody: its share is 0.');
+  if (ghost >= 0) refuse(`variants[${ghost}].share`, 'A shadow serves no requests: its share is 0.');
   const unserved = draft.variants.findIndex(({ mode, detail }) => mode === 'shadow' && detail !== undefined);
-  if (unserved >= 0) refuse(`variants[${unserved}].detail`, 'A shadow serves nobody: leave `detail` out.');
+  if (unserved >= 0)
+    refuse(`variants[${unserved}].detail`, 'A shadow serves no requests: leave `detail` out.');
   const against = draft.against ?? serving[0].name;
   if (!serving.some((variant) => variant.name === against)) {
     refuse('against', `"${against}" is no variant that serves.`);
   }
   if (automatic && serving.length !== 2) {
-    refuse('automatic', 'Promotion by itself is for one challenger: two variants that serve.');
+    refuse('automatic', 'Automatic promotion needs exactly one challenger: two variants that serve.');
   }
-  // A challenger that is to rise by itself begins with a tenth.
+  // The challenger of an automatic experiment begins with a tenth.
   const begins = automatic !== false && serving.every(({ share }) => share === undefined);
   const shares = basisPoints(
     serving.map(({ name: variant, share = 0 }) => [
@@ -159,7 +160,7 @@ function refuse(path: string, message: string): never {
 /** One percent. */
 const BASIS_POINTS = 100;
 
-/** Shares, given in percent, as whole basis points. @throws Problem validation-failed */
+/** Returns shares, given in percent, as whole basis points. @throws Problem validation-failed */
 export function basisPoints(
   shares: readonly (readonly [name: string, percent: number])[],
 ): Map<string, number> {

@@ -69,12 +69,12 @@ export class ExperimentDriver {
 }
 
 const HOUR_MS = 60 * 60 * 1000;
-/** The challenger has this much of the units before it can be promoted, in basis points. */
+/** Share of the units that the challenger needs before it can be promoted, in basis points. */
 const HALF = 5000;
 
 /**
- * What an automatic experiment does next by itself; null: wait. Shares rise by plan (so many hours and units), never
- * because a variant is ahead; only the verdict, which is valid at every moment, ends it.
+ * Returns the next step of an automatic experiment; null: wait. Shares rise by a plan of hours and units, never because a
+ * variant is ahead; only the verdict, which is valid at every moment, ends the experiment.
  *
  * @param now ms since the epoch.
  */
@@ -93,7 +93,7 @@ export function nextStep(record: ExperimentRecord, now: number): ExperimentChang
   return decision === true && winner === challenger ? { action: 'promote', variant: challenger } : null;
 }
 
-/** The present shares have stood for long enough, and enough units have come. */
+/** Returns whether the present shares have lasted long enough, and were shown to enough units. */
 function hasHeld(record: ExperimentRecord, challenger: string, now: number): boolean {
   const { minimumHours, minimumUnits } = record.definition.automatic!;
   const since = record.sharesSince ?? now;

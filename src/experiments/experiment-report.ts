@@ -12,7 +12,7 @@ import {
 } from '../state/experiments/experiment-record.ts';
 import { isoTime } from './experiment-view.ts';
 
-/** What an experiment says. The first five members of a variant and of a difference are fixed. */
+/** The report of an experiment. The first five members of a variant and of a difference are fixed. */
 export interface ExperimentReportView {
   readonly experiment: string;
   readonly catalog: string;
@@ -30,7 +30,7 @@ export interface ExperimentReportView {
   readonly decision: boolean | null;
   readonly reason: string;
   readonly winner: string | null;
-  /** Requests that fitted, but named no unit and were left out. */
+  /** Requests that fitted the experiment, but named no unit, and were left out. */
   readonly withoutUnit: number;
   /** Requests that fitted, but said themselves how much of each definition they want, which is what is compared. */
   readonly ownDetail: number;
@@ -39,7 +39,7 @@ export interface ExperimentReportView {
 
 export interface VariantNumbers {
   readonly name: string;
-  /** Units that were shown anything. */
+  /** Units that were shown a decision. */
   readonly units: number;
   readonly decisions: number;
   /** Decisions that were shown (activated). */

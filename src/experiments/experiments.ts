@@ -10,10 +10,10 @@ import { type ExperimentReportView, reportView } from './experiment-report.ts';
 import { type ExperimentView, viewOf } from './experiment-view.ts';
 import type { ExposureRecorder } from './exposure-recorder.ts';
 
-/** What a change returns: the experiment as it is now, and how much of its traffic has another variant. */
+/** The experiment after a change, and the share of its traffic that has another variant. */
 export type MovedExperiment = ExperimentView & { readonly movedPercent: number };
 
-/** Experiments: created, moved, read. Every change is an entry, and the fold says whether it is allowed. */
+/** Creates, changes and reads experiments. Every change is an entry, and the fold decides whether it is allowed. */
 export class Experiments {
   readonly #catalogs: Pick<Catalogs, 'get' | 'holding'>;
   readonly #exposures: ExposureRecorder;
@@ -39,7 +39,8 @@ export class Experiments {
   }
 
   /**
-   * @param ifAllocation of the shares that the change was decided by: refused when they are others by now.
+   * Changes an experiment.
+   * @param ifAllocation version of the shares on which the change was decided: it is refused when they have changed since.
    * @throws Problem experiment-not-found, experiment-conflict and whatever else the fold refuses.
    */
   async change(
@@ -77,7 +78,7 @@ export class Experiments {
     return this.change(catalog, name, { action: 'shares', shares: whole }, actor);
   }
 
-  /** Everything that was shown until now is counted in it. */
+  /** Returns the report, with everything that was shown until now. */
   report(catalog: string, name: string): Promise<ExperimentReportView> {
     return this.#catalogs.holding(catalog, async (open) => {
       this.#find(open, name);
@@ -123,7 +124,7 @@ const PROBLEMS: Record<ExperimentRefusal, { readonly code: ProblemCode; readonly
   'no-winner': { code: 'no-winner', fix: 'Go on, or name the variant to promote: {"variant": "…"}.' },
 };
 
-/** What the fold refused, in the words of the API. */
+/** Returns the problem for a change that the fold refused. */
 export function refusalProblem(reason: ExperimentRefusal, sentence: string): Problem {
   const { code, fix } = PROBLEMS[reason];
   return new Problem(code, sentence, fix);

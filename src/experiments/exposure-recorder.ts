@@ -22,8 +22,8 @@ interface CatalogBatch {
 }
 
 /**
- * Counts who was shown what, in batches of at most a second or 500 decisions: an entry for every decision would double
- * the ledger. A crash loses that second, for all variants alike.
+ * Counts which units were shown which variant, in batches of at most one second or 500 decisions, because an entry for every
+ * decision would double the ledger. A crash loses at most that second, for all variants alike.
  */
 export class ExposureRecorder {
   readonly #batches = new Map<Catalog, CatalogBatch>();
@@ -33,7 +33,7 @@ export class ExposureRecorder {
     this.#onError = onError;
   }
 
-  /** A variant has decided; whether that is shown remains to be seen. */
+  /** Counts a decision of a variant, shown or not. */
   decide(catalog: Catalog, { experiment, variant }: Assignment): void {
     this.#record(catalog, ({ decided }) => {
       const counts = decided.get(experiment) ?? new Map<string, number>();
@@ -50,7 +50,7 @@ export class ExposureRecorder {
     this.#record(catalog, ({ shadows }) => shadows.push(shadow));
   }
 
-  /** A request fits these experiments, and takes part in none of them. */
+  /** Counts a request that fits these experiments, and takes part in none of them. */
   leaveOut(catalog: Catalog, { withoutUnit, ownDetail }: Omit<AssignmentResult, 'assigned'>): void {
     if (withoutUnit.length + ownDetail.length === 0) return;
     this.#record(catalog, (batch) => {
@@ -72,7 +72,7 @@ export class ExposureRecorder {
     for (const { timer } of this.#batches.values()) if (timer !== null) clearTimeout(timer);
   }
 
-  /** Ignores what comes from requests whose catalog was closed meanwhile. */
+  /** Adds to the batch of a catalog; ignores requests whose catalog was closed meanwhile. */
   #record(catalog: Catalog, add: (batch: Batch) => unknown): void {
     if (catalog.closed.aborted) return;
     const current = this.#batches.get(catalog) ?? this.#newBatch(catalog);

@@ -18,7 +18,7 @@ export interface VersionView {
   readonly settings: PolicySettings;
   /** From which decisions it learns. */
   readonly learning: Learning;
-  /** The embedding model it was learned with. It waits, and learns nothing, while the catalog has another one. */
+  /** The embedding model that it was learned with. While the catalog has another one, it waits and learns nothing. */
   readonly embedder: string | null;
   readonly waits: boolean;
   /** Experiments that run it. */
@@ -28,7 +28,7 @@ export interface VersionView {
   readonly cases: number;
 }
 
-/** What one version has otherwise than another; parameters complete, defaults filled in. */
+/** Settings in which two versions differ; parameters are complete, with defaults filled in. */
 export interface VersionDifferences {
   readonly from: string;
   readonly to: string;
@@ -42,12 +42,12 @@ export interface VersionDifferences {
 export interface SnapshotView {
   readonly position: number;
   readonly at: string;
-  /** What was active then, and whether it is still kept. */
+  /** The version that was active then, and whether it is still kept. */
   readonly version: string;
   readonly kept: boolean;
 }
 
-/** Versions of a catalog's policy: every change is one, and going back to one that is kept loses nothing. */
+/** Lists and activates the versions of a catalog's policy. Every change makes one; going back to one that is kept loses nothing. */
 export class PolicyVersions {
   readonly #catalogs: Pick<Catalogs, 'get' | 'holding'>;
   readonly #snapshots: SnapshotStores;
@@ -59,7 +59,7 @@ export class PolicyVersions {
     this.#kernels = kernels;
   }
 
-  /** The one that was used last comes first. */
+  /** Returns the versions, the one that was used last first. */
   list(catalog: string): VersionView[] {
     const open = this.#catalogs.get(catalog);
     return [...open.state.learners.all()].reverse().map((version) => viewOf(version, open));
@@ -84,7 +84,7 @@ export class PolicyVersions {
     };
   }
 
-  /** Rolls forward or back; nothing that was learned meanwhile is lost. */
+  /** Makes a version the active one; nothing that was learned meanwhile is lost. */
   async activate(catalog: string, version: string, actor?: string): Promise<VersionView> {
     await this.#catalogs.holding(catalog, (open) => this.#activate(open, version, actor));
     return this.get(catalog, version);
@@ -107,7 +107,7 @@ export class PolicyVersions {
     }
   }
 
-  /** Newest first. Reads each of them: `giveUp` stops that. */
+  /** Returns the snapshots, newest first. It reads each of them until `giveUp` aborts. */
   snapshots(catalog: string, giveUp?: AbortSignal): Promise<SnapshotView[]> {
     return this.#catalogs.holding(catalog, (open) => this.#list(open, giveUp));
   }
@@ -127,15 +127,15 @@ export class PolicyVersions {
   }
 
   /**
-   * The version that was active when this snapshot was made is the active one again. If it is kept, it went on learning;
-   * if not, its learner is taken from the snapshot, and everything that was observed since is folded into it.
+   * Makes the version active that was active when this snapshot was made. If it is kept, it has gone on learning; if not, its
+   * learner is taken from the snapshot, and everything that was observed since is folded into it.
    */
   async restore(catalog: string, position: number, actor?: string): Promise<VersionView> {
     const version = await this.#catalogs.holding(catalog, (open) => this.#restorable(open, position));
     return this.activate(catalog, version, actor);
   }
 
-  /** The version of a snapshot, brought back if it is not kept. */
+  /** Returns the version of a snapshot, restored if it is not kept. */
   async #restorable(open: Catalog, position: number): Promise<string> {
     const { name } = open;
     const snapshot = (await this.#list(open)).find((other) => other.position === position);

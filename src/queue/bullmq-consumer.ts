@@ -9,7 +9,7 @@ import { type Job, type JobHandler, MAX_ATTEMPTS, UnrecoverableJobError } from '
 import type { RedisDeadJobs } from './redis-dead-jobs.ts';
 
 export interface BullmqConsumerParts {
-  /** Has to wait for Redis without a limit. */
+  /** A connection that waits for Redis without a limit. */
   readonly connection: RedisClient;
   readonly epoch: RedisEpoch;
   readonly concurrency: number;
@@ -22,19 +22,19 @@ export interface BullmqConsumerParts {
 }
 
 const MAX_ERROR_CHARACTERS = 2_000;
-/** How far the clocks of processes differ even if all are right. */
+/** Largest difference of the clocks of processes that counts as right. */
 const MOST_EARLY_MS = 500;
 /** Pause after Redis or BullMQ itself failed. */
 const TRY_AGAIN_MS = 1_000;
-/** Time for the last writes when no job runs any more: while Redis is away they never end. */
+/** Timeout of the last writes when no job runs any more: while Redis is away they do not end. */
 const LAST_WRITES_MS = 2_000;
 
 /**
  * Takes jobs of one name from Redis. The consumer is in one of these states:
  *
  * - *taking*: up to `concurrency` jobs run at a time.
- * - *paused*: Redis is not the one that the process knows, so its jobs are of another deployment. Nothing is taken; what
- *   runs goes on. `resume` leads back.
+ * - *paused*: Redis is not the one that the process knows, so its jobs are of another deployment. Nothing is taken;
+ *   running jobs go on. `resume` makes it take jobs again.
  * - *closing*: nothing more is taken, and `stop` of the running jobs is aborted. Jobs that still run after the grace period
  *   go back into the queue.
  *
@@ -70,12 +70,12 @@ export class BullmqConsumer {
       concurrency: parts.concurrency,
       lockDuration: parts.lockMs,
       stalledInterval: parts.lockMs / 2,
-      // A job that kills its workers is buried here, where it can be seen.
+      // A job that kills its workers is buried here, so that users see it.
       maxStalledCount: 2 ** 31 - 1,
       runRetryDelay: TRY_AGAIN_MS,
     });
     this.#worker.on('error', (error) => {
-      // It tries again by itself; /readyz of the routers says that Redis is away.
+      // BullMQ tries again; /readyz of the routers reports that Redis is away.
       if (!('syscall' in error)) parts.onError(`the worker for ${name} jobs failed`, error);
     });
   }
@@ -113,9 +113,9 @@ export class BullmqConsumer {
     await this.#failed(job, token, ended.error);
   }
 
-  /** A worker whose clock is ahead takes jobs before they are due. */
+  /** Delays a job again that was taken before it is due, by a worker whose clock is ahead. */
   async #refuseEarly(job: BullmqJob<JobData>, token: string): Promise<void> {
-    const early = (job.data.dueAt ?? 0) - this.#parts.clock.keeperNow();
+    const early = (job.data.dueAt ?? 0) - this.#parts.clock.referenceNow();
     if (early <= MOST_EARLY_MS) return;
     await job.moveToDelayed(Date.now() + early, token);
     throw new DelayedError();
@@ -156,7 +156,7 @@ export class BullmqConsumer {
   }
 }
 
-/** A worker that died or lost the job counts as a failure: the job may be the cause. */
+/** Returns how often a job has failed. A worker that died with it or lost it counts as a failure: the job may be the cause. */
 function failuresOf(job: BullmqJob<JobData>): number {
   return job.data.failures + job.stalledCounter;
 }

@@ -10,9 +10,9 @@ import { type DeadJob, type Job, type JobHandler, type JobQueue, retryDelayMs } 
 import { RedisDeadJobs } from './redis-dead-jobs.ts';
 
 export interface BullmqJobQueueOptions {
-  /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
+  /** Jobs that may wait or run at a time, delayed ones not counted; default a million. */
   readonly maxJobs?: number;
-  /** The time of `runAt`, and that of Redis; the machine's unless said. */
+  /** The time of `runAt`, and that of Redis; default: that of the machine. */
   readonly clock?: QueueClock;
   /** ms that a job waits after its n-th failure. */
   readonly retryDelayMs?: (failures: number) => number;
@@ -25,13 +25,13 @@ export interface BullmqJobQueueOptions {
 /** The subject of messages. */
 const WHAT = 'The job queue';
 const MOST_JOBS = 1_000_000;
-/** The jobs of a process that was killed go to others after this time at most. */
+/** The jobs of a process that was killed are given to others after at most this time. */
 const LOCK_MS = 10_000;
-/** BullMQ writes an event for every job; nothing reads them here. */
+/** BullMQ writes an event for every job; Bandolier does not read them. */
 const EVENTS_KEPT = 100;
 /**
- * Failures are counted here, not by BullMQ: it sees one only when Redis went away in the middle of a job, and then
- * has to try again for as long as it takes.
+ * Bandolier counts failures itself. BullMQ sees one only when Redis goes away in the middle of a job, and then has to try
+ * again without limit.
  */
 const ALWAYS_AGAIN: JobsOptions = { attempts: 2 ** 31 - 1, backoff: { type: 'fixed', delay: 1000 } };
 
@@ -56,7 +56,7 @@ export class BullmqJobQueue implements JobQueue {
     this.#options = {
       maxJobs: MOST_JOBS,
       retryDelayMs,
-      clock: { now: () => Date.now(), keeperNow: () => Date.now() },
+      clock: { now: () => Date.now(), referenceNow: () => Date.now() },
       lockMs: LOCK_MS,
       onError: () => {},
       ...options,
@@ -80,7 +80,7 @@ export class BullmqJobQueue implements JobQueue {
       await this.#counts.know(names);
       await this.#counts.reserve(jobs);
       for (const name of names) await this.#addAlike(jobs.filter((job) => job.name === name));
-      // What an emptied Redis has taken is not durable.
+      // A job that an emptied Redis has taken is not durable.
       await epoch.verify().catch((error: Error) => {
         throw new OutcomeUnknownError(error.message, { cause: error });
       });
@@ -154,11 +154,11 @@ export class BullmqJobQueue implements JobQueue {
     for (const queue of this.#queues.values()) await queue.close().catch(() => {});
   }
 
-  /** Adds jobs of one name. One that waits or runs is left as it is. */
+  /** Adds jobs of one name. A job that waits or runs already is not changed. */
   async #addAlike(jobs: readonly Job[]): Promise<void> {
     const now = this.#options.clock.now();
-    // BullMQ compares this with the clocks of workers, which are right nearly always, so it is in Redis's time.
-    const timestamp = Math.floor(this.#options.clock.keeperNow());
+    // BullMQ compares this with the clocks of workers, so it is in Redis's time.
+    const timestamp = Math.floor(this.#options.clock.referenceNow());
     const inOrder = jobs.toSorted((a, b) => (a.runAt ?? now) - (b.runAt ?? now));
     const bulk = inOrder.map(({ name, id, payload, runAt = now }) => ({
       name,
@@ -172,7 +172,7 @@ export class BullmqJobQueue implements JobQueue {
     const queue = this.#queue(jobs[0].name);
     const [{ name, data, opts }] = bulk;
     if (bulk.length === 1) await answered(() => queue.add(name, data, opts));
-    // It is no transaction: Redis may have run out of memory half-way.
+    // It is no transaction: Redis may run out of memory in the middle.
     else
       await answered(
         () => queue.addBulk(bulk),

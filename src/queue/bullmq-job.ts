@@ -3,7 +3,7 @@ import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
 
-/** What is kept of a job in BullMQ. */
+/** The data of a job in BullMQ. */
 export interface JobData {
   readonly payload: unknown;
   /** How often it failed, stores that were away not counted. */
@@ -15,16 +15,16 @@ export interface JobData {
 /** Times of the store, ms since the epoch. */
 export interface QueueClock {
   readonly now: () => number;
-  /** As Redis says it, without what the store is ahead of it. */
-  keeperNow(): number;
+  /** The clock of Redis, without what the store is ahead of it. */
+  referenceNow(): number;
 }
 
-/** The id of a job in BullMQ, which takes neither colons nor numbers. */
+/** Returns the id of a job in BullMQ, which takes neither colons nor numbers. */
 export function bullmqId(id: string): string {
   return `j-${encodeURIComponent(id)}`;
 }
 
-/** And back. */
+/** Returns the id that `bullmqId` was given. */
 export function ownId(bullmqId: string): string {
   return decodeURIComponent(bullmqId.slice(2));
 }
@@ -34,7 +34,7 @@ export function failedBeforeKey(name: string): string {
   return `${JOBS_PREFIX}:${name}:failed-before`;
 }
 
-/** Where BullMQ keeps a job. */
+/** Returns the key under which BullMQ keeps a job. */
 export function jobKey(name: string, id: string): string {
   return `${JOBS_PREFIX}:${name}:${bullmqId(id)}`;
 }
@@ -48,7 +48,7 @@ return ids
 `);
 
 /**
- * Ids in BullMQ of all jobs of one name. Delayed ones come first, in batches, since there may be many; one that
+ * Yields the ids in BullMQ of all jobs of one name. Delayed ones come first, in batches, because there may be many; a job that
  * becomes due or is tried again meanwhile is found among the others afterwards. None is missed.
  */
 export async function* idsOfJobs(client: RedisClient, name: string): AsyncGenerator<string> {

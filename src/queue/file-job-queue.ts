@@ -13,7 +13,7 @@ import {
   UnrecoverableJobError,
 } from './job-queue.ts';
 
-/** The clock of a queue; tests have one that they turn by hand. */
+/** The clock of a queue; tests use one that they set. */
 export interface Clock {
   /** ms since the epoch. */
   now(): number;
@@ -32,7 +32,7 @@ export const systemClock: Clock = {
 
 export interface FileJobQueueOptions extends SegmentLogOptions {
   readonly clock?: Clock;
-  /** Jobs that may wait or run at a time, delayed ones not counted; a million unless said. */
+  /** Jobs that may wait or run at a time, delayed ones not counted; default a million. */
   readonly maxJobs?: number;
 }
 
@@ -53,10 +53,10 @@ const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
  *
  * - *open*: takes jobs, and starts them when they are due and their consumer has a free slot.
  * - *draining*, from `close`: takes jobs still, starts none, and waits for the running ones until the grace period is over.
- * - *closed*: refuses jobs. What running jobs come to is not recorded any more, so they run again after the next start.
+ * - *closed*: refuses jobs. Results of running jobs are not recorded any more, so they run again after the next start.
  *
- * A job is durable before `add` resolves. What became of a job is applied at once and written down later: a crash in
- * between lets the job run once more.
+ * A job is durable before `add` resolves. The result of a job is applied at once and written later: after a crash in
+ * between the job runs once more.
  */
 export class FileJobQueue implements JobQueue {
   readonly #journal: JobJournal;
@@ -185,7 +185,7 @@ export class FileJobQueue implements JobQueue {
     }
   }
 
-  /** Starts what can be started, and sets the timer for the next job that becomes due. */
+  /** Starts the jobs that can be started, and sets the timer for the next one that becomes due. */
   #serve(): void {
     if (this.#state !== 'open') return;
     const now = this.#clock.now();

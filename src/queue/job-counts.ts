@@ -6,8 +6,8 @@ import { failedBeforeKey, jobKey } from './bullmq-job.ts';
 import type { Job } from './job-queue.ts';
 
 /**
- * KEYS names of queues. ARGV prefix, names to count; none: all. Answers how many jobs wait or run, and how many are delayed. Those among the
- * delayed ones that failed before belong to the first.
+ * KEYS names of queues. ARGV prefix, names to count; none: all. Answers how many jobs wait or run, and how many are delayed.
+ * Delayed jobs that failed before count among the first.
  */
 const COUNT = new Script(`
 local pending, delayed = 0, 0
@@ -32,7 +32,7 @@ return {pending, delayed}
 const SHARE = 1 / 16;
 const COUNT_VALID_MS = 1_000;
 
-/** How many jobs there are, over all names, and whether there is room for more. */
+/** Counts the jobs of all names, and says whether there is room for more. */
 export class JobCounts {
   readonly #client: RedisClient;
   readonly #maxJobs: number;
@@ -45,7 +45,7 @@ export class JobCounts {
     this.#maxJobs = maxJobs;
   }
 
-  /** Jobs of these names are counted from now on, by every process. */
+  /** Registers names: every process counts their jobs from now on. */
   async know(names: readonly string[]): Promise<void> {
     const fresh = names.filter((name) => !this.#known.has(name));
     if (fresh.length === 0) return;
@@ -53,7 +53,7 @@ export class JobCounts {
     for (const name of fresh) this.#known.add(name);
   }
 
-  /** Redis was restored from a backup, which may know fewer names. */
+  /** Forgets which names are registered: Redis was restored from a backup, which may have fewer. */
   forget(): void {
     this.#known.clear();
   }

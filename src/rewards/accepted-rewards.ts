@@ -6,7 +6,7 @@ import { observationKey, REWARDS_JOB, type RewardsJob } from './reward-job.ts';
 
 type Decision = RewardsJob['decisions'][number];
 
-/** Checked reports of one decision, and the job that closes the decision if the reports themselves do not. */
+/** Checked reports of one decision, and the job that closes the decision if the reports do not. */
 export interface TakenReports {
   readonly catalog: Pick<Catalog, 'name' | 'closed'>;
   readonly decision: Decision;
@@ -23,18 +23,18 @@ interface Batch {
 const PER_JOB = 100;
 /** How long the first reports of a batch wait for more. */
 const BATCH_MS = 5;
-/** Accepted and not folded yet: a few thousand where a thousand a second are accepted. */
+/** Rewards that are kept at most; at a thousand a second a few thousand are accepted and not folded yet. */
 const MOST_KEPT = 10_000;
 const RETRY_MS = 1_000;
 
 /**
- * Rewards between their acceptance and their fold. A decision's reports pass through these states:
+ * Keeps rewards from their acceptance to their fold. A decision's reports pass through these states:
  *
  * - *collected*: in a batch, which is written 5 ms after it began, or when it holds a hundred decisions;
  * - *kept*: written to the queue, and kept in memory in case the queue loses them;
  * - *forgotten*: folded by this process (`folded`), or their catalog is closed, or ten thousand newer ones are kept.
  *
- * A batch that the queue refuses is forgotten at once, and everybody who added to it gets the error. A store that lost
+ * A batch that the queue refuses is forgotten at once, and every caller that added to it gets the error. A store that lost
  * its last moments, or was restored from a backup, gets what is kept a second time (`sendAgain`); the fold applies each
  * reward once.
  */
@@ -42,7 +42,7 @@ export class AcceptedRewards {
   readonly #queue: Pick<JobQueue, 'add'>;
   /** By the key of the ledger entry that they become. */
   readonly #kept = new Map<string, TakenReports>();
-  /** Signals of catalogs whose closing is listened to. */
+  /** Signals of catalogs that have a listener already. */
   readonly #watched = new WeakSet<AbortSignal>();
   readonly #closing = new AbortController();
   #batch: Batch | null = null;
@@ -64,7 +64,7 @@ export class AcceptedRewards {
     return batch.written;
   }
 
-  /** The entry with this key has been folded by this process. */
+  /** Call when this process has folded the entry with this key. */
   folded(key: string): void {
     this.#kept.delete(key);
   }

@@ -15,7 +15,7 @@ export interface RewardHealth {
   };
   readonly reports: RewardHour['statuses'] & {
     readonly unknownDecision: number;
-    /** Outcomes that were counted and not learned: their unit had taught their tool enough for the hour. */
+    /** Outcomes that were counted and not learned, because their unit had reached its limit for the tool in that hour. */
     readonly overUnitLimit: number;
   };
   /** Reports that were not learned, or only in part, by why: reasons of rewards, and codes of problems. */
@@ -46,9 +46,9 @@ export interface RewardAlert {
 
 type Figures = Omit<RewardHealth, 'ok' | 'alerts'>;
 
-/** Below this many, shares say nothing. */
+/** Below this number shares are not judged. */
 const ENOUGH = 50;
-/** Fewer reports that taught nothing may be an accident. */
+/** Fewer reports that were not learned raise no alert. */
 const SOME = 5;
 
 /** Returns what looks wrong, each with its likely cause and what to do. */
@@ -85,7 +85,7 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
   if (expired > 0) {
     alerts.push({
       code: 'expired-rewards',
-      observed: `${expired} rewards came after the record of their decision had been deleted, and taught nothing.`,
+      observed: `${expired} rewards came after the record of their decision had been deleted, and were not learned.`,
       likelyCause:
         'They were reported more than a day after their window, or waited that long in the queue: no worker was running, or dead rewards were tried again.',
       suggestedAction:
@@ -121,11 +121,11 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
   if (reports.overUnitLimit > 0) {
     alerts.push({
       code: 'unit-limit',
-      observed: `${reports.overUnitLimit} outcomes were not learned: their unit had taught the tool enough for the hour.`,
+      observed: `${reports.overUnitLimit} outcomes were not learned: their unit had reached its hourly limit for the tool.`,
       likelyCause:
-        'One user, unit or session reports far more than the others: a loop, an id that many share, or somebody who wants a tool up or down.',
+        'One user, unit or session reports far more than the others: a loop, an id that many share, or an attempt to push a tool up or down.',
       suggestedAction:
-        'Give every user an id of their own; if the traffic is as it should be, raise rewards.unitHourlyWeight of the catalog.',
+        'Give every user a different id; if the traffic is legitimate, raise rewards.unitHourlyWeight of the catalog.',
     });
   }
   return alerts;

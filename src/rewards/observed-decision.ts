@@ -38,7 +38,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
   };
 }
 
-/** NaN for a tool that was no candidate. */
+/** Returns rows of a column; NaN for a tool that was no candidate. */
 function rowsOf(column: Float32Array, indices: readonly number[]): Float32Array {
   return Float32Array.from(indices, (index) => (index < 0 ? Number.NaN : column[index]));
 }

@@ -20,7 +20,7 @@ const COUNTED: readonly Refusal[] = [
  * one entry a second per catalog, however many reports there are. A report that names no catalog of this process is counted
  * for `default`, or for the first catalog. A count passes through these states:
  *
- * - *collected*: in memory, until a second has passed or somebody calls `flush`. A crash loses it.
+ * - *collected*: in memory, until a second has passed or `flush` is called. A crash loses it.
  * - *being written*: taken out of memory, so that a second `flush` meanwhile does not write it again.
  * - *written*, or *unknown* when the store did not answer: it may have been counted, so it is not counted again. When the
  *   store is away it is collected again.

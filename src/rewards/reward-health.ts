@@ -15,13 +15,14 @@ export interface RewardSources {
   readonly refused: RefusedReports;
 }
 
+/** Returns the health report of the last 24 hours. */
 export async function rewardHealth(
   catalog: Catalog,
   { queue, decisionLogs, refused }: RewardSources,
 ): Promise<RewardHealth> {
   await refused.flush();
   const now = catalog.now();
-  // The same 24 hours by the clock as the statistics have.
+  // The same 24 hours as those of the statistics.
   const since = (Math.floor(now / HOUR_MS) - 23) * HOUR_MS;
   const routed = (await (await decisionLogs.find(catalog.name))?.countSince(since)) ?? 0;
   const hours = catalog.state.rewards.lastDay(now);
@@ -39,7 +40,7 @@ export async function rewardHealth(
   const mean = count === 0 ? null : total((hour) => hour.sum) / count;
   const variance = mean === null ? null : total((hour) => hour.sumOfSquares) / count - mean * mean;
   const rewarded = total((hour) => hour.decisions);
-  // A report that repeats one is no report that was not learned.
+  // A repeated report does not count as one that was not learned.
   const { duplicate: repeated = 0, ...refusals } = sums(hours.map((hour) => hour.refused));
   const figures = {
     catalog: catalog.name,
@@ -76,7 +77,7 @@ function sums(records: readonly object[]): Record<string, number> {
   return sum;
 }
 
-/** The upper end of the class in which they fall, in seconds; in the last class, the longest delay there was. */
+/** Returns the upper ends of the classes of the quantiles, in seconds; for the last class, the longest delay. */
 function quantiles(hours: readonly Delays[]): RewardHealth['delaySeconds'] {
   const counts = DELAY_CLASSES_S.map((_, at) => hours.reduce((sum, hour) => sum + hour.counts[at], 0));
   const longest = Math.max(0, ...hours.map((hour) => hour.longest));

@@ -39,8 +39,8 @@ export class RewardIntake {
   }
 
   /**
-   * One result per report, in order. What is `queued` is durable. Reports of one decision in one call are taken
-   * together: the decision closes unless one of them says `more`.
+   * Returns one result per report, in order. A report that is `queued` is durable. Reports of one decision in one call are
+   * taken together: the decision closes unless one of them says `more`.
    * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
   async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
@@ -110,7 +110,7 @@ export class RewardIntake {
     return {
       catalog,
       decision: { decisionId, closes, reports: accepted },
-      // Nobody may ever close this decision: at its deadline it closes with what is known then.
+      // If no later report closes this decision, it closes at its deadline with what is known then.
       settlement: closes ? null : settlementJobOf(decision, contract.defaultReward),
     };
   }

@@ -26,7 +26,7 @@ export interface RewardReceipt {
   readonly rewardId: string;
   /** `late`: it is logged, nothing will be learned from it. */
   readonly status: 'queued' | 'duplicate' | 'late';
-  /** What is unusual about it, in words. */
+  /** What is unusual about the report, in words. */
   readonly note?: string;
 }
 
@@ -66,8 +66,9 @@ const TAIL_DIGITS = 10;
 const CHECK_DIGITS = 6;
 
 /**
- * `<decisionId>.<10 hex digits><6 check digits>`: from the idempotency key if there is one, else drawn. The check digits
- * tell an id that was given out from one that was made up, without asking a store; they are no secret.
+ * Returns `<decisionId>.<10 hex digits><6 check digits>`. The ten digits follow from the idempotency key if there is one, else
+ * they are random. The check digits distinguish an id that was given out from one that was made up, without asking a store;
+ * they are no secret.
  */
 export function rewardIdFor(decisionId: string, idempotencyKey?: string): string {
   const tail =
@@ -78,7 +79,7 @@ export function rewardIdFor(decisionId: string, idempotencyKey?: string): string
   return `${decisionId}.${tail}${checkOf(decisionId, tail)}`;
 }
 
-/** Whether this can be the id of a reward that was accepted. */
+/** Returns whether this can be the id of a reward that was accepted. */
 export function isRewardId(rewardId: string): boolean {
   const dot = rewardId.lastIndexOf('.');
   const [decisionId, digits] = [rewardId.slice(0, dot), rewardId.slice(dot + 1)];

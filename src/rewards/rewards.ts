@@ -12,17 +12,17 @@ import type { RewardIntake } from './reward-intake.ts';
 import { REWARD_JOBS, REWARDS_JOB, rewardsJob } from './reward-job.ts';
 import { isRewardId, type RewardReport, type RewardResult } from './reward-report.ts';
 
-/** Where a reward stands. */
+/** The status of a reward. */
 export interface RewardState {
   readonly rewardId: string;
-  /** `dead`: given up after ten attempts. The others than `queued` are what the fold says. */
+  /** `dead`: given up after ten attempts. The others except `queued` are results of the fold. */
   readonly status: 'queued' | 'dead' | RewardStatus;
   readonly reason?: string;
 }
 
 /** A job with rewards, or a settlement, that was given up after ten attempts. */
 export interface DeadRewards {
-  /** Names it to `redrive`. */
+  /** The id that `redrive` takes. */
   readonly id: string;
   readonly kind: string;
   readonly catalog: string | null;
@@ -33,10 +33,10 @@ export interface DeadRewards {
   readonly error: string;
 }
 
-/** As many as a queue keeps. */
+/** The number of dead jobs that a queue keeps. */
 const MOST_DEAD = 10_000;
 
-/** What the endpoints ask about rewards. */
+/** Takes reports, and answers what the endpoints ask about rewards. */
 export class Rewards {
   readonly #catalogs: Catalogs;
   readonly #intake: RewardIntake;
@@ -53,7 +53,7 @@ export class Rewards {
     return this.#intake.report(reports);
   }
 
-  /** Returns where a reward stands. @throws Problem reward-not-found when nothing is known of it (any more). */
+  /** Returns the status of a reward. @throws Problem reward-not-found when it is unknown, or was forgotten. */
   async status(rewardId: string): Promise<RewardState> {
     const decisionId = rewardId.slice(0, rewardId.lastIndexOf('.'));
     const name = catalogOf(decisionId);
@@ -64,7 +64,7 @@ export class Rewards {
     if (folded !== undefined) return folded;
     if (!isRewardId(rewardId)) throw notFound(rewardId);
 
-    // In this order: what has left the queue is in the ledger, and what has left the ledger is folded.
+    // In this order: a job that has left the queue is in the ledger, and an entry that is not behind is folded.
     const { queue } = this.#sources;
     const isOnItsWay = (await queue.pending([REWARDS_JOB])) + (await catalog.replica.lag()) > 0;
     const arrived = outcomeOf(catalog.state, decisionId, rewardId);
@@ -91,7 +91,7 @@ export class Rewards {
     return this.#sources.queue.redrive(ids === undefined ? all : all.filter((id) => ids.includes(id)));
   }
 
-  /** Newest first, without the jobs of others. */
+  /** Returns the dead jobs of rewards and settlements, newest first. */
   async #deadJobs(): Promise<DeadJob[]> {
     const all = await this.#sources.queue.deadJobs(MOST_DEAD);
     return all.filter(({ job }) => REWARD_JOBS.includes(job.name));
@@ -107,7 +107,7 @@ export class Rewards {
     return null;
   }
 
-  /** Whether the decision is known, and recent enough that the fold still has the outcomes of all its rewards. */
+  /** Returns whether the decision is known, and so recent that the fold still has the results of all its rewards. */
   async #isOpen(catalog: string, decisionId: string): Promise<boolean> {
     return this.#catalogs.holding(catalog, async ({ state }) => {
       const decision = await (await this.#sources.decisionLogs.find(catalog))?.head(decisionId);
@@ -124,7 +124,7 @@ function outcomeOf(state: CatalogState, decisionId: string, rewardId: string): R
 function notFound(rewardId: string): Problem {
   return new Problem(
     'reward-not-found',
-    `Nothing is known of reward "${rewardId}".`,
+    `There is no reward "${rewardId}".`,
     'Use the rewardId from the answer to your report. Rewards are remembered for about an hour after their window.',
   );
 }

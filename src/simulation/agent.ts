@@ -4,9 +4,9 @@ import type { Random } from '../../bandit/random.ts';
 export interface AgentBehaviour {
   /** Probability that it calls a shown tool that fits. */
   readonly calls: number;
-  /** Probability that it is mistaken and calls the highest-ranked shown tool that does not fit instead. */
+  /** Probability that it makes a mistake and calls the highest-ranked shown tool that does not fit instead. */
   readonly noise: number;
-  /** Probability that it finds a tool that fits elsewhere, where none that was shown does, and reports that one. */
+  /** Probability that, if no shown tool fits, it finds one that fits elsewhere and reports that one. */
   readonly finds: number;
   /** Probability that the outcomes of a whole decision are lost. */
   readonly loss: number;
@@ -25,7 +25,7 @@ export interface Call {
 
 export interface Conduct {
   readonly calls: readonly Call[];
-  /** Decisions until the outcomes arrive; null: they never do. */
+  /** Number of decisions until the outcomes arrive; null: they are lost. */
   readonly delay: number | null;
 }
 
@@ -38,9 +38,9 @@ const FIRST_CALL_DRAW = 5;
 const FIRST_FLIP_DRAW = 1000;
 
 /**
- * What the agent does with a slate: it calls each shown tool that fits with probability `calls`, and succeeds; if
- * none was called, it finds one elsewhere, or calls one of the others at random, and fails. Pure: the same random numbers, the same
- * conduct.
+ * Returns what the agent does with a slate. It calls each shown tool that fits with probability `calls`, and succeeds. If it
+ * called none, it finds one elsewhere, or calls one of the others at random and fails. Pure: the same random numbers give the
+ * same result.
  */
 export function conductOf(
   shown: readonly string[],

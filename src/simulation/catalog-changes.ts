@@ -1,18 +1,18 @@
 import { randomFor } from '../../bandit/random.ts';
 
-/** What happens to the catalog while the queries go by. All shares are 0…1 of the tools. */
+/** Changes of the catalog during a simulation. All shares are 0…1 of the tools. */
 export interface CatalogChanges {
-  /** Tools that are missing in the middle third. */
+  /** Share of the tools that are removed for the middle third. */
   readonly removedShare: number;
   /** Number of tools that appear at half. */
   readonly newcomers: number;
-  /** Tools that swap their meaning in pairs at half: what fits one fits the other from then on. */
+  /** Share of the tools that swap their meaning in pairs at half: what fitted one fits the other from then on. */
   readonly driftShare: number;
 }
 
 export const NO_CHANGES: CatalogChanges = { removedShare: 0, newcomers: 0, driftShare: 0 };
 
-/** The part each tool plays in a simulation. */
+/** Which tools are removed, added and changed in a simulation. */
 export interface Casting {
   readonly removed: ReadonlySet<string>;
   readonly newcomers: ReadonlySet<string>;
@@ -20,7 +20,7 @@ export interface Casting {
   readonly successors: ReadonlyMap<string, string>;
 }
 
-/** @throws RangeError when there are not enough tools for the changes. */
+/** Chooses the tools of the changes. @throws RangeError when there are not enough tools for the changes. */
 export function castingOf(names: readonly string[], changes: CatalogChanges, key: string): Casting {
   const removed = Math.floor(changes.removedShare * names.length);
   if (removed + changes.newcomers > names.length) {
@@ -41,7 +41,7 @@ export function castingOf(names: readonly string[], changes: CatalogChanges, key
   };
 }
 
-/** A copy in random order (Fisher & Yates). */
+/** Returns a copy in random order (Fisher & Yates). */
 export function shuffled<T>(items: readonly T[], key: string): T[] {
   const random = randomFor(key);
   const order = [...items];

@@ -5,7 +5,7 @@ export interface LabelledQuery extends PreparedQuery {
   readonly relevant: readonly string[];
 }
 
-/** Slate sizes at which a frozen evaluation looks. */
+/** Slate sizes that an evaluation reports. */
 export const EVALUATED_SIZES = [3, 5, 10] as const;
 
 export interface Evaluation {
@@ -19,8 +19,8 @@ export interface Evaluation {
 }
 
 /**
- * How good the state is on queries that it does not learn from: greedy choice, nothing changes. Queries without
- * a fitting live tool are left out.
+ * Returns how well the state ranks queries that it does not learn from. It ranks greedily, and nothing changes. Queries
+ * without a fitting live tool are left out.
  */
 export function evaluate(
   catalog: SimulatedCatalog,
@@ -54,15 +54,15 @@ export function evaluate(
 const CLASSES = [1, 20, 100] as const;
 
 export interface ExposureShare {
-  /** Class: this many impressions of its own or fewer; null: more than that. */
+  /** Upper end of the class in impressions; null: the last class. */
   readonly impressions: number | null;
   /** Times a tool of this class fitted a query. */
   readonly fitted: number;
-  /** How often it was in the slate then; 0…1. */
+  /** Share of those times in which it was in the slate; 0…1. */
   readonly share: number;
 }
 
-/** Follows certain tools from their first impression on: are they shown when they fit? */
+/** Counts how often certain tools are shown when they fit, by how often they were shown before. */
 export class Exposures {
   readonly #impressions: Map<string, number>;
   readonly #fitted = new Array<number>(CLASSES.length + 1).fill(0);
@@ -72,7 +72,7 @@ export class Exposures {
     this.#impressions = new Map([...followed].map((name) => [name, 0]));
   }
 
-  /** A slate was shown for a query that these tools fit. */
+  /** Counts a slate that was shown for a query that these tools fit. */
   count(shown: readonly string[], fitting: ReadonlySet<string>): void {
     if (this.#impressions.size === 0) return;
     for (const name of shown) {

@@ -5,7 +5,7 @@ import { tokenise } from '../retrieval/tokenise.ts';
 import type { LabelledQuery } from './evaluate.ts';
 import type { PreparedTool } from './simulated-catalog.ts';
 
-/** A query as people write it down: its text, and the names of the tools that fit. */
+/** A labelled query as it is written in a file: its text, and the names of the tools that fit. */
 export interface Label {
   readonly query: string;
   readonly relevant: readonly string[];
@@ -15,7 +15,7 @@ export interface Prepared {
   readonly tools: readonly PreparedTool[];
   /** Queries that at least one known tool fits, in the given order. */
   readonly queries: readonly LabelledQuery[];
-  /** Names in labels that no tool has; they were left out. Sorted. */
+  /** Names in labels that no tool has, sorted; they were left out. */
   readonly unknown: readonly string[];
 }
 
@@ -24,8 +24,8 @@ const LOT = 256;
 
 /**
  * Embeds and tokenises everything that a simulation needs, once.
- * @param embedder null: words alone.
- * @param onProgress called after every batch with how many texts are embedded, and how many there are.
+ * @param embedder null: retrieval by words alone.
+ * @param onProgress is called after every batch with the number of texts that are embedded, and of all texts.
  */
 export async function prepare(
   tools: readonly ToolDefinition[],

@@ -14,7 +14,7 @@ export interface SimulationOptions {
   readonly tools: readonly PreparedTool[];
   /** Learned from, in a seeded order, `passes` times. */
   readonly queries: readonly LabelledQuery[];
-  /** Never learned from; every evaluation asks all of them. */
+  /** Queries for evaluations, never learned from. */
   readonly heldOut: readonly LabelledQuery[];
   readonly policy: PolicySettings;
   /** Tools shown per query, 1…50. */
@@ -45,12 +45,12 @@ export interface SimulationResult {
   readonly size: LearnerSize;
 }
 
-/** The event loop and the progress bar get a turn after this many steps. */
+/** The simulation pauses for the event loop and the progress bar after this many steps. */
 const STEPS_PER_TURN = 64;
 
 /**
- * Plays a simulated agent on labelled queries against a policy, in process. Deterministic: the same options, the
- * same result.
+ * Simulates an agent that routes labelled queries with a policy, in process. Deterministic: the same options give the same
+ * result.
  * @throws RangeError when the changes need more tools than there are. @throws the reason of `signal`.
  */
 export async function simulate(options: SimulationOptions): Promise<SimulationResult> {

@@ -19,7 +19,7 @@ export interface PreparedTool {
   readonly embedding: Float32Array | null;
 }
 
-/** A query with everything that routing makes of its text before it looks at the catalog. */
+/** A query with everything that routing derives from its text alone. */
 export interface PreparedQuery {
   readonly text: string;
   readonly tokens: Uint32Array;
@@ -32,9 +32,8 @@ const NAME = 'simulation';
 const WINDOW_SECONDS = 604_800;
 
 /**
- * One catalog in memory, without ledger, log or clock, that decides and learns through the very functions of the
- * service: `decide` for a query, `observedDecision` and the fold for outcomes. Time is the number of the step,
- * in seconds.
+ * Simulates one catalog in memory, without ledger, log or clock. It decides and learns with the functions of the service:
+ * `decide` for a query, `observedDecision` and the fold for outcomes. Time is the number of the step, in seconds.
  */
 export class SimulatedCatalog {
   readonly name = NAME;
@@ -55,7 +54,7 @@ export class SimulatedCatalog {
     this.state.tools.follow(this.index);
   }
 
-  /** From here on it is this step. */
+  /** Sets the step. */
   advance(step: number): void {
     this.#step = step;
   }
@@ -104,7 +103,7 @@ export class SimulatedCatalog {
     );
   }
 
-  /** The outcomes of a decision arrive, all together and with this weight, and close it. */
+  /** Reports the outcomes of a decision together, with this weight, which closes it. */
   report(decision: Decision, calls: readonly Call[], weight = 1): void {
     if (calls.length === 0) return;
     const at = this.#now();

@@ -6,7 +6,7 @@ export interface StoredSnapshot {
 }
 
 /**
- * Snapshots of one catalog, the newest few are kept. The bytes are opaque here and carry their own checksum.
+ * Keeps the newest snapshots of one catalog. The bytes are opaque here and contain their checksum.
  * Contract: tests/contracts/snapshot-store.contract.ts.
  */
 export interface SnapshotStore {
@@ -16,14 +16,13 @@ export interface SnapshotStore {
    * @throws StaleFenceError when a newer lease has been given out since; nothing was written then.
    */
   put(snapshot: StoredSnapshot, fence: number, keep: number): Promise<void>;
-  /** Positions of the stored snapshots, newest first. */
+  /** Returns the positions of the stored snapshots, newest first. */
   list(): Promise<Position[]>;
-  /** Null when there is none at this position. */
+  /** Returns the snapshot at this position; null when there is none. */
   get(position: Position): Promise<StoredSnapshot | null>;
   /**
-   * Takes snapshots of later positions out of the list, and returns how many. Needed when the ledger ends before
-   * them, because a damaged end was cut off: its next entries take the same positions again, and must not be
-   * mistaken for what those snapshots hold.
+   * Removes snapshots of later positions from the list, and returns how many. It is needed when a damaged end of the ledger was
+   * cut off: the next entries get positions that those snapshots already cover.
    */
   discardAfter(position: Position): Promise<number>;
   close(): Promise<void>;
@@ -37,7 +36,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-/** At most one holder per name at a time. Contract: tests/contracts/lease.contract.ts. */
+/** Gives out leases, at most one per name at a time. Contract: tests/contracts/lease.contract.ts. */
 export interface Leases {
   /** Returns the lease, or null while another holder has it. It is renewed by itself until released or lost. */
   acquire(name: string): Promise<Lease | null>;

@@ -8,8 +8,8 @@ import { decodeSnapshotInSteps, encodeSnapshot } from '../state/snapshot-codec.t
 import type { SnapshotStore } from './snapshot-store.ts';
 
 /**
- * The newest state that a snapshot gives, or an empty one. A snapshot that cannot be read is reported and the one
- * before it is taken: the ledger still holds what came since.
+ * Returns the state of the newest readable snapshot, or an empty one. A snapshot that cannot be read is reported and the one
+ * before it is used: the ledger still has the entries since then.
  */
 export async function loadState(
   catalog: string,

@@ -9,7 +9,7 @@ import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
 
-/** What a command was answered, and when. */
+/** The answer of a command, and when it was given. */
 export interface Answer {
   readonly at: number;
   readonly outcome: FoldResult;
@@ -21,7 +21,7 @@ export interface Answer {
 const ANSWER_LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_ANSWERS = 10_000;
 
-/** No model was chosen yet. */
+/** The embedder of a catalog for which no model was chosen yet. */
 const UNBOUND: BoundEmbedder = { model: null, fingerprint: null, dimensions: 0 };
 
 /**
@@ -34,9 +34,9 @@ export class CatalogState {
   position: Position = 0;
   /** The newest entry that may have changed what was learned. */
   taught: Position = 0;
-  /** The largest `at` seen: the state's only idea of time, ms since the epoch. */
+  /** The largest `at` of an entry: the only time that the state knows, ms since the epoch. */
   clock = 0;
-  /** Changes whenever a tool does. */
+  /** Changes whenever a tool changes. */
   revision = 'r0';
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
@@ -46,7 +46,7 @@ export class CatalogState {
   readonly limits = new UnitLimits();
   readonly experiments = new ExperimentTable();
   readonly rewards = new RewardStatistics();
-  /** Outcomes of commands by key: a command that is sent twice is applied once and answered twice. */
+  /** Results of commands by key: a command that is sent twice is applied once and gets the same answer twice. */
   readonly answers = new Map<string, Answer>();
 
   constructor(catalog: string, context: LearnerContext, embedder: BoundEmbedder = UNBOUND) {
@@ -57,7 +57,7 @@ export class CatalogState {
     this.learners.activate(this.settings.policy, this.tools.vectors, []);
   }
 
-  /** What made the vectors of the tools; everything that is learned is learned about these. */
+  /** The embedder that made the vectors of the tools, about which everything is learned. */
   get embedder(): BoundEmbedder {
     return this.learners.embedder;
   }
@@ -66,7 +66,7 @@ export class CatalogState {
     return this.embedder.fingerprint;
   }
 
-  /** Slots of all tools, live or not: what a new learner has to know. */
+  /** Returns the slots of all tools, live or not, which a new learner needs. */
   slots(): number[] {
     return Array.from(this.tools.records(), ({ slot }) => slot);
   }
@@ -75,7 +75,7 @@ export class CatalogState {
     this.answers.set(key, { at: this.clock, ...answer });
   }
 
-  /** Drops records, units and answers whose time is over at `clock`. */
+  /** Drops records, units and answers that have expired at `clock`. */
   expire(): void {
     this.decisions.expire(this.clock, RECORD_GRACE_MS[this.settings.rewards.onLate]);
     this.experiments.expire(this.clock);
@@ -85,7 +85,7 @@ export class CatalogState {
     }
   }
 
-  /** Gives the memory of matrices and vectors back. */
+  /** Frees the memory of matrices and vectors. */
   free(): void {
     this.learners.free();
     this.tools.free();

@@ -4,7 +4,7 @@ import type { CatalogState } from './catalog-state.ts';
 import { endExperiments } from './experiments/run-experiment.ts';
 import type { EmbedderResult, FoldResult } from './fold-result.ts';
 
-/** Merges the changed settings into the present ones; what another command changed in between stays. */
+/** Merges the changed settings into the present ones; changes of other commands in between stay. */
 export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldResult {
   const { policy } = patch;
   if (policy !== undefined) state.learners.activate(policy, state.tools.vectors, state.slots());
@@ -13,7 +13,7 @@ export function foldSettings(state: CatalogState, { patch }: SettingsEntry): Fol
   return { kind: 'settings', policyVersion: state.learners.active.version };
 }
 
-/** Makes a kept version the active one. It went on learning meanwhile, so no observation is missing. */
+/** Makes a kept version the active one. It has gone on learning, so no observation is missing. */
 export function foldVersion(state: CatalogState, { version, learner }: VersionEntry): FoldResult {
   if (learner !== undefined && state.learners.get(version) === undefined) {
     if (state.taught > learner.asOf) return { kind: 'version-stale' };
@@ -26,7 +26,7 @@ export function foldVersion(state: CatalogState, { version, learner }: VersionEn
   return { kind: 'version', policyVersion: active.version };
 }
 
-/** Replaces all vectors by those of another embedder, with a learner of its own. What two embedders taught is never mixed. */
+/** Replaces all vectors by those of another embedder, which gets its own learner. Learned state of two embedders is never mixed. */
 export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): EmbedderResult {
   const { model, fingerprint, dimensions, version } = entry;
   const embedder = { model, fingerprint, dimensions };
@@ -42,7 +42,10 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
     if (!hasAllVectors(state, entry)) return { kind: 'embedder-refused', reason: 'stale' };
     const vectors = new Map(entry.vectors.map(({ name, embedding }) => [name, embedding]));
     state.tools.replaceVectors(dimensions, ({ tool }) => vectors.get(tool.name) ?? null);
-    endExperiments(state, 'Another embedding model came: nothing learned before can be compared with it.');
+    endExperiments(
+      state,
+      'The embedding model was changed: nothing that was learned before can be compared with it.',
+    );
     state.learners.bind(embedder, state.tools.vectors, state.slots(), version);
   }
   const { active } = state.learners;
@@ -51,7 +54,7 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
   return { kind: 'embedder', policyVersion: active.version, kept };
 }
 
-/** Tools that came or changed after its sender looked have none. */
+/** Returns whether the entry has a vector for every tool; those that were put or changed after its sender read them have none. */
 function hasAllVectors({ tools }: CatalogState, { fingerprint, vectors }: EmbedderEntry): boolean {
   if (fingerprint === null) return true;
   const hashes = new Map(vectors.map(({ name, hash }) => [name, hash]));

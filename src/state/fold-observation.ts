@@ -12,8 +12,8 @@ import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from '.
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 
 /**
- * Rewards of one decision (learning.md section 2, "learning"): a called tool is learned at once, and when the
- * decision closes every shown tool that was not called is learned with 0 and the case goes to memory.
+ * Folds the rewards of one decision. A called tool is learned at once. When the decision closes, every shown tool that was not
+ * called is learned with 0, and the case is added to memory.
  */
 export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldResult> {
   const { decision } = entry;
@@ -47,7 +47,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   return { kind: 'observation', rewards };
 }
 
-/** The deadline of a decision: it closes with what was reported, or is learned with the default reward. */
+/** Folds the deadline of a decision: it closes with what was reported, or is learned with the default reward. */
 export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
   const { decision, defaultReward } = entry;
   const record = state.decisions.get(decision.id);
@@ -69,7 +69,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   return { kind: 'settlement', closed: true };
 }
 
-/** Nothing was reported: the contract says what that is worth. */
+/** Returns the report that stands for no report, with the default reward of the contract. */
 function silence(rewardId: string, value: number, at: number): OutcomeReport {
   return { rewardId, tool: null, outcome: 'not_used', value, weight: 1, at };
 }
@@ -120,8 +120,9 @@ function* applyReport(
 }
 
 /**
- * Weight of a call of a tool that was not in the slate; a call of one that was has 1. The agent did not choose it among the
- * others, and reports of this kind are the only way to push a tool that the router would never show. Chosen on training data: bench/hostile/adversary.ts.
+ * Weight of a call of a tool that was not in the slate; a call of one that was has weight 1. The agent did not choose it among
+ * the others, and such reports are the only way to promote a tool that the router would never show. Chosen on training data:
+ * bench/hostile/adversary.ts.
  */
 const UNSHOWN_WEIGHT = 0.2;
 
@@ -144,11 +145,11 @@ function addValue(
     sum: reports.sum,
     mean: reports.sum / reports.count,
   }[aggregation];
-  // Rewards below 0 teach as 0; statistics keep them as they are.
+  // Rewards below 0 are learned as 0; statistics keep them unchanged.
   reports.taught = Math.min(1, Math.max(0, value));
 }
 
-/** The tool is no negative when the decision closes; if it was one already, it stays one. */
+/** Keeps a tool from being learned as a negative when the decision closes; if it was already, it stays one. */
 function keepSilent({ closed }: ObservedRecord, reports: ToolReports): void {
   if (!closed) reports.silent = !reports.called;
 }
@@ -177,7 +178,7 @@ export function foldUnlearned(state: CatalogState, entry: UnlearnedEntry): FoldR
   return { kind: 'unlearned' };
 }
 
-/** Counts and remembers rewards of which nothing is learned, for want of their decision. */
+/** Counts and remembers rewards that cannot be learned because their decision is missing. */
 export function refuse(
   state: CatalogState,
   reports: readonly OutcomeReport[],

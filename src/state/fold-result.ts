@@ -11,9 +11,9 @@ export type FoldResult =
   | { readonly kind: 'unlearned' }
   | { readonly kind: 'version'; readonly policyVersion: string }
   | { readonly kind: 'version-unknown' }
-  /** Something was learned since the learner that came with it was made: make it again. */
+  /** Something was learned after the entry's learner was made: it has to be made again. */
   | { readonly kind: 'version-stale' }
-  /** Its key was used for another command. */
+  /** The key was used for another command. */
   | { readonly kind: 'key-used' }
   | { readonly kind: 'ignored' };
 
@@ -21,7 +21,7 @@ export type ToolsResult =
   | ToolsApplied
   /** If-Match named another revision. */
   | { readonly kind: 'tools-refused'; readonly reason: 'revision'; readonly revision: string }
-  /** The catalog or its embedder changed since the sender looked: look again and send again. */
+  /** The catalog or its embedder changed after the sender read it: it has to read again and send again. */
   | { readonly kind: 'tools-refused'; readonly reason: 'stale'; readonly revision: string }
   /** These tools belong to other sources. */
   | {
@@ -43,8 +43,8 @@ export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */
   | { readonly kind: 'embedder'; readonly policyVersion: string; readonly kept: string | null }
   /**
-   * It has a model already (`bound`), tools came or changed since the sender looked (`stale`), or the version that
-   * was asked for is not kept any more.
+   * The catalog has a model already (`bound`), tools were put or changed after the sender read them (`stale`), or the requested
+   * version is not kept any more (`version`).
    */
   | { readonly kind: 'embedder-refused'; readonly reason: 'bound' | 'stale' | 'version' };
 
@@ -55,14 +55,14 @@ export type RewardStatus = (typeof REWARD_STATUSES)[number];
 export interface RewardOutcome {
   readonly rewardId: string;
   readonly status: RewardStatus;
-  /** Why it was not learned, or what was special about it. */
+  /** Why it was not learned, or only in part. */
   readonly reason?: RewardReason;
 }
 
 /** In the order in which snapshots number them; 15 at most. */
 export const REWARD_REASONS = [
   'after-deadline',
-  /** The record of its decision was dropped: whether the reward was applied before is no longer known. */
+  /** The record of its decision was dropped, so that it is not known whether the reward was applied before. */
   'record-expired',
   /** Its decision was deleted from the decision log before the two were joined. */
   'decision-expired',

@@ -7,8 +7,8 @@ import type { ToolRecord } from './tool-table.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Puts and removes tools of one source, or refuses the whole entry. Pauses after every tool: ten thousand take a second.
- * First every tool is put, and found from then on, then tools are removed; `revision` and `position` change last.
+ * Puts and removes tools of one source, or refuses the whole entry. It pauses after every tool, because ten thousand take a
+ * second. First all tools are put, then tools are removed; `revision` and `position` change last.
  */
 export function* foldTools(
   state: CatalogState,
@@ -46,7 +46,7 @@ export function* foldTools(
   return { kind: 'tools', added, changed, removed, unchanged, revision: state.revision };
 }
 
-/** The tools that the entry names and that belong to another source. */
+/** Returns the tools of the entry that belong to another source. */
 function otherOwners({ tools }: CatalogState, entry: ToolsEntry): { tool: string; source: string }[] {
   const putNames = entry.put.map(({ tool }) => tool.name);
   const names = new Set([...putNames, ...entry.remove, ...Object.keys(entry.sync ?? {})]);
@@ -56,7 +56,7 @@ function otherOwners({ tools }: CatalogState, entry: ToolsEntry): { tool: string
   });
 }
 
-/** A full sync lists every tool by hash but carries only those that its sender saw change. */
+/** Returns whether a full sync is complete: it lists every tool by hash, but has the definitions of changed tools only. */
 function coversSync(state: CatalogState, entry: ToolsEntry): boolean {
   if (entry.sync === undefined) return true;
   const carried = new Set(entry.put.map(({ tool }) => tool.name));
@@ -91,8 +91,8 @@ function putTool(
 }
 
 /**
- * The tool that a new one replaces: of its earlier names the first that is known, is not itself being put, and was
- * removed or is of the same source.
+ * Returns the tool that a new one replaces: of its earlier names the first that is known, is not put by the same entry, and
+ * was removed or is of the same source.
  */
 function predecessor(
   state: CatalogState,

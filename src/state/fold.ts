@@ -10,21 +10,21 @@ import type { FoldResult } from './fold-result.ts';
 import { foldTools } from './fold-tools.ts';
 
 /**
- * state = fold(state, entry): the only place where the state changes. Deterministic: no clock, no random source,
- * no I/O; the same entries give the same bits in every process. An entry that was folded before (its key or
- * position is known) changes nothing and gets the result of the first time.
+ * Folds one entry into the state; nothing else changes a state. Deterministic: no clock, no random source, no I/O; the same
+ * entries give the same bits in every process. An entry that was folded before (its key or position is known) changes nothing,
+ * and the first result is returned.
  */
 export function fold(state: CatalogState, positioned: PositionedEntry): FoldResult {
   return atOnce(foldInSteps(state, positioned));
 }
 
-/** A fold that pauses now and then. */
+/** A fold that pauses at every `yield`. */
 export type FoldSteps = Generator<void, FoldResult>;
 
 /**
- * The same with a pause after every example that is learned and every tool that is put, for processes that have
- * requests to answer meanwhile: a decision of fifty tools teaches fifty. During a pause a reader sees a part of it,
- * at the position and revision of before. Nothing else may be folded until it has ended.
+ * Folds one entry like `fold`, with a pause after every example that is learned and every tool that is put, for processes
+ * that answer requests meanwhile. During a pause readers see a part of the entry, at the position and revision before it.
+ * Nothing else may be folded until it has ended.
  */
 export function* foldInSteps(state: CatalogState, { position, entry }: PositionedEntry): FoldSteps {
   if (position <= state.position) return { kind: 'ignored' };
@@ -32,14 +32,14 @@ export function* foldInSteps(state: CatalogState, { position, entry }: Positione
   state.expire();
   if (TEACHES.has(entry.kind)) state.taught = position;
   const outcome = yield* apply(state, entry, position);
-  // Last, so that those who wait for this position find all of the entry.
+  // Last, so that callers that wait for this position see all of the entry.
   state.position = position;
   return outcome;
 }
 
 function* apply(state: CatalogState, entry: Entry, position: Position): FoldSteps {
   switch (entry.kind) {
-    // Made exactly-once by the record of their decision.
+    // The record of the decision makes these exactly-once.
     case 'observation':
       return yield* foldObservation(state, entry);
     case 'settlement':
@@ -63,7 +63,7 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
   }
 }
 
-/** What can change a learner. */
+/** Kinds of entries that can change a learner. */
 const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
   'observation',
   'settlement',

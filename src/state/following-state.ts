@@ -11,16 +11,16 @@ import { foldInSteps } from './fold.ts';
 import type { FoldResult } from './fold-result.ts';
 import { digestInSteps, type StateDigest } from './snapshot-codec.ts';
 
-/** Between two entries the event loop has its turn when folding has taken this many milliseconds. */
+/** Between two entries folding pauses for the event loop after this many milliseconds. */
 const FOLD_SLICE_MS = 3;
-/** Within an entry that teaches much: what is ranked during that turn knows a part of it. */
+/** Within an entry folding pauses after this many milliseconds; rankings meanwhile see a part of the entry. */
 const ENTRY_SLICE_MS = 4;
 const READ_BATCH = 256;
 
 export interface FollowingOptions {
   /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
   readonly now: () => number;
-  /** Folding stops before the next entry when this aborts, and nobody reads consistently any more. */
+  /** When this aborts, folding stops before the next entry, and `readConsistent` rejects. */
   readonly signal: AbortSignal;
   /** `Ledger.history` of the entries that the state was made from. */
   readonly history: string;
@@ -30,14 +30,14 @@ export interface FollowingOptions {
 }
 
 /**
- * A state and its place in a ledger. `foldNext` folds what follows there, a few milliseconds at a time. In between the
+ * A state and its position in a ledger. `foldNext` folds what follows there, a few milliseconds at a time. In between the
  * state can be ranked with as it is; `readConsistent` and `digest` see it where no entry is half folded, and folding waits
  * until a digest is complete. If an entry fails, the state stays as it is at that moment, and must not be folded again.
  */
 export class FollowingState {
   readonly state: CatalogState;
   readonly #ledger: Ledger;
-  /** Of this state alone: what others read is not what was folded here. */
+  /** A reader for this state alone. */
   readonly #reader: LedgerReader;
   readonly #options: FollowingOptions;
   /** Calls of `readConsistent` that wait for the end of the entry that is being folded; null while none is. */
@@ -53,7 +53,7 @@ export class FollowingState {
     this.#options = options;
   }
 
-  /** False in the middle of an entry: what the state says may contradict itself. */
+  /** False in the middle of an entry, when parts of the state may contradict each other. */
   get isConsistent(): boolean {
     return this.#readers === null;
   }
@@ -69,7 +69,7 @@ export class FollowingState {
   async foldNext(): Promise<number> {
     if (this.#ledger.history !== this.#options.history) {
       throw new LedgerTrimmedError(
-        'The ledger was restored from a backup; its newest snapshot has what is known.',
+        'The ledger was restored from a backup; the state has to be loaded from its newest snapshot.',
       );
     }
     const entries = await this.#reader.read(this.state.position, READ_BATCH);
@@ -80,7 +80,7 @@ export class FollowingState {
   }
 
   /**
-   * Returns what `read` makes of the state where no entry is half folded: at once, or before the next one is begun.
+   * Calls `read` when no entry is half folded, and returns its result: at once, or before the next entry is begun.
    * @throws the reason of `signal`, or what `rejectReaders` is given
    */
   readConsistent<Seen>(read: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
@@ -118,7 +118,7 @@ export class FollowingState {
     await this.#digest?.catch(() => {});
   }
 
-  /** Rejects those who wait for the end of an entry: it will not come. */
+  /** Rejects the calls that wait for the end of an entry. */
   rejectReaders(error: Error): void {
     for (const see of this.#readers?.splice(0) ?? []) see(error);
   }

@@ -5,7 +5,7 @@ import type { LearnerVersion } from './learner-version.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 import type { ToolRecord } from './tool-table.ts';
 
-/** Whether this unit may still teach this tool; if so, the weight is spent. */
+/** Returns whether outcomes of this unit may still be learned for this tool; if so, its weight is used up. */
 export function mayTeach(
   state: CatalogState,
   { unit }: ObservedDecision,
@@ -18,7 +18,7 @@ export function mayTeach(
   return false;
 }
 
-/** A tool of this decision was called for the first time, perhaps after the decision had closed. */
+/** Learns the first call of a tool of this decision, which may come after the decision has closed. */
 export function* learnCall(
   state: CatalogState,
   record: ObservedRecord,
@@ -29,7 +29,7 @@ export function* learnCall(
   const { slot } = tool;
   const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
-  // The 0 that closing gave a shown tool is taken back from memory; A keeps it.
+  // The 0 that a shown tool got when the decision closed is removed from memory; A keeps it.
   const earlier = index < decision.shown && !reports.silent ? 1 : 0;
   reports.called = true;
   reports.silent = false;
@@ -45,7 +45,7 @@ export function* learnCall(
   }
 }
 
-/** The reward of a call that was learned before turned out to be another one. */
+/** Corrects the reward of a call that was learned before. */
 export function* correctCall(
   state: CatalogState,
   record: ObservedRecord,
@@ -68,15 +68,15 @@ export function* correctCall(
   }
 }
 
-/** What one tool of a decision teaches. */
+/** What is learned from one tool of a decision. */
 interface Lesson extends CaseOutcome {
   /** Index among the tools of the decision. */
   readonly index: number;
-  /** The ridge does not know of it yet. */
+  /** Whether the ridge has not learned it yet. */
   readonly fresh: boolean;
 }
 
-/** No more reports are expected: what was shown and not called was of no use, and the case is remembered. */
+/** Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with 0, and the case is added to memory. */
 export function* closeDecision(
   state: CatalogState,
   record: ObservedRecord,
@@ -84,7 +84,7 @@ export function* closeDecision(
 ): Generator<void, void> {
   if (record.closed) return;
   record.closed = true;
-  // What concerns the vectors of another embedder can teach nothing about these.
+  // A decision about the vectors of another embedder cannot be learned.
   if (!decision.learn || record.muted || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
   for (const [index, name] of decision.tools.entries()) {
@@ -103,7 +103,7 @@ export function* closeDecision(
   yield* teach(state, record, decision, lessons);
 }
 
-/** Nothing was reported: every shown tool is learned with the contract's default reward. */
+/** Learns every shown tool with the default reward of the contract, because nothing was reported. */
 export function* learnDefault(
   state: CatalogState,
   record: ObservedRecord,
@@ -151,8 +151,8 @@ function rememberCase(
 }
 
 /**
- * x of one tool of a decision as one version of the policy sees it, as it was at decision time; null for a tool
- * that was no candidate then, or that is unknown now.
+ * Returns x of one tool of a decision for one version of the policy, as it was at decision time; null for a tool that was no
+ * candidate then, or that is unknown now.
  */
 export function exampleOf(
   state: CatalogState,
@@ -175,7 +175,7 @@ function queryOf({ embedding, terms }: ObservedDecision): QueryFeatures {
   return { embedding, terms };
 }
 
-/** Logged with the decision where this version took part in it, else worked out once and kept with the record. */
+/** Returns the features that were logged with the decision, or computes them once and keeps them with the record. */
 function featuresOf(
   state: CatalogState,
   record: ObservedRecord,
@@ -190,7 +190,7 @@ function featuresOf(
   return features;
 }
 
-/** The shown tools as candidates; one that is gone keeps its row, from which nothing is learned. */
+/** Returns the shown tools as candidates; a tool that is gone keeps its row, from which nothing is learned. */
 function shownCandidates(state: CatalogState, decision: ObservedDecision): Candidates {
   const { columns, shown } = decision;
   const names = decision.tools.slice(0, shown);

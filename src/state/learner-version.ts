@@ -5,14 +5,14 @@ import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Assignment, BoundEmbedder } from '../ledger/entry.ts';
 
-/** One learner of a catalog, with what makes it the one it is. */
+/** One learner of a catalog, with its settings and the model that it learned with. */
 export interface LearnerVersion {
-  /** `<policy>@<n>`, n counts the versions of this catalog. */
+  /** `<policy>@<n>`; n counts the versions of this catalog. */
   readonly version: string;
   readonly settings: PolicySettings;
   readonly policy: Policy;
   readonly learning: Learning;
-  /** The model about whose vectors it learned. It ranks and learns while this is the catalog's, and waits otherwise. */
+  /** The model about whose vectors it learned. It ranks and learns while the catalog has this model, and waits otherwise. */
   readonly embedder: BoundEmbedder;
 }
 
@@ -43,34 +43,34 @@ export function hasLearned({ policy }: LearnerVersion): boolean {
   return updates + cases > 0;
 }
 
-/** Equal for settings that learn the same from the same; exploration is no part of it. */
+/** Returns text that is equal for settings whose learners are the same. It leaves out exploration. */
 export function identityOf(settings: PolicySettings): string {
   return JSON.stringify([settings.name, Object.entries(settings.parameters).sort()]);
 }
 
-/** What learners are made of, beside the numbers they learn. */
+/** What every learner is created with. */
 export interface LearnerContext {
   readonly kernels: Kernels;
   /** False in a process that only folds the canonical state (the snapshot writer): no A⁻¹, no θ. */
   readonly derived: boolean;
 }
 
-/** Makes policies, and gives back what they were made with. */
+/** Creates and loads policies, and frees them with the memory that was allocated for them. */
 export class PolicyLoader {
   readonly context: LearnerContext;
-  /** What those that wait have for vectors: none, of the right dimensions. By version, the longest waiting first. */
+  /** Empty vectors of the right dimensions for the versions that wait; by version, the longest waiting first. */
   readonly #waiting = new Map<string, ToolVectors>();
 
   constructor(context: LearnerContext) {
     this.context = context;
   }
 
-  /** Versions that were loaded to wait, the longest waiting first. */
+  /** Returns the versions that wait, the longest waiting first. */
   get waiting(): string[] {
     return [...this.#waiting.keys()];
   }
 
-  /** One that has learned nothing. */
+  /** Creates a policy that has learned nothing. */
   create({ name, parameters }: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): Policy {
     const policy = createPolicy(name, { ...this.context, vectors, parameters });
     for (const slot of slots) policy.addTool(slot);
@@ -81,7 +81,7 @@ export class PolicyLoader {
     return loadPolicy(name, { ...this.context, vectors, parameters }, state);
   }
 
-  /** One that cannot rank, because the vectors of its embedder are gone. */
+  /** Loads a policy that waits: it cannot rank, because the vectors of its embedder are gone. */
   loadWaiting({ version, settings, embedder }: Omit<LearnerVersion, 'policy'>, state: LearnerState): Policy {
     const { kernels } = this.context;
     const vectors = new ToolVectors(kernels, embedder.dimensions);
@@ -97,7 +97,7 @@ export class PolicyLoader {
   }
 }
 
-/** What `save` gives may still belong to the policy that is copied. */
+/** Returns a copy of a policy's state. The arrays of `save` may still belong to the policy. */
 export function copyOf(policy: Policy): LearnerState {
   const { arrays, ...rest } = policy.save();
   const copies = Object.entries(arrays).map(([name, array]) => [name, array.slice()] as const);

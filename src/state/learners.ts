@@ -16,15 +16,20 @@ import {
   type SavedLearners,
 } from './learner-version.ts';
 
-/** Versions beside the active one that are kept, so that going back loses nothing. */
+/** Number of versions that are kept beside the active one, so that going back loses nothing. */
 const KEPT_VERSIONS = 3;
 
-/** Earlier embedders to go back to: of each the version that was active last. */
+/** Number of earlier embedders of which the version that was active last is kept. */
 const KEPT_EMBEDDERS = 3;
 
 /**
- * The policies of one catalog, one learner per version; exactly one is active. Those of earlier embedders wait: they
- * neither rank nor learn, but forget what is to be forgotten.
+ * Keeps the policies of one catalog, one learner per version. A version is in one of these states:
+ *
+ * - *active*: it ranks, and learns. There is always exactly one.
+ * - *kept*: it learns, so that it can become active without loss. Those that were used longest ago are discarded beyond
+ *   three, unless they are in use (`acquire`).
+ * - *waiting*: of an earlier embedder. It neither ranks nor learns, but units and tools are erased from it. `bind` to its
+ *   embedder makes it kept or active again.
  */
 export class Learners {
   readonly #loader: PolicyLoader;
@@ -40,28 +45,28 @@ export class Learners {
     this.#embedder = embedder;
   }
 
-  /** The one whose vectors the catalog has. */
+  /** The embedder whose vectors the catalog has. */
   get embedder(): BoundEmbedder {
     return this.#embedder;
   }
 
-  /** What all of them compute with. */
+  /** The kernels that all learners compute with. */
   get kernels(): Kernels {
     return this.#loader.context.kernels;
   }
 
   get active(): LearnerVersion {
     const active = this.#versions.get(this.#active);
-    if (active === undefined) throw new Error('a catalog without an active policy was asked to rank');
+    if (active === undefined) throw new Error('the catalog has no active policy');
     return active;
   }
 
-  /** Everything that is kept, what waits included. */
+  /** Returns all versions, the waiting ones included. */
   all(): IterableIterator<LearnerVersion> {
     return this.#versions.values();
   }
 
-  /** Those of the embedder of now: they can rank and learn. */
+  /** Returns the versions of the present embedder, which can rank and learn. */
   current(): LearnerVersion[] {
     return [...this.#versions.values()].filter((version) => this.#isCurrent(version));
   }
@@ -70,7 +75,7 @@ export class Learners {
     return this.#versions.get(version);
   }
 
-  /** The versions that a decision with these assignments teaches. */
+  /** Yields the versions that learn from a decision with these assignments. */
   *taughtBy(assignments: readonly Assignment[] = []): Generator<LearnerVersion> {
     for (const learner of this.#versions.values()) {
       if (this.#isCurrent(learner) && learnsFrom(learner.learning, assignments)) yield learner;
@@ -78,21 +83,21 @@ export class Learners {
   }
 
   /**
-   * Makes the version with these settings the active one: one that is kept if there is such a one, else a new
-   * learner that knows the given slots and has learned nothing. Exploration is no part of a version's identity.
+   * Makes a version with these settings the active one: one that is kept, or else a new learner that knows the given slots and
+   * has learned nothing. Settings that differ only in exploration have the same learner.
    */
   activate(settings: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): LearnerVersion {
     return this.#use({ ...this.shared(settings, vectors, slots), settings });
   }
 
-  /** Makes a version the active one; from now on it learns from everything. Null if it is not kept, or waits. */
+  /** Makes a version the active one; from now on it learns from everything. Returns null if it is not kept, or waits. */
   activateVersion(version: string, settings?: PolicySettings): LearnerVersion | null {
     const kept = this.#versions.get(version);
     if (kept === undefined || !this.#isCurrent(kept)) return null;
     return this.#use({ ...kept, settings: settings ?? kept.settings, learning: 'all' });
   }
 
-  /** A version with these settings that learns from everything: the active one, another that is kept, or a new one. */
+  /** Returns a version with these settings that learns from everything: the active one, another that is kept, or a new one. */
   shared(settings: PolicySettings, vectors: ToolVectors, slots: Iterable<number>): LearnerVersion {
     const identity = identityOf(settings);
     const candidates = this.current().reverse();
@@ -104,7 +109,7 @@ export class Learners {
     return kept ?? this.own(settings, 'all', null, vectors, slots);
   }
 
-  /** A version of its own that has learned nothing, or exactly what `from` has. */
+  /** Returns a new version that has learned nothing, or exactly what `from` has. */
   own(
     settings: PolicySettings,
     learning: Learning,
@@ -121,7 +126,7 @@ export class Learners {
     return this.#add({ version, settings, learning, embedder: this.#embedder, policy });
   }
 
-  /** Takes a version in as it was encoded elsewhere. */
+  /** Adds a version that was encoded elsewhere. */
   adopt(version: string, settings: PolicySettings, bytes: Uint8Array, vectors: ToolVectors): void {
     const policy = this.#loader.load(settings, decodeLearner(bytes, crc32), vectors);
     this.#add({ version, settings, learning: 'all', embedder: this.#embedder, policy });
@@ -133,7 +138,7 @@ export class Learners {
     for (const old of [...this.#versions.keys()]) if (!versions.includes(old)) this.#discard(old);
   }
 
-  /** Keeps a version, however many others there are, until it was released as often as it was acquired. */
+  /** Keeps a version until it was released as often as it was acquired. */
   acquire(version: string): void {
     this.#uses.set(version, (this.#uses.get(version) ?? 0) + 1);
   }
@@ -145,15 +150,15 @@ export class Learners {
     this.#dropUnused();
   }
 
-  /** The model is the same, its name is another one; or it is the first, and there was none to learn about. */
+  /** Sets the name of the embedder, of which the model stays the same; or the first embedder. */
   rename(embedder: BoundEmbedder): void {
     for (const version of this.current()) this.#versions.set(version.version, { ...version, embedder });
     this.#embedder = embedder;
   }
 
   /**
-   * Another embedder: of what was learned about the vectors of the one before the active version waits, what waited
-   * for this one goes on, and a version becomes the active one.
+   * Changes the embedder. Of the present versions the active one waits if it has learned anything, and the others are discarded.
+   * Versions that waited for this embedder learn again, and `version`, or one with the present settings, becomes active.
    */
   bind(embedder: BoundEmbedder, vectors: ToolVectors, slots: Iterable<number>, version?: string): void {
     const { active } = this;
@@ -213,7 +218,7 @@ export class Learners {
   }
 
   #use(version: LearnerVersion): LearnerVersion {
-    // Re-inserted last, so that the first one is always the one that has not been used for longest.
+    // Inserted again at the end, so that the first one is the one that was used longest ago.
     this.#versions.delete(version.version);
     this.#add(version);
     this.#active = version.version;

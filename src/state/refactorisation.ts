@@ -4,14 +4,14 @@ import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { threadFile } from '../../config/package-root.ts';
 import { every, type Repeated } from '../every.ts';
 
-/** What the thread gets; it sends back the inverse, packed. */
+/** The task of the thread, which answers with the inverse, packed. */
 export interface RefactoriseTask {
   /** A, packed. */
   readonly matrix: Float64Array;
   readonly size: number;
 }
 
-/** After so many updates rounding has cost about 1e-12 of accuracy (100,000: 1e-11). */
+/** After so many updates the rounding error is about 1e-12 (after 100,000: 1e-11). */
 const DUE_AFTER_UPDATES = 20_000;
 const LOOK_EVERY_MS = 2_000;
 
@@ -20,7 +20,7 @@ export interface RefactorisationOptions {
   onError(message: string, error: unknown): void;
 }
 
-/** Computes the inverse of a ridge anew now and then, in a thread, while it goes on learning and scoring. */
+/** Computes the inverses of ridges again when enough updates have accumulated, in a thread, while they go on learning and scoring. */
 export class RefactorisationWatch {
   readonly #ridges: () => Iterable<Ridge>;
   readonly #options: RefactorisationOptions;
@@ -31,7 +31,7 @@ export class RefactorisationWatch {
     this.#ridges = ridges;
     this.#options = options;
     this.#looks = every(LOOK_EVERY_MS, (signal) => this.#renewDue(signal), {
-      onError: (error) => options.onError('ridges could not be factorised anew', error),
+      onError: (error) => options.onError('ridges could not be factorised again', error),
     });
   }
 
@@ -50,7 +50,7 @@ export class RefactorisationWatch {
   async #renewDue(signal: AbortSignal): Promise<void> {
     const dueAfter = this.#options.dueAfterUpdates ?? DUE_AFTER_UPDATES;
     const tried = new Set<Ridge>();
-    // Listed anew each time: while one is computed, others may be discarded and their memory freed.
+    // Listed again each time: while one is computed, others may be discarded and their memory freed.
     const next = (): Ridge | undefined =>
       [...this.#ridges()].find((ridge) => !tried.has(ridge) && ridge.updatesSinceFactorisation >= dueAfter);
     for (let ridge = next(); ridge !== undefined && !signal.aborted; ridge = next()) {
@@ -59,7 +59,7 @@ export class RefactorisationWatch {
         await this.#renew(ridge);
       } catch (error) {
         ridge.abandonRefactorisation();
-        if (!signal.aborted) this.#options.onError('a ridge could not be factorised anew', error);
+        if (!signal.aborted) this.#options.onError('a ridge could not be factorised again', error);
       }
     }
   }

@@ -13,9 +13,9 @@ import { FollowingState } from './following-state.ts';
 import type { StateDigest } from './snapshot-codec.ts';
 import { WaitingCommands, WaitingPositions } from './waiting.ts';
 
-/** After so many reloads in a row no snapshot reaches the ledger, and none will. */
+/** After so many reloads in a row the replica fails, because no snapshot reaches the ledger. */
 const MAX_STARTS = 3;
-/** While the store is away. */
+/** Pause between two attempts while the store is away. */
 const RETRY_MS = 200;
 /** `caughtUp` waits this long for entries that are durable already. */
 const TIMEOUT_MS = 10_000;
@@ -23,19 +23,19 @@ const TIMEOUT_MS = 10_000;
 export interface ReplicaOptions {
   /** Milliseconds of a steady clock; it only cuts folding into slices, the fold never sees it. */
   readonly now: () => number;
-  /** Loads the newest state that a snapshot gives, for when the ledger does not reach back to where this replica is. */
+  /** Loads the newest state from a snapshot, when the ledger no longer holds the entry that this replica needs next. */
   readonly reload: () => Promise<CatalogState>;
   readonly onFold?: (folded: PositionedEntry, outcome: FoldResult) => void;
-  /** `fresh` takes the place of `old`, in the same turn of the event loop; `old` must not be used after it. */
+  /** Is called when `fresh` replaces `old`, in the same turn of the event loop; `old` must not be used afterwards. */
   readonly onReload?: (fresh: CatalogState, old: CatalogState) => void;
 }
 
-/** A replica stopped following its ledger for good; the message says where and why. Nothing of the request was accepted. */
+/** Thrown when a replica has stopped following its ledger for good; the message says where and why. Nothing was accepted. */
 export class ReplicaFailedError extends Error {
   override readonly name = 'ReplicaFailedError';
   readonly retryAfterSeconds = 10;
   readonly suggestedFix =
-    'Nothing was accepted. Restart this process, or ask another one; if it fails again, `bandolier doctor` says what can be done.';
+    'Nothing was accepted. Restart this process, or send the request to another one; if it fails again, `bandolier doctor` says what can be done.';
 }
 
 /**
@@ -67,7 +67,7 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #commands = new WaitingCommands();
   readonly #positions = new WaitingPositions();
-  /** Aborts when it fails, is removed or closed; the reason is what everything is refused with from then on. */
+  /** Aborts when the replica fails, is removed or closed; all later calls are refused with its reason. */
   readonly #ended = new AbortController();
   #following: FollowingState;
   #running: Promise<void> | null = null;
@@ -79,17 +79,17 @@ export class Replica {
     this.#following = this.#followingFrom(state, ledger.history);
   }
 
-  /** Not to be kept over an `await`: it may be another one afterwards. */
+  /** Do not keep it over an `await`: the replica may have another state afterwards. */
   get state(): CatalogState {
     return this.#following.state;
   }
 
-  /** Why it no longer follows its ledger; null while it does. */
+  /** Why the replica no longer follows its ledger; null while it does. */
   get failure(): ReplicaFailedError | null {
     return this.#failure;
   }
 
-  /** False when it failed in the middle of an entry: what the state says may contradict itself. */
+  /** False when it failed in the middle of an entry, so that parts of the state may contradict each other. */
   get isConsistent(): boolean {
     return this.#failure === null || this.#following.isConsistent;
   }
@@ -123,7 +123,7 @@ export class Replica {
     return this.#commands.after(entry, () => this.#ledger.append([entry]));
   }
 
-  /** Entries that are durable but not folded here yet. */
+  /** Returns the number of entries that are durable but not folded here yet. */
   async lag(): Promise<number> {
     return (await this.#ledger.head()) - this.state.position;
   }
@@ -145,7 +145,7 @@ export class Replica {
     if (this.state.position < position) await this.#positions.wait(position, giveUp);
   }
 
-  /** Returns what `read` makes of the state when no entry is half folded: now, or before the next one. @throws as above */
+  /** Calls `read` when no entry is half folded, now or before the next one, and returns its result. @throws as above */
   readConsistent<Seen>(read: (state: CatalogState) => Seen | Promise<Seen>): Promise<Seen> {
     return this.#following.readConsistent(read);
   }
@@ -214,7 +214,7 @@ export class Replica {
       ...{ now, history, signal: this.#ended.signal },
       onFold: (folded, outcome) => {
         onFold?.(folded, outcome);
-        if (this.state !== state) return; // it is a fresh one, which does not serve yet
+        if (this.state !== state) return; // a fresh state, which does not serve yet
         this.#commands.resolve(folded.entry, outcome);
         this.#positions.reached(folded.position);
       },

@@ -22,7 +22,7 @@ export const DELAY_CLASSES_S = [
   Number.POSITIVE_INFINITY,
 ];
 
-/** How long something took, counted by class. */
+/** Delays, counted by class. */
 export interface Delays {
   readonly counts: number[];
   /** Seconds: the end of the last class. */
@@ -42,7 +42,7 @@ export interface RewardHour {
   readonly delays: Delays;
   /** From the decision to the outcome, of reports that say when that was. */
   readonly outcomeDelays: Delays;
-  /** Outcomes that were not learned because their unit had taught their tool enough for the hour. */
+  /** Outcomes that were not learned because their unit had reached its limit for the tool in this hour. */
   overUnitLimit: number;
   /** Reports that were not learned, or only in part, by why. */
   readonly reasons: Partial<Record<RewardReason, number>>;
@@ -53,13 +53,13 @@ export interface RewardHour {
 /** What is known about the decision of a report. */
 export interface ReportedDecision {
   readonly decidedAt: number;
-  /** It is the first report about it. */
+  /** Whether it is the first report about the decision. */
   readonly isFirst: boolean;
 }
 
 /**
- * What came in over the last day, hour by hour: the raw material of the reward health report. Hours are those of the
- * fold's clock, which only goes forward: a report with a wrong time cannot push the others out.
+ * Counts the rewards of the last day by hour, for the reward health report. Hours are those of the fold's clock, which never
+ * goes back, so that a report with a wrong time cannot remove the others.
  */
 export class RewardStatistics {
   #hours: RewardHour[] = [];
@@ -87,7 +87,7 @@ export class RewardStatistics {
     this.#at(clock).overUnitLimit++;
   }
 
-  /** Reports that were not taken in. */
+  /** Counts reports that were refused. */
   countRefused(clock: number, code: string, count: number): void {
     const { refused } = this.#at(clock);
     refused[code] = (refused[code] ?? 0) + count;
@@ -101,7 +101,7 @@ export class RewardStatistics {
     return { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0 };
   }
 
-  /** Those of the last day before `now`. */
+  /** Returns the hours of the day before `now`. */
   lastDay(now: number): readonly RewardHour[] {
     const oldest = Math.floor(now / HOUR_MS) - KEPT_HOURS;
     return this.#hours.filter(({ hour }) => hour > oldest);

@@ -24,8 +24,8 @@ const ANSWERS = 1024;
 const REFUSED = 1024;
 
 /**
- * A snapshot holds the canonical state and nothing derived; two replicas at the same position encode to the same
- * bytes. Here they come part by part.
+ * Yields a snapshot part by part. It holds the canonical state and nothing derived; two replicas at the same position encode
+ * to the same bytes.
  */
 export function encodeSnapshotParts(state: CatalogState): Generator<Uint8Array> {
   return writeParts(partsOf(state));
@@ -35,12 +35,12 @@ export function encodeSnapshot(state: CatalogState): Uint8Array {
   return Buffer.concat([...encodeSnapshotParts(state)]);
 }
 
-/** @throws SnapshotUnreadableError when it is damaged, of another version, or of another catalog. */
+/** Decodes a snapshot. @throws SnapshotUnreadableError when it is damaged, of another version, or of another catalog. */
 export function decodeSnapshot(bytes: Uint8Array, catalog: string, context: LearnerContext): CatalogState {
   return atOnce(decodeSnapshotInSteps(bytes, catalog, context));
 }
 
-/** The same with a pause after every part. @throws as above */
+/** Decodes a snapshot with a pause after every part. @throws as above */
 export function* decodeSnapshotInSteps(
   bytes: Uint8Array,
   catalog: string,
@@ -77,13 +77,13 @@ export function* decodeSnapshotInSteps(
   }
 }
 
-/** When a snapshot was made and which version of the policy was active, without building its state. */
+/** Reads when a snapshot was made and which version of the policy was active, without building its state. */
 export function snapshotSummary(bytes: Uint8Array): { readonly clock: number; readonly active: string } {
   const { clock, learners } = headOf(readParts(bytes));
   return { clock, active: learners.active };
 }
 
-/** What is short, or needed before everything else. */
+/** The first part: everything that is short or needed before the rest. */
 type Head = Pick<
   CatalogState,
   'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'embedder' | 'settings'
@@ -166,7 +166,7 @@ function learnerIn({ json, arrays }: SnapshotPart): SavedVersion {
   return { ...(json as Omit<SavedVersion, 'state'>), state: decodeLearner(arrays[0] as Uint8Array, crc32) };
 }
 
-/** Rows in the order of the records, without the padding of the kernels' table. */
+/** Returns the rows in the order of the records, without the padding of the kernels' table. */
 function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32Array {
   const { vectors } = state.tools;
   const rows = new Float32Array(records.length * vectors.dimensions);
@@ -174,7 +174,7 @@ function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32
   return rows;
 }
 
-/** Two processes that have folded a ledger up to the same position have the same digest, or one of them is wrong. */
+/** Identifies a state: two processes that have folded a ledger up to the same position have the same digest. */
 export interface StateDigest {
   readonly position: Position;
   /** SHA-256 of the canonical state, in hex. */
@@ -185,7 +185,7 @@ export function stateDigest(state: CatalogState): StateDigest {
   return atOnce(digestInSteps(state));
 }
 
-/** The same with a pause after every part; the state must not change meanwhile. */
+/** Computes the digest with a pause after every part; the state must not change meanwhile. */
 export function* digestInSteps(state: CatalogState): Generator<void, StateDigest> {
   const hash = createHash('sha256');
   for (const bytes of encodeSnapshotParts(state)) {

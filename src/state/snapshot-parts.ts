@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 
 /**
- * A snapshot as a row of parts, so that neither a string nor a step is ever longer than a part. Little-endian:
+ * A snapshot is a sequence of parts, so that no string and no step is longer than a part. Little-endian:
  *
  *   "BSNP" | version u32 | per part: bytes u32 | CRC-32 of them u32 | a packed document
  *
@@ -30,7 +30,7 @@ export function part(name: string, json: unknown, arrays: readonly NumberArray[]
   return { part: name, json, arrays };
 }
 
-/** What is many goes into several parts. */
+/** Divides a long list into several parts. */
 export function* inBlocks<T>(all: Iterable<T>, size: number): Generator<T[]> {
   let block: T[] = [];
   for (const one of all) {
@@ -42,7 +42,7 @@ export function* inBlocks<T>(all: Iterable<T>, size: number): Generator<T[]> {
   if (block.length > 0) yield block;
 }
 
-/** The bytes of a snapshot, part by part. */
+/** Yields the bytes of a snapshot, part by part. */
 export function* writeParts(parts: Iterable<SnapshotPart>): Generator<Uint8Array> {
   const head = Buffer.alloc(HEAD_BYTES);
   head.write(MAGIC);

@@ -3,7 +3,7 @@ import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolPut } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
-/** Counts that users see; learning keeps its own. */
+/** Counts of a tool that users see; learners keep other ones. */
 export interface ToolStatistics {
   /** Times this tool was in a slate for which anything was reported. */
   shown: number;
@@ -21,7 +21,7 @@ export interface ToolRecord {
   readonly slot: number;
   readonly tool: ToolDefinition;
   readonly hash: string;
-  /** Where it comes from; only this source may change or remove it. */
+  /** The source of the tool; only this source may change or remove it. */
   readonly source: string;
   readonly addedAt: number;
   /** Tombstone: when it was removed; null while it is live. */
@@ -29,18 +29,18 @@ export interface ToolRecord {
   readonly statistics: ToolStatistics;
 }
 
-/** Gets every change of the live tools, to keep something derived from them up to date, for example an index. */
+/** Is called for every change of the live tools, to keep something derived from them up to date, for example an index. */
 export interface ToolFollower {
-  /** The tool at this slot is new, back, or changed. */
+  /** The tool at this slot is new, was put again after its removal, or was changed. */
   put(record: ToolRecord): void;
   remove(record: ToolRecord): void;
-  /** Another table: whatever was followed before is forgotten, and what is live now follows. */
+  /** The follower has to forget all tools; `put` is called for each live one next. */
   reset(vectors: ToolVectors): void;
-  /** Every vector changed, dimensions perhaps too; the tools are the same. */
+  /** All vectors were replaced, perhaps with other dimensions; the tools are the same. */
   replaceVectors(vectors: ToolVectors): void;
 }
 
-/** The tools of one catalog, live ones and tombstones, and the slots they hold. */
+/** Keeps the tools of one catalog, live ones and tombstones, and their slots. */
 export class ToolTable {
   readonly #kernels: Kernels;
   readonly #byName = new Map<string, ToolRecord>();
@@ -64,7 +64,7 @@ export class ToolTable {
     return this.#live;
   }
 
-  /** Live tools and tombstones, in the order in which they were first put. */
+  /** Returns live tools and tombstones, in the order in which they were first put. */
   records(): IterableIterator<ToolRecord> {
     return this.#byName.values();
   }
@@ -73,13 +73,13 @@ export class ToolTable {
     for (const record of this.#byName.values()) if (record.removedAt === null) yield record;
   }
 
-  /** The live tool of this name. */
+  /** Returns the live tool of this name. */
   get(name: string): ToolRecord | undefined {
     const record = this.#byName.get(name);
     return record?.removedAt === null ? record : undefined;
   }
 
-  /** The tool of this name, removed or not. */
+  /** Returns the tool of this name, removed or not. */
   find(name: string): ToolRecord | undefined {
     return this.#byName.get(name);
   }
@@ -88,7 +88,7 @@ export class ToolTable {
     return this.#bySlot[slot];
   }
 
-  /** Gives `follower` every live tool, and from now on every change. */
+  /** Calls `follower` for every live tool, and from now on for every change. */
   follow(follower: ToolFollower): void {
     this.#followers.push(follower);
     follower.reset(this.#vectors);
@@ -99,7 +99,7 @@ export class ToolTable {
     this.#followers = this.#followers.filter((other) => other !== follower);
   }
 
-  /** Adds a tool, brings one back, or changes one. `rename` names the record whose slot it takes over. */
+  /** Adds a tool, makes a removed one live again, or changes one. The tool gets the slot of `rename`, if given. */
   put({ tool, hash, embedding }: ToolPut, source: string, at: number, rename?: ToolRecord): ToolRecord {
     const before = rename ?? this.#byName.get(tool.name);
     if (rename !== undefined) this.#byName.delete(rename.tool.name);
@@ -119,19 +119,19 @@ export class ToolTable {
     return record;
   }
 
-  /** Leaves a tombstone; the slot and what is known about it stay. */
+  /** Removes a tool and leaves a tombstone; the slot and everything learned about it stay. */
   remove(record: ToolRecord, at: number): void {
     this.#live--;
     this.#store({ ...record, removedAt: at });
     for (const follower of this.#followers) follower.remove(record);
   }
 
-  /** Its counts start again, as if it were new. */
+  /** Sets the counts of a tool to 0. */
   clearStatistics({ statistics }: ToolRecord): void {
     Object.assign(statistics, emptyStatistics());
   }
 
-  /** Forgets a tombstone for good; its slot is free for another tool. */
+  /** Deletes a tombstone for good; its slot is free for another tool. */
   expire(record: ToolRecord): void {
     this.#byName.delete(record.tool.name);
     this.#bySlot[record.slot] = undefined;
@@ -139,7 +139,7 @@ export class ToolTable {
     this.#vectors.clear(record.slot);
   }
 
-  /** Another embedder: all vectors go, the tools stay. */
+  /** Replaces all vectors by those of another embedder. */
   replaceVectors(dimensions: number, vectorOf: (record: ToolRecord) => Float32Array | null): void {
     this.#vectors.free();
     this.#vectors = new ToolVectors(this.#kernels, dimensions);
@@ -147,12 +147,12 @@ export class ToolTable {
     for (const follower of this.#followers) follower.replaceVectors(this.#vectors);
   }
 
-  /** Free slots in the order in which they will be given out last to first; part of the canonical state. */
+  /** Returns the free slots, of which the last is used next; part of the canonical state. */
   freeSlots(): readonly number[] {
     return this.#freeSlots;
   }
 
-  /** Puts a record back exactly as a snapshot had it. */
+  /** Restores a record exactly as a snapshot has it. */
   restore(record: ToolRecord, vector: Float32Array | null): void {
     this.#store(record);
     if (record.removedAt === null) this.#live++;

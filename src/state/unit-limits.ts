@@ -3,14 +3,14 @@ const HOUR_MS = 60 * 60 * 1000;
 const SLOTS = 2 ** 21;
 
 /**
- * How many pairs of unit and tool are remembered at least, the latest ones; at most twice as many. A unit that teaches one
- * tool so often that the hourly limit matters comes back long before so many others: forgetting the rest loses nothing.
+ * The latest pairs of unit and tool that are remembered, at least; at most twice as many. A unit that reports on one tool so
+ * often that the hourly limit matters appears again long before so many others, so forgetting older pairs does no harm.
  */
 export const REMEMBERED_PAIRS = 65_536;
 
 export interface UnitLimitsState {
   readonly hour: number;
-  /** Unit and slot as one number, and the weight; the latest ones, and those before them. */
+  /** Weight by unit and slot as one number: the latest pairs, and those before them. */
   readonly recent: SpentWeights;
   readonly earlier: SpentWeights;
 }
@@ -20,14 +20,14 @@ interface SpentWeights {
   readonly weights: Float64Array;
 }
 
-/** How much learning weight each unit has put on each tool in the current hour. Unit 0 (none named) is free. */
+/** Limits the learning weight of each unit on each tool in an hour. Unit 0 (none named) has no limit. */
 export class UnitLimits {
   #hour = 0;
   #recent = new Map<number, number>();
-  /** What was recent until that was full; read where `#recent` knows nothing. */
+  /** The pairs that were recent until that map was full; read when `#recent` does not have the pair. */
   #earlier = new Map<number, number>();
 
-  /** True, and the weight is spent, if the unit may still teach this tool. */
+  /** Returns whether outcomes of the unit may still be learned for this tool; if so, the weight is used up. */
   spend(unit: number, slot: number, weight: number, at: number, limit: number): boolean {
     if (unit === 0) return true;
     const hour = Math.floor(at / HOUR_MS);

@@ -2,9 +2,9 @@ import type { Entry, Position } from '../ledger/entry.ts';
 import { OutcomeUnknownError } from '../store-errors.ts';
 import type { FoldResult } from './fold-result.ts';
 
-/** A command waits this long while nothing is folded at all. */
+/** A command waits this long while no entry is folded. */
 const TIMEOUT_MS = 10_000;
-/** While other entries are folded, or this one is: ten thousand tools take seconds on a busy machine. */
+/** A command waits this long while entries are folded: ten thousand tools take seconds on a busy machine. */
 const LONGEST_WAIT_MS = 60_000;
 
 interface Waiter {
@@ -12,17 +12,17 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Commands that are not decided yet: their entries are being appended, or were not folded yet. */
+/** Keeps the commands that are not decided yet: their entries are being appended, or were not folded yet. */
 export class WaitingCommands {
   readonly #waiting = new Map<string, Set<Waiter>>();
   #progress = 0;
 
-  /** Something is being folded. */
+  /** Call while something is being folded: it extends the timeout. */
   progressed(): void {
     this.#progress++;
   }
 
-  /** Appends the entry, and resolves with the result of the next entry of this command that is folded. */
+  /** Appends the entry, and resolves with the result of its fold. */
   after(entry: Entry, append: () => Promise<unknown>): Promise<FoldResult> {
     const command = commandOf(entry);
     const waiters = this.#waiting.get(command) ?? new Set();
@@ -70,12 +70,12 @@ interface Command {
   readonly content?: string;
 }
 
-/** What tells a command from others, also from one that was given the same key for something else. */
+/** Returns text that identifies a command, also among commands with the same key. */
 function commandOf({ key, content }: Command): string {
   return content === undefined ? key : `${key} ${content}`;
 }
 
-/** Callers that wait until a position was folded, in no order: there are few. */
+/** Keeps the few callers that wait until a position was folded, in no order. */
 export class WaitingPositions {
   readonly #waiting = new Set<{ readonly position: Position; readonly done: (error?: Error) => void }>();
 
@@ -98,7 +98,7 @@ export class WaitingPositions {
     });
   }
 
-  /** Everything up to this position was folded. */
+  /** Call when everything up to this position was folded. */
   reached(position: Position): void {
     for (const waiter of [...this.#waiting]) if (waiter.position <= position) waiter.done();
   }

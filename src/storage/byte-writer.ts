@@ -18,7 +18,7 @@ export class ByteWriter {
     this.#length = this.#buffer.writeDoubleLE(value, this.#length);
   }
 
-  /** An integer from 0 to 2⁵³ − 1 in as few bytes as it takes: seven bits each, the lowest first. */
+  /** Writes an integer from 0 to 2⁵³ − 1 in as few bytes as it takes: seven bits each, the lowest first. */
   count(value: number): void {
     let rest = value;
     for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.u8((rest % 0x80) | 0x80);
@@ -37,7 +37,7 @@ export class ByteWriter {
     this.#length += this.#buffer.write(text, this.#length);
   }
 
-  /** An even number of hex digits. */
+  /** Writes an even number of hex digits. */
   hex(digits: string): void {
     this.#room(digits.length / 2);
     this.#length += this.#buffer.write(digits, this.#length, 'hex');

@@ -6,7 +6,7 @@ import { SILENCE_MS } from './lock-holder.ts';
 import { type HeldLock, takeLock } from './process-lock.ts';
 import { errorCode, unavailable } from './storage-errors.ts';
 
-/** Another process works on this data folder. The message names it and says what to do. */
+/** Thrown when another process uses this data folder. The message names it and says what to do. */
 export class DataFolderLockedError extends Error {
   override readonly name = 'DataFolderLockedError';
 }
@@ -34,7 +34,7 @@ export async function lockDataFolder(
   const who = holder === null ? 'another process' : `process ${holder.pid} on ${holder.host}`;
   const mend = isAlive
     ? `Stop that process, or set BANDOLIER_DATA_DIR to another folder.`
-    : `Whether that process still lives cannot be seen from here: if it does not, the folder is free ` +
+    : `Whether that process still runs cannot be checked from here: if it does not, the folder is free ` +
       `${SILENCE_MS / 1000} seconds after its last sign of life. If it does, stop it, or set BANDOLIER_DATA_DIR ` +
       `to another folder.`;
   throw new DataFolderLockedError(`The data folder "${folder}" is in use by ${who}. ${mend}`);
@@ -58,8 +58,8 @@ async function closeToOthers(folder: string, onNotice: (message: string) => void
 }
 
 /**
- * Tries whether a log of this folder could be appended to. It writes more than fits into what a full disk has left
- * in half empty pages. @throws StoreUnavailableError
+ * Tries whether a log of this folder could be appended to. It writes more than fits into the last pages of a full disk.
+ * @throws StoreUnavailableError
  */
 export async function checkWritable(dataDir: string, lock: HeldLock): Promise<void> {
   const probe = join(dataDir, `probe${UNFINISHED}`);
@@ -127,7 +127,7 @@ const PROBE = new Uint8Array(64 * 1024).fill(1);
 const LOCK = 'in-use';
 const CATALOGS = 'catalogs';
 const DOOMED = '.removed-';
-/** As the HTTP API has it; repeated here because a path is made of it. */
+/** The pattern of names in the HTTP API; repeated here because a name is part of a path. */
 const CATALOG_NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 /** Returns the id of the deployment that a data folder belongs to; one without an id gets a new one. */

@@ -55,7 +55,7 @@ export async function writeNewFile(file: string, bytes: Uint8Array): Promise<voi
   }
 }
 
-/** Creates a file together with its content; false, and nothing is changed, if there is one of this name already. */
+/** Creates a file together with its content. Returns false, and changes nothing, if there is one of this name already. */
 export async function createFileWhole(file: string, bytes: Uint8Array): Promise<boolean> {
   const unfinished = `${file}.${randomUUID()}${UNFINISHED}`;
   try {
@@ -80,7 +80,7 @@ export async function overwriteFile(file: string, bytes: Uint8Array): Promise<vo
   }
 }
 
-/** Deletes what a crash left unfinished in a folder in which nothing is being written. */
+/** Deletes unfinished files that a crash left in a folder in which nothing is being written. */
 export async function removeUnfinished(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (name.endsWith(UNFINISHED)) await rm(join(folder, name), { force: true });

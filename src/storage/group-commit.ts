@@ -7,7 +7,7 @@ export interface WriteOptions {
   readonly startSegment?: boolean;
 }
 
-/** Where an appended batch lies. */
+/** The position of an appended batch. */
 export interface Appended {
   /** Sequence number of its last record. */
   readonly last: number;
@@ -17,14 +17,14 @@ export interface Appended {
   readonly offset: number;
 }
 
-/** Where a group lies. */
+/** The position of a group. */
 export interface CommittedGroup {
   readonly first: number;
   readonly segment: number;
   readonly offset: number;
 }
 
-/** Makes one group durable; keeps nothing of it when it throws. */
+/** Makes one group durable. If it throws, nothing of the group was kept. */
 export type CommitGroup = (records: readonly Uint8Array[], startSegment: boolean) => Promise<CommittedGroup>;
 
 interface Batch {
@@ -35,7 +35,7 @@ interface Batch {
   readonly reject: (error: unknown) => void;
 }
 
-/** Enough to make the cost of a sync small; more would only delay the first of them. */
+/** Largest group: large enough to make a sync cheap per batch; more would delay the first batches. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
@@ -43,9 +43,9 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024;
  * Group commit: collects batches while the disk is busy and writes them as groups, in order, one group at a time. States:
  *
  * - *idle*: nothing waits. The first `add` starts the loop.
- * - *writing*: one group is being made durable, and what is added meanwhile waits for the next one. Batches of a group
+ * - *writing*: one group is being made durable; batches that are added meanwhile wait for the next one. Batches of a group
  *   resolve or reject together. More than 64 MB of waiting bytes are refused.
- * - *closed*: `add` is refused; what had been added is still written.
+ * - *closed*: `add` is refused; batches that were added before are still written.
  */
 export class GroupCommit {
   readonly #commitGroup: CommitGroup;
@@ -69,7 +69,7 @@ export class GroupCommit {
     });
   }
 
-  /** Refuses further batches and waits for those that are under way. */
+  /** Refuses further batches and waits for those that were added. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#running;

@@ -3,7 +3,7 @@
  * 22 bytes per record. Keys themselves are not kept, so two keys may collide: compare the key in the record.
  */
 export class KeyIndex {
-  /** Slot by slot; offset 0, which is never a record's, marks a free one. */
+  /** Hashes and offsets by slot; offset 0, which no record has, marks a free slot. */
   #hashes: Uint32Array;
   #offsets: Uint32Array;
   #size = 0;
@@ -18,19 +18,19 @@ export class KeyIndex {
     return this.#size;
   }
 
-  /** The table as it is stored; the constructor takes it again. */
+  /** Returns the table as it is stored, which the constructor takes. */
   get table(): { readonly hashes: Uint32Array; readonly offsets: Uint32Array } {
     return { hashes: this.#hashes, offsets: this.#offsets };
   }
 
-  /** A key may be added several times. @param offset 1 … 2³² − 1 */
+  /** Adds a record; a key may be added several times. @param offset 1 … 2³² − 1 */
   add(key: string, offset: number): void {
     if ((this.#size + 1) * 4 > this.#hashes.length * 3) this.#grow();
     this.#insert(hashOf(key), offset);
     this.#size++;
   }
 
-  /** Offsets of all records with this key, and rarely of another one, newest first. */
+  /** Yields the offsets of all records with this key, and rarely of another one, newest first. */
   find(key: string): number[] {
     const hash = hashOf(key);
     const mask = this.#hashes.length - 1;

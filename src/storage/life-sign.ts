@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { errorCode } from './storage-errors.ts';
 
 /**
- * A socket in a folder on which a process listens for as long as it runs. Connecting to it asks the kernel whether the
- * process is alive. That works across containers, where process numbers mean nothing, and for a process that is paused,
- * but only among processes on one kernel.
+ * Opens a socket in a folder, on which a process listens as long as it runs. Other processes connect to it to find out whether
+ * the process runs. That works across containers, where process numbers differ, and for a paused process, but only among
+ * processes on one kernel.
  */
 export class LifeSign {
   /** File name of the socket; null where the file system has no sockets. */
@@ -34,14 +34,14 @@ export class LifeSign {
     });
   }
 
-  /** Takes the socket away. */
+  /** Removes the socket. */
   hide(): Promise<void> {
     return this.#hide();
   }
 }
 
 /**
- * `gone`: the socket was removed, by the process when it ended in order, or by somebody who deletes files.
+ * `gone`: the socket was removed, by the process when it ended properly, or by a user.
  * `unknown`: the process cannot be asked.
  */
 export type Life = 'alive' | 'dead' | 'gone' | 'unknown';

@@ -12,8 +12,8 @@ export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;
   /**
-   * Identifies one run of one machine, and is the same in all its containers. Null where it is not known: then every
-   * other process counts as one on another machine.
+   * Identifies one boot of one machine, and is the same in all its containers. Null if it is not known: then every other process
+   * is treated as one on another machine.
    */
   readonly kernel: string | null;
 }
@@ -31,7 +31,7 @@ function bootId(): string | null {
   }
 }
 
-/** How old the last sign of life of a holder may be that cannot be asked; then it is taken for dead. */
+/** A holder that cannot be asked is taken for dead when its last sign of life is older than this; ms. */
 export const SILENCE_MS = 15_000;
 
 /** The content of a lock file. */
@@ -53,7 +53,7 @@ export interface Judged {
   readonly holder: Holder | null;
 }
 
-/** There is no lock file: the folder is new, or somebody deleted the file while its process may still run. */
+/** There is no lock file: the folder is new, or a user deleted the file while its process may still run. */
 export const NOBODY: Judged & { readonly verdict: 'silent' } = { verdict: 'silent', holder: null };
 
 const VERDICTS = { alive: 'alive', dead: 'ended', gone: 'silent' } as const;

@@ -5,17 +5,17 @@ import { endGroupHere, FILE_HEADER } from './record-format.ts';
 import { listSegments, Segment } from './segment.ts';
 import { SegmentScan } from './segment-reader.ts';
 
-/** What was done to a log, for the person who asked for it. */
+/** The result of a repair, to be shown to the user. */
 export interface Truncation {
   /** Sequence number of the newest record that was kept. */
   readonly last: number;
   readonly cutBytes: number;
-  /** The cut bytes and the later segments are not deleted, but put aside under these names. */
+  /** New names of the cut bytes and the later segments, which are kept. */
   readonly setAside: readonly string[];
 }
 
 /**
- * Gives up everything in a log from this byte of this segment file on. The log must not be open.
+ * Cuts off a log at this byte of this segment file, and everything after it. The log must not be open.
  * @throws RangeError when no record ends at this byte.
  */
 export async function truncateLog(file: string, offset: number): Promise<Truncation> {
@@ -37,8 +37,8 @@ export async function truncateLog(file: string, offset: number): Promise<Truncat
 }
 
 /**
- * Gives up a whole log, and begins it anew with the record after this one. The log must not be open.
- * @returns the names under which its segments were put aside
+ * Empties a log; its next record is the one after this number. The log must not be open.
+ * @returns the new names of its segments, which are kept
  */
 export async function restartLog(folder: string, after: number): Promise<readonly string[]> {
   await createFolder(folder);
@@ -47,7 +47,7 @@ export async function restartLog(folder: string, after: number): Promise<readonl
   return setAside;
 }
 
-/** Newest first: a crash in between leaves a log that ends earlier, not one with a hole. */
+/** Renames segments, newest first, so that a crash in between leaves a shorter log and not one with a gap. */
 async function setAsideSegments(folder: string, firsts: readonly number[]): Promise<string[]> {
   const setAside: string[] = [];
   for (const first of [...firsts].reverse()) {
@@ -68,7 +68,7 @@ async function readWhole(file: string): Promise<Buffer> {
   }
 }
 
-/** The content up to `offset`, its last record marked as the end of its group. */
+/** Returns the content up to `offset`, with its last record marked as the end of its group. */
 async function keepUntil(segment: Segment, content: Buffer, offset: number) {
   const bytes = Buffer.from(content.subarray(0, Math.max(offset, FILE_HEADER.length)));
   if (offset <= FILE_HEADER.length) {

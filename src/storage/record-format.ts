@@ -27,14 +27,14 @@ export interface Record {
   readonly bytes: Buffer;
 }
 
-/** Bytes that this group takes on disk. */
+/** Returns the bytes that this group takes on disk. */
 export function groupBytes(records: readonly Uint8Array[]): number {
   let total = records.length * RECORD_HEADER_BYTES;
   for (const record of records) total += record.length;
   return total;
 }
 
-/** One group, ready to be written in one piece. `records` has 1 … 65,536 elements. */
+/** Returns the bytes of one group, which are to be written at once. `records` has 1 … 65,536 elements. */
 export function encodeGroup(records: readonly Uint8Array[], firstSequence: number): Buffer {
   const group = Buffer.allocUnsafe(groupBytes(records));
   let at = 0;
@@ -52,12 +52,12 @@ export function encodeGroup(records: readonly Uint8Array[], firstSequence: numbe
   return group;
 }
 
-/** Header and bytes of the record at `at`, as its header says; `buffer` must hold the 16 header bytes. */
+/** Returns the length of the record at `at`, header included, as its header gives it; `buffer` must hold the 16 header bytes. */
 export function recordBytesAt(buffer: Buffer, at: number): number {
   return RECORD_HEADER_BYTES + (buffer.readUInt32LE(at + 4) & LENGTH_MASK);
 }
 
-/** The record at `at`, which must lie in `buffer` whole; null if its checksum does not match. */
+/** Returns the record at `at`, which `buffer` must hold completely; null if its checksum does not match. */
 export function recordAt(buffer: Buffer, at: number): Record | null {
   const end = at + recordBytesAt(buffer, at);
   if (crc32(buffer.subarray(at + 4, end)) !== buffer.readUInt32LE(at)) return null;
@@ -76,8 +76,8 @@ export function endGroupHere(record: Buffer): void {
 }
 
 /**
- * Is there an intact record in `buffer` that was written after the group which starts with `groupFirst` was
- * synced? Looks at every byte, because a damaged length says nothing about where the next record begins.
+ * Returns whether `buffer` has an intact record that was written after the group that starts with `groupFirst` was synced. It
+ * tries every byte, because a damaged length does not say where the next record begins.
  */
 export function holdsLaterGroup(buffer: Buffer, groupFirst: number): boolean {
   const largest = groupFirst + MAX_GROUP_RECORDS + buffer.length / RECORD_HEADER_BYTES;
@@ -89,7 +89,7 @@ export function holdsLaterGroup(buffer: Buffer, groupFirst: number): boolean {
   return false;
 }
 
-/** What the first bytes of a segment say: fine, unreadable, or written by a version we do not know. */
+/** Returns whether the header of a segment is of a known version, unreadable, or of a newer version. */
 export function judgeFileHeader(header: Buffer): 'known' | 'unreadable' | 'newer' {
   if (header.equals(FILE_HEADER)) return 'known';
   const magic =

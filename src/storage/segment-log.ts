@@ -15,19 +15,19 @@ import {
 } from './storage-errors.ts';
 
 export interface SegmentLogOptions {
-  /** A new segment starts when this one would grow beyond it; 64 MB unless said, at most 2 GB. */
+  /** A new segment starts when this one would grow beyond this size, bytes; default 64 MB, at most 2 GB. */
   readonly segmentBytes?: number;
-  /** A new log numbers its records from the one after this; 0 unless said. */
+  /** A new log numbers its records from the one after this; default 0. */
   readonly startAfter?: number;
-  /** The log is known to have reached this record at least, from a snapshot of it; 0 unless set. */
+  /** The log is known to have reached this record at least, from a snapshot of it; default 0. */
   readonly knownUpTo?: number;
   /** The lock of the data folder: nothing is acknowledged once it is lost. */
   readonly lock?: Pick<HeldLock, 'verify' | 'predecessor'>;
-  /** Is called with what was cut off when the log was opened. */
+  /** Is called when something was cut off while the log was opened. */
   readonly onTornTail?: (tail: TornTail) => void;
 }
 
-/** What a crash had left unfinished when the log was opened, and was cut off. */
+/** Bytes that a crash had left unfinished, and that were cut off when the log was opened. */
 export interface TornTail {
   readonly file: string;
   readonly offset: number;
@@ -37,8 +37,8 @@ export interface TornTail {
 const MEGABYTE = 1024 * 1024;
 
 /**
- * An append-only log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Batches that come in while the
- * disk is busy are written and synced together. There is one writer per folder.
+ * An append-only log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Batches that are appended while
+ * the disk is busy are written and synced together. There is one writer per folder.
  */
 export class SegmentLog {
   readonly folder: string;
@@ -62,7 +62,7 @@ export class SegmentLog {
     this.#commits = new GroupCommit((records, startSegment) => this.#commit(records, startSegment));
   }
 
-  /** Opens a log, or starts one. @throws StorageCorruptError, StorageIncompleteError, StoreUnavailableError */
+  /** Opens a log, or creates one. @throws StorageCorruptError, StorageIncompleteError, StoreUnavailableError */
   static async open(folder: string, options: SegmentLogOptions = {}): Promise<SegmentLog> {
     try {
       return new SegmentLog(folder, await openFolder(folder, options), options);
@@ -103,12 +103,12 @@ export class SegmentLog {
     return this.#commits.add(records, options);
   }
 
-  /** Durable records after `after`: at least one if there is any, at most `limit`. */
+  /** Returns durable records after `after`: at least one if there is any, at most `limit`. */
   read(after: number, limit: number): Promise<LogRecord[]> {
     return readRecords(this.#segments, { after, upTo: this.last, limit });
   }
 
-  /** The durable record that starts at this byte of this segment. */
+  /** Returns the durable record that starts at this byte of this segment. */
   async readAt(segment: number, offset: number): Promise<Uint8Array> {
     const found = this.#segments.find(({ first }) => first === segment);
     if (found === undefined) throw new StorageTrimmedError(`Segment ${segment} is not kept any more.`);
@@ -130,7 +130,7 @@ export class SegmentLog {
     if (dropped) await syncFolder(this.folder);
   }
 
-  /** Waits for what is being written and closes the file. Appending afterwards is refused. */
+  /** Waits for the current writes and closes the file. Appending afterwards is refused. */
   async close(): Promise<void> {
     await this.#commits.close();
     await this.#writer.close();

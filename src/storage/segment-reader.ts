@@ -12,14 +12,14 @@ export interface ScannedRecord extends Record {
 }
 
 /**
- * Walks over the records of a file, a window at a time:
+ * Reads the records of a file, a window at a time:
  *
  *   while (await scan.fill()) for (let record = scan.next(); record; record = scan.next()) …
  *
  * It stops at the first record that is cut off or does not match its checksum; `offset < end` then.
  */
 export class SegmentScan {
-  /** Where the next record starts. */
+  /** Byte at which the next record starts. */
   offset: number;
   readonly end: number;
   readonly #handle: FileHandle;
@@ -33,7 +33,7 @@ export class SegmentScan {
     this.end = end;
   }
 
-  /** Loads the bytes of at least one more record; false at the end, or where the records stop making sense. */
+  /** Loads the bytes of at least one more record; returns false at the end, or at a record that cannot be read. */
   async fill(): Promise<boolean> {
     const left = this.end - this.offset;
     if (this.#damaged || left < RECORD_HEADER_BYTES) return false;
@@ -50,7 +50,7 @@ export class SegmentScan {
     return this.#window.length > had;
   }
 
-  /** The next record of the window, or null when it has no whole one left. `bytes` stays valid. */
+  /** Returns the next record of the window, or null when no complete one is left. `bytes` stays valid. */
   next(): ScannedRecord | null {
     const available = this.#window.length - this.#at;
     if (this.#damaged || available < RECORD_HEADER_BYTES) return null;
@@ -68,7 +68,7 @@ export class SegmentScan {
   }
 }
 
-/** One record of a log and where it lies. `bytes` may share memory with its neighbours: copy what is kept. */
+/** One record of a log and its position. `bytes` may share memory with other records: copy them to keep them. */
 export interface LogRecord {
   readonly sequence: number;
   readonly segment: number;
@@ -87,7 +87,7 @@ const READ_BYTES = 8 * 1024 * 1024;
 const SINGLE_READ_BYTES = 16 * 1024;
 
 /**
- * Records of a log in order: at least one if there is any, at most `limit`, and not much more than 8 MB.
+ * Returns records of a log in order: at least one if there is any, at most `limit`, and not much more than 8 MB.
  * @param segments all segments, ascending; every record up to `range.upTo` must be durable.
  * @throws StorageTrimmedError, StorageCorruptError
  */
@@ -123,7 +123,7 @@ function readSegment(segment: Segment, { after, upTo, limit }: ReadRange): Promi
   });
 }
 
-/** The one record that starts at this byte. @throws StorageTrimmedError, StorageCorruptError */
+/** Returns the record that starts at this byte. @throws StorageTrimmedError, StorageCorruptError */
 export function readRecordAt(segment: Segment, offset: number): Promise<Uint8Array> {
   return opened(segment, async (handle) => {
     let buffer = await readFully(handle, offset, SINGLE_READ_BYTES);

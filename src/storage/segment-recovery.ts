@@ -6,15 +6,15 @@ import { outOfOrder, SegmentScan } from './segment-reader.ts';
 import { StorageCorruptError } from './storage-errors.ts';
 
 export interface RecoveredSegment {
-  /** Bytes that hold whole groups; what follows was never acknowledged. */
+  /** Bytes that hold complete groups; the rest was never acknowledged. */
   readonly length: number;
   /** Sequence number of the next record. */
   readonly next: number;
 }
 
 /**
- * Reads the newest segment of a log to its end and tells what a crash left unfinished from what is damaged.
- * @throws StorageCorruptError when an intact group follows something unreadable: that was acknowledged once.
+ * Reads the newest segment of a log to its end and distinguishes a torn tail from damage.
+ * @throws StorageCorruptError when an intact group follows unreadable bytes, which were acknowledged then.
  */
 export async function recoverSegment(handle: FileHandle, segment: Segment): Promise<RecoveredSegment> {
   const { size } = await handle.stat();

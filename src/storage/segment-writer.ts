@@ -6,12 +6,12 @@ import { Segment } from './segment.ts';
 import { recoverSegment } from './segment-recovery.ts';
 import { StorageIncompleteError } from './storage-errors.ts';
 
-/** The segment that is being appended to. One write at a time: `SegmentLog` sees to that. */
+/** Appends to the newest segment. Its caller, `SegmentLog`, writes one group at a time. */
 export class SegmentWriter {
   readonly segment: Segment;
   readonly #handle: FileHandle;
   #length: number;
-  /** Bytes beyond `#length` may be on disk: a write failed, and so did cutting it off. */
+  /** Whether bytes beyond `#length` may be on disk, because a write failed and they could not be cut off. */
   #untidy = false;
 
   private constructor(segment: Segment, handle: FileHandle, length: number) {
@@ -21,7 +21,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Starts a segment. It appears with its header whole, so a file without one is damaged.
+   * Creates a segment together with its header, so that a file without a header is damaged.
    * @throws Error when there is one already: another process must have created it.
    */
   static async create(folder: string, first: number): Promise<SegmentWriter> {
@@ -32,7 +32,7 @@ export class SegmentWriter {
     return SegmentWriter.#begin(segment);
   }
 
-  /** Starts a segment in place of an empty one that a paused process may still have open. */
+  /** Creates a segment in place of an empty one that a paused process may still have open. */
   static async replace(folder: string, first: number): Promise<SegmentWriter> {
     const segment = new Segment(folder, first);
     await writeFileDurably(segment.file, FILE_HEADER);
@@ -40,7 +40,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Opens the newest segment and cuts off what a crash left unfinished: `cut` bytes.
+   * Opens the newest segment and cuts off its torn tail of `cut` bytes.
    * @throws StorageIncompleteError, before anything is cut, when it does not reach to record `knownUpTo`.
    */
   static async open(folder: string, first: number, knownUpTo: number) {
@@ -76,7 +76,7 @@ export class SegmentWriter {
   }
 
   /**
-   * Writes and syncs. Returns the byte at which it starts. When it throws, nothing was kept.
+   * Writes and syncs a group. Returns the byte at which it starts. If it throws, nothing was kept.
    * @throws OutcomeUnknownError when it could not be cut off: a crash before the next write would keep it
    */
   async append(bytes: Uint8Array): Promise<number> {

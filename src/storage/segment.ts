@@ -11,7 +11,7 @@ export interface Mark {
   readonly offset: number;
 }
 
-/** One file of a log. Its name is the sequence number of its first record. It remembers a few positions inside. */
+/** One file of a log. Its name is the sequence number of its first record. It keeps a few positions of records, for seeking. */
 export class Segment {
   readonly folder: string;
   readonly first: number;
@@ -31,14 +31,14 @@ export class Segment {
     return join(this.folder, `${String(this.first).padStart(16, '0')}.log`);
   }
 
-  /** Remembers the position of a record, one every 256 KB. */
+  /** Keeps the position of a record, one every 256 KB. */
   mark(sequence: number, offset: number): void {
     if (offset - this.#marks[this.#marks.length - 1].offset >= MARK_EVERY_BYTES) {
       this.#marks.push({ sequence, offset });
     }
   }
 
-  /** Remembers where a reader stopped: the next one probably goes on from there. */
+  /** Keeps the position at which a reader stopped, because the next one probably starts there. */
   readTo(sequence: number, offset: number): void {
     this.#lastRead = { sequence, offset };
   }
@@ -70,7 +70,7 @@ export async function listSegments(folder: string): Promise<number[]> {
     .sort((a, b) => a - b);
 }
 
-/** A file that is open while somebody reads it, once for all who read at the same time. */
+/** Opens a file while it is being read, once for all readers at the same time. */
 export class SharedHandle {
   readonly #file: string;
   #handle: Promise<FileHandle> | null = null;
@@ -80,7 +80,7 @@ export class SharedHandle {
     this.#file = file;
   }
 
-  /** @throws what opening the file throws, and what `read` throws. */
+  /** Calls `read` with the open file. @throws what opening the file throws, and what `read` throws. */
   async use<Result>(read: (handle: FileHandle) => Promise<Result>): Promise<Result> {
     this.#handle ??= open(this.#file, 'r');
     const opening = this.#handle;

@@ -1,23 +1,23 @@
 import { dirname } from 'node:path';
 import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 
-/** Another process has taken the lock of the data folder: this one must stop. Nothing was acknowledged. */
+/** Thrown when another process has taken the lock of the data folder, so that this one must stop. Nothing was acknowledged. */
 export class LockLostError extends StoreUnavailableError {
   override readonly name = 'LockLostError';
 }
 
-/** Records that were asked for are older than the oldest that is kept. */
+/** Thrown when requested records are older than the oldest that is kept. */
 export class StorageTrimmedError extends Error {
   override readonly name = 'StorageTrimmedError';
 }
 
-/** Bytes that were durable do not read back as they were written. */
+/** Thrown when durable bytes are not as they were written. */
 export class StorageCorruptError extends Error {
   override readonly name = 'StorageCorruptError';
   readonly file: string;
   /** Byte at which the first unreadable record starts; everything before it is intact. */
   readonly offset: number;
-  /** The newest record before that byte, where the reader knew it. */
+  /** The newest record before that byte, if the reader knew it. */
   readonly intactUpTo: number;
 
   constructor(file: string, offset: number, what: string, intactUpTo = Number.POSITIVE_INFINITY) {
@@ -32,7 +32,7 @@ export class StorageCorruptError extends Error {
   }
 }
 
-/** Records are missing that were durable, as a snapshot made from them shows. Nothing was changed. */
+/** Thrown when durable records are missing, as a snapshot that was made from them shows. Nothing was changed. */
 export class StorageIncompleteError extends Error {
   override readonly name = 'StorageIncompleteError';
   readonly folder: string;
@@ -47,7 +47,7 @@ export class StorageIncompleteError extends Error {
   }
 }
 
-/** Turns what the file system threw into a StoreUnavailableError; returns an error that is typed already as it is. */
+/** Returns a StoreUnavailableError for an error of the file system, and an error that is typed already unchanged. */
 export function unavailable(error: unknown, what: string): Error {
   const isTyped =
     error instanceof StoreUnavailableError ||

@@ -13,7 +13,7 @@ export interface Copied {
   jobs: number;
 }
 
-/** The copy cannot be made; the message says why. */
+/** Thrown when the copy cannot be made; the message says why. */
 export class CopyRefusedError extends Error {
   override readonly name = 'CopyRefusedError';
 }
@@ -24,10 +24,10 @@ const KEEP_SNAPSHOTS = 3;
 const RETRY_MS = 200;
 
 /**
- * Copies everything durable from one set of stores to another that has nothing of it: from the data folder to
- * Redis, back, or to a folder that is a backup. The source may be in use if it is Redis: jobs are read before the
- * ledger they end in, and the ledger before the decisions it speaks of, so that what is accepted by then is in the
- * copy, if need be twice; the fold takes it once.
+ * Copies everything durable from one set of stores to another one, which has to be empty: from the data folder to Redis, back,
+ * or to a folder as a backup. The source may be in use if it is Redis: jobs are read before the ledger that they are written
+ * to, and the ledger before its decisions, so that everything that was accepted before is in the copy, perhaps twice; the fold
+ * applies it once.
  * @throws CopyRefusedError when the target has a catalog already
  */
 export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
@@ -56,7 +56,7 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
   return copied;
 }
 
-/** Copies jobs, buried ones as well: those are tried again in the target. */
+/** Copies jobs, dead ones too, which are tried again in the target. */
 async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void> {
   let some = (await from.queue.deadJobs(Number.MAX_SAFE_INTEGER)).map(({ job }) => job);
   const write = async (): Promise<void> => {
@@ -71,7 +71,7 @@ async function copyJobs(from: Stores, to: Stores, copied: Copied): Promise<void>
   await write();
 }
 
-/** Copies a ledger under the snapshot lease: without snapshots nothing trims the source meanwhile. */
+/** Copies a ledger while it holds the snapshot lease, so that the source is not trimmed meanwhile. */
 async function copyLedger(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
   const lease = await snapshotLeaseOf(name, from);
   const source = await from.ledgers.open(name);

@@ -16,7 +16,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const EXPIRE_EVERY_MS = 10 * 60 * 1000;
 
 /**
- * One machine, no Redis: everything lies in the data folder, which no other process may use meanwhile.
+ * Opens the stores of one machine without Redis: everything is in the data folder, which no other process may use meanwhile.
  * @throws DataFolderLockedError, StoreUnavailableError, LedgerCorruptError
  */
 export async function openEmbeddedStores(
@@ -26,7 +26,7 @@ export async function openEmbeddedStores(
   const { dataDir } = settings;
   const lock = await lockDataFolder(dataDir, (message) => onError(message, null));
   const clock = await StoreClock.start({
-    keeper: 'this machine',
+    reference: 'this machine',
     ask: () => Date.now(),
     onSkew: (sentence) => onError(sentence, null),
   });

@@ -6,11 +6,11 @@ export interface StoreListeners {
   onError(message: string, error: unknown): void;
 }
 
-/** Redis if it is set, else the data folder. Never one in place of the other: what is kept would be divided. */
+/** Opens Redis if it is set, else the data folder. If Redis cannot be used, the data folder is not used instead: data would be divided. */
 export async function openStores(settings: Settings, listeners: StoreListeners): Promise<Stores> {
   const { redisUrl } = settings;
   if (redisUrl === undefined) return openEmbeddedStores(settings, listeners);
-  // Its libraries take longer to load than all of ours, and most processes do not need them.
+  // Loaded only when needed: these libraries take longer to load than the rest of Bandolier.
   const { openRedisStores } = await import('./redis-stores.ts');
   return openRedisStores(redisUrl, settings, listeners);
 }

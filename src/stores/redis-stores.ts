@@ -18,8 +18,8 @@ export interface RedisStores extends Stores {
 }
 
 /**
- * Many processes: everything that is durable lies in Redis.
- * @throws RedisUnusableError when it cannot be reached, refuses us, or is too old
+ * Opens the stores of many processes: everything durable is in Redis.
+ * @throws RedisUnusableError when Redis cannot be reached, refuses the connection, or is too old
  */
 export async function openRedisStores(
   redisUrl: string,
@@ -42,7 +42,7 @@ export async function openRedisStores(
   epoch.watch();
   for (const sentence of await connections.advice()) onError(sentence, null);
   const clock = await StoreClock.start({
-    keeper: 'Redis',
+    reference: 'Redis',
     ask: () => connections.time(),
     onSkew: (sentence) => onError(sentence, null),
   }).catch((error) => {
@@ -70,7 +70,7 @@ export async function openRedisStores(
     evaluations: new RedisEvaluationStore(connections),
     queue,
     location: () => ({ redisUrl, epoch: epoch.current }),
-    taken: new AbortController().signal, // it is shared: nobody takes it over
+    taken: new AbortController().signal, // shared stores are never taken over
     writable: async () => {
       await connections.commands.set(PROBE_KEY, '', 'PX', 60_000);
     },

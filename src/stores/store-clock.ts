@@ -1,43 +1,43 @@
 import { uptime } from 'node:os';
 
-/** What is in the store may be ahead of here by this without moving the time; ms. */
+/** A time in the store that is ahead by at most this does not move the clock; ms. */
 const MOMENT_MS = 1_000;
-/** A difference up to this between two looks, or to another clock, is followed and nothing to speak of; ms. */
+/** A difference up to this is followed and not reported; ms. */
 const SKEW_MS = 5_000;
 const LOOK_EVERY_MS = 30_000;
-/** An answer that took longer says little about what time it is; ms. */
+/** An answer that took longer is too inaccurate to use; ms. */
 const SLOW_ANSWER_MS = 1_000;
 
 export interface StoreClockOptions {
-  /** Whose clock keeps the time. */
-  readonly keeper: 'this machine' | 'Redis';
-  /** What the keeper says, ms since the epoch. */
+  /** Whose clock is the reference clock. */
+  readonly reference: 'this machine' | 'Redis';
+  /** Reads the reference clock, ms since the epoch. */
   readonly ask: () => Promise<number> | number;
-  /** What this machine says, ms since the epoch. */
+  /** Reads the clock of this machine, ms since the epoch. */
   readonly wallNow?: () => number;
   /** ms of a clock that never jumps. */
   readonly steadyNow?: () => number;
   /** ms since the machine was started, its sleep included. */
   readonly uptimeNow?: () => number;
-  /** A clock was found to be wrong: a sentence that says which, by how much, and what to do. */
+  /** Is called when a clock is wrong, with a sentence that says which, by how much, and what to do. */
   readonly onSkew: (sentence: string) => void;
 }
 
 /**
- * The time of one deployment, ms since the epoch, for everything that is stored or compared with what is stored. Its base is
- * the time of its keeper (Redis, or this machine), read once; then it follows a steady clock, so that setting a machine's
- * clock changes nothing. It is never behind the times in the store (`notice`), so that a clock which was ahead once makes
- * nothing late, and it never goes back.
+ * Gives the time of one deployment, ms since the epoch, for everything that is stored or compared with stored times. It reads
+ * the reference clock (of Redis, or of this machine) once, and then follows a steady clock, so that setting a machine's clock
+ * changes nothing. It is never behind the times in the store (`notice`), so that rewards are not late because a clock was
+ * ahead once, and it never goes back.
  */
 export class StoreClock {
   readonly #options: Required<StoreClockOptions>;
   readonly #timer: NodeJS.Timeout;
-  /** Keeper's time minus steady time. */
+  /** Time of the reference clock minus that of the steady clock. */
   #offset: number;
-  /** How far the store is ahead of its keeper. */
+  /** How far times in the store are ahead of the reference clock. */
   #lead = 0;
   #newest = 0;
-  /** Difference to the keeper that was too large to follow, at the last look. */
+  /** Difference to the reference clock that was too large to follow, at the last look. */
   #jump = 0;
   #asleep: number;
   #said = '';
@@ -49,7 +49,7 @@ export class StoreClock {
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref();
   }
 
-  /** @throws what `ask` throws */
+  /** Reads the reference clock and starts. @throws what `ask` throws */
   static async start(options: StoreClockOptions): Promise<StoreClock> {
     const complete = {
       wallNow: () => Date.now(),
@@ -62,11 +62,11 @@ export class StoreClock {
   }
 
   readonly now = (): number => {
-    this.#newest = Math.max(this.#newest, Math.floor(this.keeperNow() + this.#lead));
+    this.#newest = Math.max(this.#newest, Math.floor(this.referenceNow() + this.#lead));
     return this.#newest;
   };
 
-  /** Call with a time found in the store. If it is ahead by a second or less, `now` waits for it; if more, `now` moves ahead. */
+  /** Call it with a time found in the store. If that is ahead by a second or less, `now` stands still until then; if more, `now` moves ahead. */
   readonly notice = (time: number): void => {
     const ahead = time - this.now();
     if (ahead <= 0) return;
@@ -74,39 +74,39 @@ export class StoreClock {
     this.#newest = time;
   };
 
-  /** Returns the time of the keeper, extrapolated from the last look; ms since the epoch. */
-  keeperNow(): number {
+  /** Returns the time of the reference clock, extrapolated from the last look; ms since the epoch. */
+  referenceNow(): number {
     return this.#options.steadyNow() + this.#offset;
   }
 
-  /** How far times in the store were ahead of the keeper, ms; 0 in a deployment whose clocks were never wrong. */
+  /** Returns how far times in the store were ahead of the reference clock, ms; 0 in a deployment whose clocks were never wrong. */
   get lead(): number {
     return this.#lead;
   }
 
   /** Returns a sentence for each clock that is wrong. */
   skews(): string[] {
-    const { keeper, wallNow } = this.#options;
-    const machine = wallNow() - this.keeperNow();
+    const { reference, wallNow } = this.#options;
+    const machine = wallNow() - this.referenceNow();
     const skews: string[] = [];
     if (this.#jump !== 0) {
       skews.push(
-        `The clock of ${keeper} was set ${duration(this.#jump)} while this process ran, which goes on with the time of its start: see that the clock is right, then restart this process.`,
+        `The clock of ${reference} was set ${duration(this.#jump)} while this process ran, which goes on with the time of its start: see that the clock is right, then restart this process.`,
       );
-    } else if (keeper === 'Redis' && Math.abs(machine) > SKEW_MS) {
+    } else if (reference === 'Redis' && Math.abs(machine) > SKEW_MS) {
       skews.push(
         `The clock of this machine is ${compared(machine)} that of Redis, which is used instead: synchronise the machine's clock (NTP).`,
       );
     }
     if (this.#lead > SKEW_MS) {
       skews.push(
-        `What is stored is ${compared(this.#lead)} the clock of ${keeper}: that clock was ahead once, or is behind now. Time goes on from what is stored, and nothing is lost; synchronise the clock (NTP).`,
+        `What is stored is ${compared(this.#lead)} the clock of ${reference}: that clock was ahead once, or is behind now. Time goes on from what is stored, and nothing is lost; synchronise the clock (NTP).`,
       );
     }
     return skews;
   }
 
-  /** Compares with the keeper. Drift, small steps, and what the machine slept through are followed; a jump is reported. */
+  /** Compares with the reference clock. Drift, small steps and the time that the machine slept are followed; a jump is reported. */
   async look(): Promise<void> {
     const compared = await compare(this.#options).catch(() => null);
     if (compared !== null && compared.took <= SLOW_ANSWER_MS) this.#follow(compared.offset);
@@ -116,7 +116,7 @@ export class StoreClock {
   /** Calls `onSkew` for each clock that is wrong, once for each finding. */
   report(): void {
     const skews = this.skews();
-    // Figures grow by milliseconds all the time; only what is found is news.
+    // The figures change all the time, so findings are compared without them.
     const found = skews.map((sentence) => sentence.replace(/\d[\d.]* \w+/, '')).join();
     if (found !== this.#said) for (const sentence of skews) this.#options.onSkew(sentence);
     this.#said = found;
@@ -139,7 +139,7 @@ export class StoreClock {
     this.#offset = offset;
   }
 
-  /** Steady clocks stand still while a machine sleeps. */
+  /** Returns how long the machine has slept, ms: steady clocks stand still meanwhile. */
   #sleepSoFar(): number {
     return this.#options.uptimeNow() - this.#options.steadyNow();
   }

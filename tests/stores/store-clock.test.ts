@@ -8,7 +8,7 @@ const START = Date.UTC(2026, 0, 1);
 
 /** A machine and a Redis whose clocks are turned by hand. */
 function machine() {
-  const at = { steady: 5_000, asleep: 0, wall: START, keeper: START };
+  const at = { steady: 5_000, asleep: 0, wall: START, reference: START };
   const said: string[] = [];
   return {
     at,
@@ -16,12 +16,12 @@ function machine() {
     pass(ms: number): void {
       at.steady += ms;
       at.wall += ms;
-      at.keeper += ms;
+      at.reference += ms;
     },
-    start: async (keeper: 'this machine' | 'Redis' = 'Redis') => {
+    start: async (reference: 'this machine' | 'Redis' = 'Redis') => {
       const clock = await StoreClock.start({
-        keeper,
-        ask: () => (keeper === 'Redis' ? at.keeper : at.wall),
+        reference,
+        ask: () => (reference === 'Redis' ? at.reference : at.wall),
         wallNow: () => at.wall,
         steadyNow: () => at.steady,
         uptimeNow: () => at.steady + at.asleep,
@@ -76,7 +76,7 @@ describe('the clock of the store', () => {
     expect(clock.now()).toBe(START + ahead);
     pass(SECOND);
     expect(clock.now()).toBe(START + ahead + SECOND);
-    expect(clock.keeperNow()).toBe(START + SECOND);
+    expect(clock.referenceNow()).toBe(START + SECOND);
     clock.notice(START - ahead);
     expect(clock.now()).toBe(START + ahead + SECOND);
     clock.report();
@@ -97,17 +97,17 @@ describe('the clock of the store', () => {
   it('follows drift and sleep, and never goes back', async () => {
     const { at, said, pass, start } = machine();
     const clock = await start();
-    at.keeper += 300;
+    at.reference += 300;
     await clock.look();
     expect(clock.now()).toBe(START + 300);
-    at.keeper -= 200;
+    at.reference -= 200;
     await clock.look();
     expect(clock.now()).toBe(START + 300);
     pass(500);
     expect(clock.now()).toBe(START + 600);
     at.asleep += 8 * HOUR;
     at.wall += 8 * HOUR;
-    at.keeper += 8 * HOUR;
+    at.reference += 8 * HOUR;
     await clock.look();
     expect(clock.now()).toBe(START + 600 + 8 * HOUR);
     expect(said).toEqual([]);
@@ -119,13 +119,13 @@ describe('the clock of the store', () => {
       const { at, said, pass, start } = machine();
       const clock = await start();
       expect(clock.now()).toBe(START);
-      at.keeper += seconds * SECOND;
+      at.reference += seconds * SECOND;
       at.wall += seconds * SECOND;
       await clock.look();
-      expect(clock.keeperNow()).toBe(at.keeper);
-      expect(clock.now()).toBe(Math.max(START, at.keeper));
+      expect(clock.referenceNow()).toBe(at.reference);
+      expect(clock.now()).toBe(Math.max(START, at.reference));
       pass(10 * SECOND);
-      expect(clock.now()).toBe(at.keeper);
+      expect(clock.now()).toBe(at.reference);
       expect(said).toEqual([]);
     },
   );

@@ -104,7 +104,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     path: '/v1/catalogs/{catalog}/experiments/{name}/stop',
     name: 'stopExperiment',
     tag: 'Experiments',
-    summary: 'End it: everybody gets the active policy again.',
+    summary: 'End it: all units get the active policy again.',
     description: 'What was counted stays and can still be promoted.',
     request: { params: experimentParams, body: changeBody },
     bodyOptional: true,

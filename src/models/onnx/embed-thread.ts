@@ -79,7 +79,7 @@ export class EmbedThread {
   #model: ReadyModel | null = null;
   #restart: NodeJS.Timeout | null = null;
   #failures = 0;
-  #lots = 0;
+  #batches = 0;
   #pumping = false;
 
   private constructor(options: EmbedThreadOptions) {
@@ -203,23 +203,23 @@ export class EmbedThread {
 
   #send(priority: EmbedPriority): void {
     const next = this.#waiting[priority].splice(0, BATCH[priority]);
-    const lot = next.filter(({ stop }) => stop?.aborted !== true);
+    const batch = next.filter(({ stop }) => stop?.aborted !== true);
     for (const { stop, reject } of next) if (stop?.aborted === true) reject(stop.reason);
-    if (lot.length === 0) return;
-    this.#options.onTexts?.(priority, lot.length);
-    const id = ++this.#lots;
-    this.#underway.set(id, lot);
-    const request: EmbedRequest = { kind: 'embed', id, texts: lot.map(({ text }) => text) };
+    if (batch.length === 0) return;
+    this.#options.onTexts?.(priority, batch.length);
+    const id = ++this.#batches;
+    this.#underway.set(id, batch);
+    const request: EmbedRequest = { kind: 'embed', id, texts: batch.map(({ text }) => text) };
     this.#thread?.postMessage(request);
   }
 
   #settle(answer: Extract<EmbedAnswer, { id: number }>): void {
-    const lot = this.#underway.get(answer.id) ?? [];
+    const batch = this.#underway.get(answer.id) ?? [];
     this.#underway.delete(answer.id);
     this.#pump();
     this.#failures = 0;
     const failures = new Map(answer.kind === 'failed' ? [] : answer.failures);
-    for (const [at, { resolve, reject }] of lot.entries()) {
+    for (const [at, { resolve, reject }] of batch.entries()) {
       const failure = answer.kind === 'failed' ? answer.message : failures.get(at);
       if (failure !== undefined) reject(new EmbedderUnavailableError(`The model failed: ${failure}`));
       else if (answer.kind === 'vectors')

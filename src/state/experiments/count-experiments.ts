@@ -15,7 +15,7 @@ import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from './decision-c
 import type { ExperimentTable } from './experiment-table.ts';
 import { watchGuardrails } from './run-experiment.ts';
 
-/** Decisions that were shown to units of experiments. A batch that was folded before changes nothing. */
+/** Folds decisions that were shown to units of experiments. A batch that was folded before changes nothing. */
 export function foldExposures(state: CatalogState, entry: ExposuresEntry): FoldResult {
   if (!state.experiments.takeBatch(entry.key)) return { kind: 'ignored' };
   for (const exposure of entry.exposures) countExposure(state, exposure, entry.at);
@@ -46,7 +46,7 @@ function countExposure(state: CatalogState, exposure: Exposure, at: number): voi
   record.series.add(variant, at, { decisions: 1, rewards: 0, rewardSum: 0, successes: 0 });
 }
 
-/** Of a decision's values, what is known when it is shown. */
+/** Returns the values of a decision that are known when it is shown. */
 function shownValue({ tokens }: Exposure, metric: Metric): MetricValue {
   if (metric === 'tokens') return { sum: tokens, of: 1 };
   return { sum: 0, of: metric === 'rewardPerDecision' ? 1 : 0 };
@@ -68,7 +68,7 @@ export function creditExperiments(
   for (const assignment of assignments) credit(state, decision, assignment, before, after);
 }
 
-/** Tools that were called with success, one for each time. */
+/** Returns the tools that were called with success, once for each time. */
 function calledIn(reports: readonly OutcomeReport[]): string[] {
   return reports.flatMap(({ tool, outcome, value }) =>
     tool === null || value <= 0 || outcome === 'timeout' || outcome === 'refused' ? [] : [tool],
@@ -121,15 +121,15 @@ function metricOf(totals: ReturnType<typeof creditTotals>, metric: Metric): Metr
 }
 
 /**
- * Item-level comparison: of the tools that were called with success, how many were in the slate that a shadow would have
- * shown, and how many in the one that was served.
+ * Compares a shadow with what was served: of the tools that were called with success, how many were in the slate that the
+ * shadow would have shown, and how many in the served one.
  */
 export function creditShadows(table: ExperimentTable, decisionId: string, called: readonly string[]): void {
   if (called.length === 0) return;
   for (const comparison of table.shadowsOf(decisionId)) creditShadow(table, comparison, called);
 }
 
-/** A shadow has ranked. Rewards may have come before: a shadow takes its time. */
+/** Folds the slate of a shadow, which may be ranked after the rewards of the decision were folded. */
 export function countShadow(state: CatalogState, comparison: ShadowComparison): void {
   const { decisionId, experiment, variant, slate, served } = comparison;
   const totals = state.experiments.get(experiment)?.shadows.get(variant);
@@ -161,7 +161,7 @@ function creditShadow(
 
 const HOUR_MS = 60 * 60 * 1000;
 
-/** A unit that was not seen for so long has ended; if it comes back, it counts as another one. */
+/** A unit that was not seen for so long has ended; if it appears again, it counts as another one. */
 const ENDS_AFTER_MS: Record<Exclude<ExperimentUnit, 'decision'>, number> = {
   sessionId: 24 * HOUR_MS,
   userId: 30 * 24 * HOUR_MS,
@@ -169,8 +169,8 @@ const ENDS_AFTER_MS: Record<Exclude<ExperimentUnit, 'decision'>, number> = {
 };
 
 /**
- * Adds to the totals of the unit of a decision. False, and nothing is counted, if the shares have changed since it
- * was assigned: its unit may be in another variant now.
+ * Adds to the totals of the unit of a decision. Returns false, and counts nothing, if the shares have changed since it was
+ * assigned, because its unit may be in another variant now.
  */
 export function countUnit(state: CatalogState, assignment: Assignment, event: UnitEvent): boolean {
   const { experiment, variant, allocation, unit } = assignment;

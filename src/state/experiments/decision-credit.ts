@@ -21,7 +21,7 @@ export interface Credit {
 const NOTHING: MetricValue = { sum: 0, of: 0 };
 export const EMPTY_CREDIT: Credit = { tools: [], latencyMs: NOTHING, cost: NOTHING };
 
-/** Time-outs and refusals say nothing about relevance: of them only what they took is counted. */
+/** Returns the credit of a report. Time-outs and refusals say nothing about relevance: only their latency and cost count. */
 export function addReport(credit: Credit, report: OutcomeReport): Credit {
   const { tool, value, outcome, latencyMs, cost } = report;
   const silent = outcome === 'timeout' || outcome === 'refused';
@@ -32,7 +32,7 @@ export function addReport(credit: Credit, report: OutcomeReport): Credit {
   };
 }
 
-/** The reward of a decision: the sum over its tools, each aggregated as the reward contract says. */
+/** Returns the reward of a decision: the sum over its tools, each aggregated as the reward contract says. */
 export function creditTotals(credit: Credit, aggregation: RewardContract['aggregation']) {
   const values = credit.tools.map(({ count, sum, first, last }) => {
     return { first, last, sum, mean: sum / count }[aggregation];

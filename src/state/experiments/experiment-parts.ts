@@ -11,7 +11,7 @@ import type { OpenUnit } from './open-units.ts';
 const UNITS = 2048;
 const SHADOWS = 512;
 
-/** The experiments of a catalog; of each, the units that are still open come after it in parts of their own. */
+/** Yields the parts of the experiments of a catalog: of each experiment one part, then the parts of its open units. */
 export function* experimentParts(saved: ExperimentTableState): Generator<SnapshotPart> {
   const { experiments, batches, layers, shadows } = saved;
   yield part('experiments', { batches, layers });
@@ -46,13 +46,13 @@ function withoutUnits(experiment: ExperimentRecordState): ExperimentRecordState 
   return { ...experiment, units: [], tally: tally && { ...tally, periods: periods ?? [] } };
 }
 
-/** Puts experiments together again from their parts, which come in the order in which they were written. */
+/** Builds experiments from their parts, in the order in which they were written. */
 export class ExperimentParts {
   #table: Pick<ExperimentTableState, 'batches' | 'layers'> = { batches: [], layers: [] };
   readonly #experiments: Growing[] = [];
   readonly #shadows: ShadowComparison[] = [];
 
-  /** False if this part is none of an experiment. */
+  /** Adds a part; returns false if it is no part of an experiment. */
   take({ part, json, arrays }: SnapshotPart): boolean {
     switch (part) {
       case 'experiments':
@@ -89,7 +89,7 @@ export class ExperimentParts {
   }
 }
 
-/** An experiment whose units are still to come. */
+/** An experiment whose units were not read yet. */
 type Growing = Omit<ExperimentRecordState, 'units' | 'tally'> & {
   readonly units: OpenUnit[];
   readonly tally: (Omit<TallyState, 'periods'> & { readonly periods: readonly GrowingPeriod[] }) | null;

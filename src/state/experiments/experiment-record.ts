@@ -24,13 +24,13 @@ export interface ExperimentEvent {
   readonly note: string;
 }
 
-/** How one variant stands. */
+/** The state of one variant. */
 export interface VariantState {
   /** Version of the policy that ranks for it; null before the start. */
   version: string | null;
-  /** It serves retrieval order since it was killed. */
+  /** Whether it was killed: then it serves retrieval order. */
   killed: boolean;
-  /** Why it was taken out (a guardrail); null: it was not. */
+  /** Why a guardrail took it out; null: it was not taken out. */
   outBecause: string | null;
 }
 
@@ -68,7 +68,7 @@ export interface ExperimentRecordState {
 
 const KEPT_EVENTS = 200;
 
-/** One experiment as the fold knows it. */
+/** One experiment in the state of a catalog. */
 export class ExperimentRecord {
   readonly definition: ExperimentDefinition;
   readonly comparesDetail: boolean;
@@ -209,7 +209,7 @@ export function sha256(...parts: readonly (string | Uint8Array)[]): Uint8Array {
   return hash.digest();
 }
 
-/** What the counts of an experiment say now. Pure: the fold decides by it, and the report shows it. */
+/** Returns the statistics of an experiment now. Pure: the fold decides by it, and the report shows it. */
 export function reportOf({ definition }: ExperimentRecord, tally: ExperimentTally): ExperimentReport {
   const { against, metric, minimumLift, alpha, tightestAt, guardrails } = definition;
   return reportExperiment(tally, {

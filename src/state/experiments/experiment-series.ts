@@ -2,7 +2,7 @@ const HOUR_MS = 60 * 60 * 1000;
 /** A month of hours. */
 const KEPT_HOURS = 31 * 24;
 
-/** What one variant did in one hour. */
+/** Counts of one variant in one hour. */
 export interface SeriesPoint {
   decisions: number;
   rewards: number;
@@ -18,7 +18,7 @@ export interface SeriesHour {
 
 export type SeriesState = readonly SeriesHour[];
 
-/** Hour by hour, for plots. */
+/** Keeps counts by hour, for plots. */
 export class ExperimentSeries {
   readonly #variants: readonly string[];
   #hours: SeriesHour[] = [];

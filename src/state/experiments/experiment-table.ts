@@ -12,7 +12,7 @@ const KEPT_SHADOWS = 10_000;
 /** Running experiments that divide the units of one layer. */
 export interface RunningLayer {
   readonly layer: string;
-  /** Null: its one experiment has all of it. */
+  /** Null: its only experiment has the whole layer. */
   readonly division: LayerAssignment | null;
   readonly experiments: readonly ExperimentRecord[];
 }
@@ -24,11 +24,11 @@ export interface ExperimentTableState {
   readonly shadows: readonly ShadowComparison[];
 }
 
-/** The experiments of one catalog, in the order in which they were created. */
+/** Keeps the experiments of one catalog, in the order in which they were created. */
 export class ExperimentTable {
   readonly #records = new Map<string, ExperimentRecord>();
   readonly #batches = new Set<string>();
-  /** Who owns which part of a layer; kept, because it depends on its history. */
+  /** Which experiment has which part of a layer; kept, because it depends on the history. */
   readonly #layers = new Map<string, Allocation>();
   readonly #shadows = new Map<string, ShadowComparison[]>();
   #running: readonly RunningLayer[] = [];
@@ -37,7 +37,7 @@ export class ExperimentTable {
     return this.#records.size;
   }
 
-  /** Empty where nothing runs: then a request costs nothing more than looking here. */
+  /** The running experiments; empty for most catalogs, so that their requests cost nothing. */
   get running(): readonly RunningLayer[] {
     return this.#running;
   }
@@ -54,7 +54,7 @@ export class ExperimentTable {
     this.#records.set(record.definition.name, record);
   }
 
-  /** To be called whenever an experiment starts or ends. Those that go on keep their part of the layer. */
+  /** Call it whenever an experiment starts or ends. Experiments that go on keep their part of the layer. */
   divide(layer: string): void {
     const running = this.runningIn(layer);
     const shares = running.map(({ definition: { name, traffic } }) => ({ name, basisPoints: traffic }));
@@ -66,7 +66,7 @@ export class ExperimentTable {
     return this.all().filter(({ status, definition }) => status === 'running' && definition.layer === layer);
   }
 
-  /** False, and nothing is remembered, if this batch of exposures was folded before. */
+  /** Remembers a batch of exposures; returns false if it was folded before. */
   takeBatch(key: string): boolean {
     if (this.#batches.has(key)) return false;
     this.#batches.add(key);

@@ -5,10 +5,10 @@ import { type ExperimentResult, refused } from '../fold-result.ts';
 import { ExperimentRecord, reportOf } from './experiment-record.ts';
 import { endExperiment, giveShares, startExperiment } from './run-experiment.ts';
 
-/** More than anybody can keep apart; each costs a learner or two while it runs. */
+/** Largest number of experiments per catalog; each needs a learner or two while it runs. */
 const MAX_EXPERIMENTS = 1000;
 
-/** Creates or moves an experiment, or says why not. */
+/** Creates or changes an experiment, or returns why it was refused. */
 export function foldExperiment(state: CatalogState, entry: ExperimentEntry): ExperimentResult {
   const { name, change } = entry;
   const actor = entry.actor ?? null;
@@ -53,7 +53,7 @@ function create(
 
 function stop(state: CatalogState, record: ExperimentRecord, actor: string | null): ExperimentResult {
   if (record.status !== 'running') return wrongStatus(record, 'stopped', 'running');
-  const note = 'Stopped: everybody gets the active policy.';
+  const note = 'Stopped: all units get the active policy.';
   endExperiment(state, record, 'stopped', { action: 'stop', actor, note });
   return { kind: 'experiment', moved: 10_000 };
 }

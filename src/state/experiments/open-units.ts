@@ -1,12 +1,12 @@
-/** A unit that may still do something: the variant it is in, and when it is thought to have ended. */
+/** A unit that may still get decisions: its variant, and when it is taken to have ended, ms since the epoch. */
 export type OpenUnit = readonly [unit: string, variant: string, until: number];
 
 /** So many are remembered per experiment; the one that was seen least recently is dropped first. */
 export const MAX_OPEN_UNITS = 100_000;
 
 /**
- * The units whose totals an experiment still keeps, those seen least recently first. Bounds what statistics over
- * units cost: a unit that comes back after it was dropped counts as another one.
+ * Keeps the units whose totals an experiment still holds, those seen least recently first, and bounds their number. A unit
+ * that appears again after it was dropped counts as another one.
  */
 export class OpenUnits {
   readonly #units = new Map<string, { variant: string; until: number }>();

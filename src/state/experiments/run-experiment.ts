@@ -5,7 +5,7 @@ import { type ExperimentResult, refused } from '../fold-result.ts';
 import { identityOf, type LearnerVersion, type Learning } from '../learner-version.ts';
 import { type ExperimentRecord, reportOf } from './experiment-record.ts';
 
-/** Gives every variant its learner and lets units in; or says why not, and nothing has changed. */
+/** Starts an experiment: gives every variant its learner. Returns why it was refused, and changes nothing, if it cannot. */
 export function startExperiment(
   state: CatalogState,
   record: ExperimentRecord,
@@ -44,7 +44,7 @@ function learnerFor(
   return learners.own(policy, learning, source, tools.vectors, state.slots());
 }
 
-/** The version a variant continues: the champion's, else (where that is not asked for) any kept one like it. */
+/** Returns the version that a variant continues: the champion's, else (unless it has to be the champion's) any kept one like it. */
 function keptFor(
   { learners }: CatalogState,
   { policy, startsFrom }: VariantDefinition,
@@ -55,7 +55,7 @@ function keptFor(
   return learners.current().find(({ settings }) => identityOf(settings) === identity) ?? null;
 }
 
-/** What a learner knows belongs to its policy and parameters: another one cannot go on from there. */
+/** Refuses a variant that is to continue the champion's learner with another policy or other parameters. */
 function championless(state: CatalogState, { definition }: ExperimentRecord): ExperimentResult | null {
   const lost = definition.variants.find(
     (variant) => variant.startsFrom === 'champion' && keptFor(state, variant) === null,
@@ -68,7 +68,7 @@ function championless(state: CatalogState, { definition }: ExperimentRecord): Ex
   );
 }
 
-/** Two experiments that may meet the same request have to divide one layer, by the same kind of unit. */
+/** Refuses an experiment that fits the same requests as another one, unless both divide one layer by the same kind of unit. */
 function overlap(state: CatalogState, { definition }: ExperimentRecord): ExperimentResult | null {
   for (const other of state.experiments.all()) {
     if (other.status !== 'running') continue;
@@ -120,8 +120,8 @@ export function giveShares(
 }
 
 /**
- * Takes every variant out that is shown to do more harm than its guardrails tolerate; its units go to the variant that
- * the others are compared with. If no challenger is left, the experiment stops.
+ * Takes out every variant that does more harm than its guardrails tolerate, as the statistics show; its units get the variant
+ * that the others are compared with. If no challenger is left, the experiment stops.
  */
 export function watchGuardrails(state: CatalogState, experiment: string): void {
   const record = state.experiments.get(experiment);

@@ -1,16 +1,16 @@
-/** Cells are multiples of this, and addresses count in it. */
+/** Size of a unit in bytes; sizes of cells and addresses are counted in units. */
 const UNIT_BYTES = 8;
 const CHUNK_BYTES = 1 << 20;
 const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES;
-/** What is longer has a buffer of its own. */
+/** A longer string has its own buffer. */
 const MAX_CELL_UNITS = 128;
 const LENGTH_BYTES = 2;
 /** Added to the index of a long one, to tell its address from that of a cell. */
 const LONG = 2 ** 31;
 
 /**
- * Millions of short byte strings in a few large buffers: an object for each would take more than what it holds. A cell
- * that becomes free is used again for the next one of its size; the first bytes of a free cell say which comes next.
+ * Keeps millions of short byte strings in a few large buffers, because an object for each would take more memory than the
+ * string. A free cell is used again for the next string of its size; its first bytes hold the address of the next free cell.
  */
 export class ByteCells {
   readonly #chunks: Buffer[] = [];
@@ -33,7 +33,7 @@ export class ByteCells {
     return address;
   }
 
-  /** The bytes themselves, no copy: good until something is added or removed. */
+  /** Returns the bytes, not a copy; valid until something is added or removed. */
   get(address: number): Buffer {
     if (address >= LONG) return this.#long[address - LONG]!;
     const start = offsetOf(address) + LENGTH_BYTES;

@@ -3,8 +3,8 @@ import { ByteCells } from './byte-cells.ts';
 const FIRST_CAPACITY = 64;
 
 /**
- * Byte strings that begin with a key, found by it, in the order in which their keys first came. They
- * leave from the front. No key is the beginning of another one. About 24 bytes each beside what they hold.
+ * Keeps byte strings that begin with a key, in the order in which their keys were first added, and finds them by key. They are
+ * removed from the front. No key is the beginning of another one. Each string needs about 24 bytes beside its own.
  */
 export class ByteQueue {
   readonly #cells = new ByteCells();
@@ -20,7 +20,7 @@ export class ByteQueue {
     return this.#size;
   }
 
-  /** No copy: good until anything is put or dropped. */
+  /** Returns the bytes with this key, not a copy; valid until anything is put or dropped. */
   get(key: Uint8Array): Buffer | undefined {
     const index = this.#find(key, hashOf(key));
     return index < 0 ? undefined : this.#cells.get(this.#addresses[index]);
@@ -35,7 +35,7 @@ export class ByteQueue {
     this.#addresses[index] = this.#cells.add(bytes);
   }
 
-  /** Of a queue that is not empty; no copy, as above. */
+  /** Returns the oldest bytes of a queue that is not empty; no copy, as above. */
   oldest(): Buffer {
     return this.#cells.get(this.#addresses[this.#head]);
   }
@@ -52,7 +52,7 @@ export class ByteQueue {
     this.#addresses[this.#append(hash)] = address;
   }
 
-  /** From the oldest to the newest. */
+  /** Yields all byte strings from the oldest to the newest. */
   *[Symbol.iterator](): Generator<Buffer> {
     for (let i = 0; i < this.#size; i++) yield this.#cells.get(this.#addresses[this.#indexOf(i)]);
   }

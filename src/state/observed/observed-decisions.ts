@@ -21,7 +21,7 @@ export const RECORD_GRACE_MS: Record<RewardContract['onLate'], number> = {
 
 /** A record that ends later than this from now was made by a clock that was ahead. */
 const LONGEST_WINDOW_MS = 7 * 24 * HOUR_MS;
-/** So many are looked at in one go: after a pause of hours there may be a million to drop. */
+/** At most so many are dropped at a time: after a pause of hours there may be a million. */
 const LOOKED_AT_ONCE = 256;
 /** A block of a snapshot is about as long. */
 const BLOCK_BYTES = 256 * 1024;
@@ -34,8 +34,8 @@ export interface RecordBlock {
 }
 
 /**
- * Decisions with reports, in order of first report; bounded by window + grace. Millions of them: each is held in some
- * eighty bytes, and what `get` and `open` hand out is a copy, which counts once it is given to `keep`.
+ * Keeps the decisions with reports, in order of their first report, until window and grace period are over. There may be
+ * millions: each takes some eighty bytes. `get` and `open` return copies; a change takes effect when the copy is given to `keep`.
  */
 export class ObservedDecisions {
   readonly #catalog: string;
@@ -44,8 +44,8 @@ export class ObservedDecisions {
   /** Of tools and versions. */
   readonly #names = new Names();
   /**
-   * The latest deadline of a record that was dropped. A decision with a later one never lost its record, however
-   * wrong the clocks were: what is reported about it cannot have been applied before.
+   * The latest deadline of a record that was dropped. The record of a decision with a later deadline was never dropped, even if
+   * clocks were wrong, so its reports cannot have been applied before.
    */
   droppedThrough = 0;
 
@@ -67,7 +67,7 @@ export class ObservedDecisions {
   }
 
   /**
-   * What is known of a decision, or a new record.
+   * Returns the record of a decision, or a new one.
    * @param clock of the fold
    */
   open(decision: ObservedDecision, clock: number): ObservedRecord {
@@ -86,7 +86,7 @@ export class ObservedDecisions {
     );
   }
 
-  /** From now on this is what is known of its decision. */
+  /** Stores the record of a decision. */
   keep(record: ObservedRecord): void {
     packRecord(this.#writer, record, this.#catalog, this.#names);
     const bytes = this.#writer.take();
@@ -96,12 +96,12 @@ export class ObservedDecisions {
     this.#packed.put(key, bytes);
   }
 
-  /** Whether there may have been a record of this decision, so that applying anything could apply it twice. */
+  /** Returns whether a record of this decision may have been dropped, so that a report could be applied twice. */
   mayBeDropped(decision: Pick<ObservedDecision, 'id' | 'deadline'>): boolean {
     return decision.deadline <= this.droppedThrough && !this.has(decision.id);
   }
 
-  /** Drops what can no longer change. Records are near enough in order of their ends for this to stay cheap. */
+  /** Drops records that can no longer change. They are nearly in the order of their ends, so few are read. */
   expire(clock: number, graceMs: number): void {
     for (let looked = Math.min(LOOKED_AT_ONCE, this.size); looked > 0; looked--) {
       const oldest = this.#packed.oldest();
@@ -188,7 +188,7 @@ class BlockBuilder {
 /** More are not remembered at a time; the oldest go first. */
 const MOST_REMEMBERED = 10_000;
 
-/** What was decided about rewards that have no record of their decision to be kept in. */
+/** Keeps the results of rewards whose decision has no record. */
 export class RefusedRewards {
   readonly #outcomes = new Map<string, RewardOutcome>();
 

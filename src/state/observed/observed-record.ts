@@ -13,11 +13,11 @@ export interface ToolReports {
   taught: number;
   /** Of the first report; later ones correct its value alone. */
   weight: number;
-  /** Nothing is learned from it so far, not even that it was not called: a timeout, or its unit is over the limit. */
+  /** Nothing was learned from it so far, not even that it was not called: a timeout, or its unit is over the limit. */
   silent: boolean;
 }
 
-/** What was reported about this tool; nothing yet if it is new to the record. */
+/** Returns the reports about this tool; empty if it is new to the record. */
 export function reportsOf(record: ObservedRecord, tool: string): ToolReports {
   const known = record.tools.get(tool);
   if (known !== undefined) return known;
@@ -33,14 +33,14 @@ export interface ObservedRecord {
   /** When its window is over by the clock of the fold, whatever the clock was that made the decision. */
   readonly until: number;
   closed: boolean;
-  /** Its unit went over the limit: nothing more is learned from this decision. */
+  /** Whether its unit is over the limit, so that nothing more is learned from this decision. */
   muted: boolean;
   readonly tools: Map<string, ToolReports>;
   /** Rewards that were applied: the exactly-once set, bounded by the window. */
   readonly rewards: Map<string, RewardOutcome>;
   /**
-   * Extra features of the shown tools, row-major, for policy versions that did not take part in the decision: as
-   * they were when the first report came, so that a correction meets the same x.
+   * Extra features of the shown tools, row-major, for policy versions that did not take part in the decision, as they were at
+   * the first report, so that a correction has the same x.
    */
   readonly features: Map<string, Float32Array>;
   /** Case that the decision went to, by policy version. */

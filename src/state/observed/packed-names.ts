@@ -44,14 +44,14 @@ export function decisionIdLength(bytes: Buffer): number {
   return reader.at + length;
 }
 
-/** Names as small numbers: each is held once, for as long as anything refers to it. */
+/** Gives names small numbers. Each name is kept once, as long as anything refers to it. */
 export class Names {
   readonly #numbers = new Map<string, number>();
   readonly #names: string[] = [];
   readonly #references: number[] = [];
   readonly #free: number[] = [];
 
-  /** The number of this name, for one more reference to it. */
+  /** Returns the number of this name, and counts one more reference to it. */
   retain(name: string): number {
     const known = this.#numbers.get(name);
     if (known !== undefined) {
@@ -65,7 +65,7 @@ export class Names {
     return number;
   }
 
-  /** One reference less; the number must not be used after the last one. */
+  /** Counts one reference less; the number must not be used after the last one. */
   release(number: number): void {
     if (--this.#references[number] > 0) return;
     this.#numbers.delete(this.#names[number]);
