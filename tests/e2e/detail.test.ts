@@ -142,7 +142,7 @@ describe('how much of each definition is served', () => {
       '/v1/catalogs/default/experiments',
       draft({ name: 'a', share: 100 }, { name: 'b', mode: 'shadow', detail: 'brief' }),
       'variants[1].detail',
-      /serves nobody/,
+      /serves no requests/,
     ],
   ])('is refused with the reason: %s', async (_name, path, body, at, reason) => {
     const answer = await service.request<{ violations: { path: string; message: string }[] }>(
