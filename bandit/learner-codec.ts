@@ -1,7 +1,7 @@
 import type { LearnerState } from './policy.ts';
 
 /**
- * The canonical state of a learner as bytes. Little-endian:
+ * Returns the canonical state of a learner as bytes. Little-endian:
  *
  *   "BLRN" | version u32 | CRC-32 of all that follows u32 | names u32 (bytes)
  *   names: UTF-8 JSON {policy, numbers: [name, …], arrays: [[name, kind, length], …]}, spaces up to a multiple of 8
@@ -29,10 +29,10 @@ interface Names {
   readonly arrays: readonly (readonly [name: string, kind: Kind, length: number])[];
 }
 
-/** CRC-32 as in zlib. The caller brings it: Node has one. */
+/** CRC-32 as in zlib, which the caller passes. */
 export type Crc32 = (bytes: Uint8Array) => number;
 
-/** The bytes are damaged, cut short, of another version, or of something else. */
+/** Thrown when the bytes are damaged, cut short, of another version, or no learner. */
 export class LearnerUnreadableError extends Error {
   override readonly name = 'LearnerUnreadableError';
 }
@@ -67,7 +67,7 @@ export function encodeLearner(state: LearnerState, crc32: Crc32): Uint8Array {
   return bytes;
 }
 
-/** The arrays are copies. @throws LearnerUnreadableError */
+/** Decodes a learner; the arrays are copies. @throws LearnerUnreadableError */
 export function decodeLearner(bytes: Uint8Array, crc32: Crc32): LearnerState {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const numbersAt = check(bytes, view, crc32);
@@ -117,7 +117,7 @@ type Arrays = LearnerState['arrays'];
 type ArrayType<T> = { readonly name: string; new (length: number): T };
 
 /**
- * The named array of a saved learner.
+ * Returns the named array of a saved learner.
  * @throws Error when it is missing, of another type, or not of this length.
  */
 export function savedArray<T extends Arrays[string]>(

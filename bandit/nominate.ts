@@ -4,9 +4,9 @@ import type { Recall, TaughtScores } from './policy.ts';
 const NOMINATIONS = 10;
 
 /**
- * The tools that outcomes put forward among those that are `eligible` (live, and not found by retrieval already): the
- * ten with the largest votes, ties by larger mx, then lower slot; after them, of the rest, the ten with the largest
- * scores of their taught vectors, ties by lower slot. Only votes and scores above 0 count.
+ * Returns the tools that outcomes nominate among those that are `eligible` (live, and not found by retrieval already): the ten
+ * with the largest votes, ties by larger mx, then lower slot; after them, of the rest, the ten with the largest scores of their
+ * taught vectors, ties by lower slot. Only votes and scores above 0 count.
  */
 export function nominate(recall: Recall, eligible: (slot: number) => boolean): number[] {
   const remembered = byVotes(recall, eligible);

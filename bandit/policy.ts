@@ -3,14 +3,14 @@ import type { Ridge } from './ridge/ridge.ts';
 import type { SparseVector } from './sparse-vector.ts';
 
 /**
- * What every policy is: a way to score candidates, and a way to learn from what became of them. Numbers in,
- * numbers out. Tools are known here by their **slot**, the row of the tool in `ToolVectors`; names live outside.
+ * Every policy scores candidates and learns from their outcomes. Its inputs and outputs are numbers. A tool is identified by
+ * its **slot**, the row of the tool in `ToolVectors`; policies do not know names.
  *
- * Choosing never mutates anything that is canonical; only the learning half does, and only the fold calls it.
+ * Scoring never changes the canonical state; only the learning methods do, and only the fold calls them.
  */
 export interface Policy extends Ranker, Learner {}
 
-/** The query, in the two forms in which it is compared with anything. */
+/** The query in the two forms in which it is compared: an embedding and terms. */
 export interface QueryFeatures {
   /** Unit vector of D dimensions, or null when there is no embedder. */
   readonly embedding: Float32Array | null;
@@ -31,7 +31,7 @@ export interface Candidates {
   readonly similarity: Float64Array;
 }
 
-/** What outcome memory has to say about a query; empty for policies without one. */
+/** What outcome memory knows about a query; empty for policies without one. */
 export interface Recall {
   /** Slots with any remembered outcome near this query, and their statistics, column by column. */
   readonly slots: Int32Array;
@@ -43,7 +43,7 @@ export interface Recall {
   readonly votes: Float64Array;
   /** The nearest cases, best first: index into the memory and similarity. */
   readonly cases: readonly RecalledCase[];
-  /** What taught vectors say about the query. */
+  /** The scores of taught vectors for the query. */
   readonly taught: TaughtScores;
 }
 
@@ -56,7 +56,7 @@ export interface TaughtScores {
   readonly values: Float64Array;
 }
 
-/** What one term adds to w·ψ(q). */
+/** The contribution of one term to w·ψ(q). */
 export interface TermShare {
   readonly term: number;
   readonly share: number;
@@ -69,25 +69,25 @@ export interface RecalledCase {
 
 /** Scores of the n candidates, column by column. */
 export interface Ranking {
-  /** u: what is drawn from, before any exploration noise. */
+  /** u: the score from which the slate is drawn, before exploration noise. */
   readonly score: Float64Array;
   /** θᵀx: the expected reward, without any bonus. Greedy choice uses this alone. */
   readonly mean: Float64Array;
-  /** θ₀ᵀx: what retrieval and memory alone would say (the score before anything was learned). */
+  /** θ₀ᵀx: the score by retrieval and memory alone, before anything was learned. */
   readonly base: Float64Array;
   /** (θ − θ₀)ᵀx: the learned part, Δ. */
   readonly gain: Float64Array;
   /** √(xᵀA⁻¹x). */
   readonly uncertainty: Float64Array;
-  /** What was added for exploration, α·uncertainty included. */
+  /** The sum that was added for exploration, α·uncertainty included. */
   readonly bonus: Float64Array;
   /** n: weighted number of remembered outcomes of the tool near this query; 0 without a memory. */
   readonly trials: Float64Array;
-  /** What has to be logged for learning, row-major n × extras.length. */
+  /** Features that have to be logged for learning, row-major n × extras.length. */
   readonly features: Float32Array;
 }
 
-/** What one remembered case knows about one tool: P and N, the sum of rewards and of what they lacked to 1. */
+/** Counts of one tool in one remembered case: P, the sum of rewards r, and N, the sum of 1 − r. */
 export interface CaseCount {
   readonly slot: number;
   readonly positives: number;
@@ -102,27 +102,27 @@ export interface RankingRequest {
   readonly random: Random;
 }
 
-/** The reading half. */
+/** The methods that read. */
 export interface Ranker {
   readonly name: string;
   /**
-   * Names of what is logged of each candidate, in the order of `Ranking.features`: the features of x beyond
-   * [q; φ; sim; 1], and what else learning needs to know of the time of the decision.
+   * Names of the values that are logged of each candidate, in the order of `Ranking.features`: the features of x beyond
+   * [q; φ; sim; 1], and other values of the time of the decision that learning needs.
    */
   readonly extras: readonly string[];
   recall(query: QueryFeatures): Recall;
-  /** What a recalled case knows, tool by tool; empty when it is gone. */
+  /** Returns the counts of a recalled case by tool; empty when the case is gone. */
   caseCounts(caseId: number): readonly CaseCount[];
-  /** How far the words of a query speak for this tool, or against it, by what it was taught; empty: nothing was. */
+  /** Returns how much each word of a query raises or lowers the score of the taught vector of this tool; empty if it has none. */
   taughtTerms(query: QueryFeatures, slot: number): readonly TermShare[];
-  /** What `rank` would log of these candidates, row-major n × extras.length, as far as it is known without θ. */
+  /** Returns the features that `rank` would log of these candidates, row-major n × extras.length, as far as they do not need θ. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array;
   rank(request: RankingRequest): Ranking;
-  /** A hint to a frozen policy: these queries are ranked next, and what concerns them alone can be computed together. */
+  /** Tells a frozen policy which queries are ranked next, so that it can compute what depends on the queries alone for all of them. */
   prepare(queries: readonly QueryFeatures[]): void;
 }
 
-/** One tool of one decision as the learner sees it: the query, the tool, and what was logged of both. */
+/** One example for the learner: the query, the tool, and what was logged of both. */
 export interface Example {
   readonly query: QueryFeatures;
   readonly slot: number;
@@ -132,47 +132,47 @@ export interface Example {
   readonly extras: Float32Array;
 }
 
-/** What became of one shown tool, as outcome memory keeps it. */
+/** The outcome of one shown tool, as outcome memory keeps it. */
 export interface CaseOutcome {
   readonly slot: number;
   /** 0…1. */
   readonly reward: number;
-  /** It counts as so many outcomes; 1 if absent. */
+  /** Weight, in outcomes; 1 if absent. */
   readonly weight?: number;
 }
 
-/** The writing half. All methods are deterministic: same calls in the same order, same bits. */
+/** The methods that learn. All are deterministic: the same calls in the same order give the same bits. */
 export interface Learner {
   /** A += w·x·xᵀ, b += w·r·x; θ and A⁻¹ follow. r in 0…1, w > 0. @throws RangeError on NaN or ±∞. */
   learn(example: Example, reward: number, weight: number): void;
-  /** b += w·(to − from)·x: a reward that was learned before turns out to be another one. */
+  /** b += w·(to − from)·x: corrects a reward that was learned before. */
   correct(example: Example, from: number, to: number, weight: number): void;
-  /** A call had this outcome: calls += w, successes += w·reward. w > 0. */
+  /** Counts the outcome of a call: calls += w, successes += w·reward. w > 0. */
   countCall(slot: number, reward: number, weight: number): void;
-  /** The successes of a counted call changed by this much, weight included. */
+  /** Corrects the successes of a counted call by this much, weight included. */
   recountCall(slot: number, delta: number): void;
-  /** Writes a closed decision into memory and answers the case it went to (−1 without a memory). */
+  /** Adds a closed decision to memory and returns the id of its case (−1 without a memory). */
   remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number;
-  /** Takes earlier counts of one tool in one case back, or adds to them, for this unit; never below zero. */
+  /** Corrects the counts of one tool in one case by these amounts, for this unit; no count falls below zero. */
   amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void;
 
-  /** A tool took this slot: it starts with no calls, and the vectors at this slot are new. */
+  /** Call when a new tool gets this slot: it starts without calls, and the vector at this slot is new. */
   addTool(slot: number): void;
-  /** The vector at this slot changed; `similarity` is the cosine between the old and the new one. */
+  /** Call when the vector at this slot changes; `similarity` is the cosine between the old and the new one. */
   changeTool(slot: number, similarity: number): void;
   /** Forgets everything about the tool at this slot (its tombstone expired). */
   forgetTool(slot: number): void;
-  /** Forgets every case in which this unit (a hash) took part; answers how many. */
+  /** Forgets every case in which this unit (a hash) took part, and returns how many there were. */
   forgetUnit(unit: number): number;
 
-  /** It will learn no more: `rank` may prepare for that, and answers the same to about 1e-12. Learning may throw. */
+  /** Ends learning, so that `rank` can be quicker; its scores stay the same to about 1e-12. Learning may throw afterwards. */
   freeze(): void;
-  /** The canonical state, and only that, as named arrays; derived values are rebuilt by the reader. */
+  /** Returns the canonical state as named arrays; `load` rebuilds derived values. */
   save(): LearnerState;
   sizeInBytes(): LearnerSize;
-  /** The ridges whose inverse wears with many updates; somebody with a thread renews them now and then. */
+  /** The ridges whose inverse loses accuracy with many updates. It is computed again in a thread from time to time. */
   ridges(): readonly Ridge[];
-  /** Gives kernel memory back; the policy cannot be used afterwards. */
+  /** Frees kernel memory; the policy cannot be used afterwards. */
   free(): void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as
- * 1, 2, 3; SC 2011). Any block of its stream is computed on its own, from a key and a counter.
+ * Philox4x32-10 is a counter-based generator (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3;
+ * SC 2011). Each block of its stream is computed independently, from a key and a counter.
  */
 
 const MULTIPLIER_0 = 0xd2511f53;
@@ -9,7 +9,7 @@ const WEYL_0 = 0x9e3779b9;
 const WEYL_1 = 0xbb67ae85;
 const ROUNDS = 10;
 
-/** Four 32-bit words from a counter of four and a key of two, written to `out`. */
+/** Computes four 32-bit words from a counter of four words and a key of two, and writes them to `out`. */
 export function philox4x32(counter: Uint32Array, key: Uint32Array, out: Uint32Array): void {
   let c0 = counter[0];
   let c1 = counter[1];
@@ -35,7 +35,7 @@ export function philox4x32(counter: Uint32Array, key: Uint32Array, out: Uint32Ar
   out[3] = c3;
 }
 
-/** The upper 32 bits of the product of two unsigned 32-bit numbers. */
+/** Returns the upper 32 bits of the product of two unsigned 32-bit numbers. */
 function multiplyHigh(a: number, b: number): number {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
@@ -47,20 +47,20 @@ function multiplyHigh(a: number, b: number): number {
   return (aHigh * bHigh + Math.floor(middle / 0x10000) + Math.floor(cross / 0x10000)) | 0;
 }
 
-/** Uniform numbers that depend on nothing but a key and a counter, so that any draw can be made again. */
+/** Uniform numbers that depend only on a key and a counter, so that any draw can be repeated. */
 export interface Random {
-  /** The draw with this number, uniform in (0, 1): never 0, never 1. Pure: same counter, same number. */
+  /** Returns the draw with this number, uniform in (0, 1): never 0, never 1. Pure: the same counter gives the same number. */
   uniform(counter: number): number;
 }
 
 /**
- * Who draws with which counters, so that two draws of one decision are never the same one: the slate uses
- * 0 … 2³¹−1 (one per candidate and replicate), a policy counts from here.
+ * First counter of the draws of a policy. The slate uses 0 … 2³¹−1 (one per candidate and replicate), so that no draw of a
+ * decision is used twice.
  */
 export const POLICY_COUNTERS = 2 ** 31;
 
 /**
- * The random numbers of one decision, or of anything else that has a name. To reproduce them elsewhere:
+ * Returns the random numbers of one decision, or of anything else that has a key. To reproduce them elsewhere:
  *   h    = FNV-1a, 64 bit, of the UTF-8 bytes of the key
  *   word = Philox4x32-10 with the key (h mod 2³², h div 2³²) and the counter (c mod 2³², c div 2³², 0, 0)
  *   n    = 2²⁶·(word₀ div 2⁵) + word₁ div 2⁶, 53 bits

@@ -6,7 +6,7 @@ export interface SparseVector {
 
 export const EMPTY_SPARSE_VECTOR: SparseVector = { terms: new Uint32Array(0), weights: new Float32Array(0) };
 
-/** a·b, by merging the two ascending term lists; float64. */
+/** Returns a·b, by merging the two ascending term lists; float64. */
 export function sparseDot(a: SparseVector, b: SparseVector): number {
   let sum = 0;
   let i = 0;

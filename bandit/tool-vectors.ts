@@ -3,8 +3,8 @@ import type { Kernels, SlotTable } from './kernels/kernels.ts';
 const FIRST_CAPACITY = 64;
 
 /**
- * The embedding φ of every tool, by slot: float32 rows in kernel memory, as the model gave them. A slot
- * without a vector is a row of zeros. `values` is replaced when the table grows; do not keep it.
+ * Keeps the embedding φ of every tool by slot, as float32 rows in kernel memory. A slot without a vector is a row of zeros.
+ * `values` is replaced when the table grows; do not keep it.
  */
 export class ToolVectors implements SlotTable {
   /** D; 0 when there is no embedder. */
@@ -30,12 +30,12 @@ export class ToolVectors implements SlotTable {
     return this.#values;
   }
 
-  /** Slots there is room for; every slot below it may be read. */
+  /** Number of slots for which there is room; every slot below it may be read. */
   get capacity(): number {
     return this.#versions.length;
   }
 
-  /** Changes whenever the vector at this slot does, so that what was computed from it can tell. */
+  /** Returns a number that changes with the vector at this slot, so that values computed from it can be checked. */
   version(slot: number): number {
     return this.#versions[slot];
   }
@@ -57,7 +57,7 @@ export class ToolVectors implements SlotTable {
     this.put(slot, null);
   }
 
-  /** A view of the vector at this slot; valid until the next `put`. */
+  /** Returns a view of the vector at this slot; valid until the next `put`. */
   get(slot: number): Float32Array {
     if (!(slot >= 0 && slot < this.capacity)) throw new RangeError(`there is no slot ${slot}`);
     const start = slot * this.stride;
@@ -68,7 +68,7 @@ export class ToolVectors implements SlotTable {
     return this.#values.byteLength + this.#versions.byteLength;
   }
 
-  /** Gives the memory back. The object must not be used afterwards. */
+  /** Frees the memory. The object must not be used afterwards. */
   free(): void {
     this.#kernels.free(this.#values);
   }
@@ -94,7 +94,7 @@ export class ToolVectors implements SlotTable {
   }
 }
 
-/** Cosine of two vectors of the same length, −1…1; 0 when either is all zero. */
+/** Returns the cosine of two vectors of the same length, −1…1; 0 when either is all zero. */
 export function cosine(a: Float32Array, b: Float32Array): number {
   let dot = 0;
   let lengthA = 0;

@@ -1,4 +1,4 @@
-/** Work that pauses wherever it may be interrupted; its result is what it returns. */
+/** Work that yields where it may be interrupted, and returns its result. */
 export type Steps<Result> = Generator<void, Result>;
 
 /** A slice ends with the first step that ends later than this. */

@@ -1,14 +1,14 @@
-/** Everybody falls into one of this many buckets, so a share is a number of buckets: a basis point each. */
+/** Number of buckets. A share is a number of buckets, each of which is one basis point. */
 export const BUCKETS = 10_000;
 
-/** SHA-256 of these parts, one after the other; text counts as UTF-8. The caller brings it: Node has one. */
+/** SHA-256 of these parts, one after the other; text counts as UTF-8. The caller passes it. */
 export type Sha256 = (...parts: readonly (string | Uint8Array)[]) => Uint8Array;
 
 /** What is being divided: a layer between its experiments, or an experiment between its variants. */
 export type Division = 'layer' | 'experiment';
 
 /**
- * Unit → bucket, version 1. Published: whoever follows these lines in any language gets the same buckets.
+ * Maps units to buckets, version 1. The mapping can be implemented in any language from these lines:
  *
  *     header = UTF-8("bandolier-assignment-1") 00 UTF-8(division) 00 UTF-8(salt)
  *     block  = SHA-256(header), 32 bytes, then 32 zero bytes
@@ -21,13 +21,13 @@ export class Bucketer {
   readonly #sha256: Sha256;
   readonly #block = new Uint8Array(64);
 
-  /** @param salt what tells this layer or experiment from every other one; another salt is a new shuffle. */
+  /** @param salt identifies this layer or experiment; another salt gives other buckets. */
   constructor(division: Division, salt: string, sha256: Sha256) {
     this.#sha256 = sha256;
     this.#block.set(sha256(`${VERSION}\0${division}\0`, salt));
   }
 
-  /** 0 … 9999. The same unit always falls into the same bucket. */
+  /** Returns the bucket of a unit, 0 … 9999. The same unit always has the same bucket. */
   bucket(unit: string): number {
     const [a, b, c, d] = this.#sha256(this.#block, unit);
     const first = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
@@ -37,17 +37,17 @@ export class Bucketer {
 
 const VERSION = 'bandolier-assignment-1';
 
-/** How much of the traffic somebody gets, in basis points: 5000 is half. */
+/** The share of an experiment or variant, in basis points: 5000 is half. */
 export interface Share {
   readonly name: string;
   readonly basisPoints: number;
 }
 
-/** Who owns which buckets. Plain data: it is kept in the ledger, because it depends on its own history. */
+/** Which owner has which buckets. Plain data, kept in the state, because it depends on earlier allocations. */
 export interface Allocation {
   /** 1 at first, one more with every change of shares. */
   readonly version: number;
-  /** Sorted, without overlap; buckets in no range belong to nobody. */
+  /** Sorted, without overlap; buckets in no range have no owner. */
   readonly ranges: readonly BucketRange[];
 }
 
@@ -60,7 +60,7 @@ export interface BucketRange {
 }
 
 /**
- * First allocation: consecutive ranges in the order of the shares.
+ * Returns the first allocation: consecutive ranges in the order of the shares.
  * @throws RangeError for shares that are not whole, below 0, named twice or above 10,000 in total.
  */
 export function allocate(shares: readonly Share[]): Allocation {
@@ -75,8 +75,8 @@ export function allocate(shares: readonly Share[]): Allocation {
 }
 
 /**
- * New shares, moving as few buckets as possible: an owner that shrinks gives up its highest buckets, an owner that
- * grows takes the lowest free ones, and everybody else keeps every bucket. A share of 0 (or no share) gives up all.
+ * Returns an allocation with new shares that moves as few buckets as possible: an owner whose share falls loses its highest
+ * buckets, one whose share rises gets the lowest free ones, and all others keep theirs. A share of 0 (or no share) loses all.
  * @throws RangeError as `allocate`.
  */
 export function reallocate(allocation: Allocation, shares: readonly Share[]): Allocation {
@@ -84,7 +84,7 @@ export function reallocate(allocation: Allocation, shares: readonly Share[]): Al
   const wanted = new Map(shares.map(({ name, basisPoints }) => [name, basisPoints]));
   const owners = ownersOf(allocation);
   const held = new Map<string, number>();
-  // From below: what an owner holds beyond its new share is then exactly its highest buckets.
+  // In ascending order, so that the buckets beyond the new share are the highest ones.
   for (let bucket = 0; bucket < BUCKETS; bucket++) {
     const owner = owners[bucket];
     if (owner === undefined) continue;
@@ -96,20 +96,20 @@ export function reallocate(allocation: Allocation, shares: readonly Share[]): Al
   return { version: allocation.version + 1, ranges: rangesOf(owners) };
 }
 
-/** How many basis points of the traffic have another owner (or none any more, or one at last) afterwards. */
+/** Returns how many basis points of the traffic have another owner afterwards, or lose or get one. */
 export function movedBasisPoints(before: Allocation, after: Allocation): number {
   const was = ownersOf(before);
   return ownersOf(after).reduce((moved, owner, bucket) => moved + (owner === was[bucket] ? 0 : 1), 0);
 }
 
-/** Owner of every bucket, undefined where nobody owns it. */
+/** Returns the owner of every bucket, undefined for a bucket without one. */
 export function ownersOf(allocation: Allocation): (string | undefined)[] {
   const owners = new Array<string | undefined>(BUCKETS).fill(undefined);
   for (const { owner, from, to } of allocation.ranges) owners.fill(owner, from, to);
   return owners;
 }
 
-/** Buckets that have just been given up first: taking those changes fewer owners than taking unowned ones. */
+/** Returns the free buckets, first those that have just lost their owner: fewer owners change then. */
 function freedBy(before: Allocation, owners: readonly (string | undefined)[]): number[] {
   const was = ownersOf(before);
   const free = owners.flatMap((owner, bucket) => (owner === undefined ? [bucket] : []));

@@ -1,21 +1,21 @@
 import { type Allocation, BUCKETS, Bucketer, ownersOf, type Sha256 } from './allocation.ts';
 
-/** An experiment as assignment sees it. */
+/** The part of an experiment that assignment needs. */
 export interface AssignedExperiment {
-  /** Tells its shuffle from every other experiment's; a new salt assigns everybody afresh. */
+  /** Makes its assignment independent of other experiments; a new salt assigns all units again. */
   readonly salt: string;
-  /** Who gets which variant; the whole 10,000 basis points must be allocated. */
+  /** The variant of each bucket; all 10,000 basis points must be allocated. */
   readonly variants: Allocation;
 }
 
-/** Experiments of one layer never share a unit: the layer's buckets are divided between them. */
+/** A layer, whose buckets are divided between its experiments, so that they never share a unit. */
 export interface AssignedLayer {
   readonly salt: string;
-  /** Which experiment owns which part of the layer; the rest of it is in no experiment. */
+  /** Which experiment has which part of the layer; the rest is in no experiment. */
   readonly experiments: Allocation;
 }
 
-/** Sticky: the same unit gets the same variant for as long as the allocation stands. */
+/** Assigns units to variants: the same unit gets the same variant as long as the allocation does not change. */
 export class VariantAssignment {
   readonly #bucketer: Bucketer;
   readonly #owners: readonly (string | undefined)[];
@@ -37,7 +37,7 @@ export class VariantAssignment {
   }
 }
 
-/** Which experiment of a layer a unit takes part in. */
+/** Assigns units to the experiments of a layer. */
 export class LayerAssignment {
   readonly #bucketer: Bucketer;
   readonly #owners: readonly (string | undefined)[];

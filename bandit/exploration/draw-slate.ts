@@ -1,10 +1,9 @@
 import type { Random } from '../random.ts';
 
 /**
- * Standard Gumbel noise for each of n candidates: −ln(−ln U). The counter is replicate·n + index, where the
- * index is the candidate's place among those that are drawn from, in the order in which they are logged with the
- * decision; replicate 0 is the draw that counts, the others are only for estimating. Whoever has the decision's
- * key and the list can draw again.
+ * Returns standard Gumbel noise for each of n candidates: −ln(−ln U). The counter is replicate·n + index, where index is that
+ * of the candidate among those that are drawn from, in the order in which they are logged with the decision. Replicate 0 is
+ * the draw of the slate, the others are only for estimating. The draw can be repeated from the key and the list.
  */
 export function gumbelNoise(count: number, random: Random, replicate = 0): Float64Array {
   const noise = new Float64Array(count);
@@ -13,7 +12,7 @@ export function gumbelNoise(count: number, random: Random, replicate = 0): Float
 }
 
 /**
- * How a slate comes from scores: `plackett-luce` draws without replacement, in proportion to exp(u/T); `ucb`
+ * How a slate is chosen by scores: `plackett-luce` draws without replacement, in proportion to exp(u/T); `ucb`
  * and `greedy` take the best (they differ in what the caller passes as the score: with or without bonuses).
  */
 export const EXPLORATION_MODES = ['plackett-luce', 'ucb', 'greedy'] as const;
@@ -32,7 +31,7 @@ export interface SlateRequest {
 }
 
 /**
- * The slate: indices of the chosen candidates, best first. Plackett–Luce by the Gumbel top-k trick (Kool, van
+ * Returns the slate: indices of the chosen candidates, best first. Plackett–Luce by the Gumbel top-k trick (Kool, van
  * Hoof, Welling: Stochastic beams and where to find them; ICML 2019): the K largest of u/T + Gumbel. Equal
  * scores without noise: the lower index first. @throws RangeError on a bad k, temperature or score.
  */
@@ -51,7 +50,7 @@ export function drawSlate(request: SlateRequest): Int32Array {
   return largest(score.length, k, (i, j) => score[i] - score[j]);
 }
 
-/** The k first of 0 … n−1 by a comparison that is positive when the left one is better; ties by index. */
+/** Returns the k first of 0 … n−1 by a comparison that is positive when the left one is better; ties by index. */
 function largest(n: number, k: number, lead: (i: number, j: number) => number): Int32Array {
   const best = new Int32Array(Math.min(n, k));
   for (let i = 0; i < n; i++) {

@@ -1,16 +1,16 @@
 import { inclusionLength, type Kernels } from '../kernels/kernels.ts';
 import { checkScores, checkTemperature } from './draw-slate.ts';
 
-/** How the propensities of a decision came about. */
+/** How the propensities of a decision were computed. */
 export type PropensityMethod = 'exact' | 'deterministic';
 
-/** No propensity is smaller, so that none has to be told apart from "impossible". */
+/** The smallest propensity, so that none is 0. */
 const FLOOR = 1e-300;
 /** Scores further than this many temperatures from the K-th are settled: e⁻³⁰ ≈ 1e-13. */
 const REACH = 30;
 
 /**
- * The probability that each candidate is in a Plackett–Luce slate of K, exact to about 1e-10. In units of
+ * Returns the probability that each candidate is in a Plackett–Luce slate of K, exact to about 1e-10. In units of
  * exponential arrival times (candidate i arrives at rate w = exp(u/T), the slate is the first K to arrive):
  *   P_i = ∫ w_i e^(−w_i t) · Pr[at most K−1 others have arrived by t] dt.
  * Candidates far above the K-th are in for certain; for those far below, w_i·E[time of the K-th arrival] is
@@ -47,7 +47,7 @@ export function inclusionPropensities(
   return propensity;
 }
 
-/** Indices by score, equal ones in their order. By insertion: candidates are few, and mostly in order already. */
+/** Returns indices by score, equal ones in their order. Insertion sort, since candidates are few and mostly sorted already. */
 function inDescendingOrder(score: Float64Array): Int32Array {
   const order = new Int32Array(score.length);
   for (let i = 0; i < score.length; i++) {
@@ -59,7 +59,7 @@ function inDescendingOrder(score: Float64Array): Int32Array {
 }
 
 /**
- * ln of the probability that Plackett–Luce draws exactly this slate in this order:
+ * Returns ln of the probability that Plackett–Luce draws exactly this slate in this order:
  *   Σ_k u_k/T − ln Σ_(not drawn before k) exp(u/T).
  * 0 for an empty slate. @throws RangeError when an index is repeated or does not exist.
  */
@@ -83,7 +83,7 @@ export function slateLogProbability(score: Float64Array, slate: Int32Array, temp
   return sum;
 }
 
-/** What may be neglected. */
+/** Probabilities below this are neglected. */
 const TINY = 1e-11;
 /** A rate has arrived for certain after this many of its mean times: e^(−28) < 1e-12. */
 const LAST_ARRIVALS = 28;

@@ -4,7 +4,7 @@ const PAGE = 65_536;
 const FIRST = ALIGNMENT;
 const LEAST_GROWTH = 64;
 
-/** What a heap grows in: a WebAssembly memory, in pages of 64 KiB. */
+/** The memory in which a heap grows: a WebAssembly memory, in pages of 64 KiB. */
 export interface Pages {
   readonly buffer: ArrayBufferLike;
   /** @throws RangeError when there is no room for that many more. */
@@ -12,8 +12,8 @@ export interface Pages {
 }
 
 /**
- * Hands out ranges of one memory: best fit over a list of free ranges, neighbours joined again. Blocks are few
- * and large (matrices, tables), so the list is short and searched from its start.
+ * Allocates ranges of one memory, by best fit over a list of free ranges; adjacent free ranges are joined. Blocks are few and
+ * large (matrices, tables), so the list is short and searched from its start.
  */
 export class Heap {
   readonly #pages: Pages;
@@ -27,12 +27,12 @@ export class Heap {
     this.#pages = pages;
   }
 
-  /** Bytes that were asked for and not given back. */
+  /** Bytes that were allocated and not freed. */
   get allocatedBytes(): number {
     return this.#allocated;
   }
 
-  /** The address of that many zero bytes, 64-byte aligned. @throws RangeError when the memory is used up. */
+  /** Returns the address of that many zero bytes, 64-byte aligned. @throws RangeError when the memory is used up. */
   allocate(asked: number): number {
     const bytes = Math.max(1, Math.ceil(asked / ALIGNMENT)) * ALIGNMENT;
     const start = this.#takeFree(bytes) ?? this.#takeNew(bytes);

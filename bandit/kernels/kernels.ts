@@ -1,13 +1,12 @@
 /**
- * The few dense operations in which the learner spends its time. They run as WebAssembly
- * SIMD (`wasm-kernels.ts`); tests/bandit/kernels has the same in TypeScript, which adds in the same order, so that
- * every result is the same bit for bit.
+ * The dense operations that take most of the learner's time. They run as WebAssembly SIMD (`wasm-kernels.ts`);
+ * tests/bandit/kernels has the same in TypeScript, which adds in the same order, so that results are equal bit for bit.
  *
- * Arrays that are handed to a kernel must come from the allocator of that same instance. Views stay valid for
- * ever: the WebAssembly memory is shared memory, which grows without detaching its views.
+ * Arrays that are passed to a kernel must come from the allocator of the same instance. Views stay valid: the WebAssembly
+ * memory is shared memory, which grows without detaching its views.
  *
  * Order of additions. A float64 dot product has eight running sums, number i mod 8 over the full blocks of 8,
- * joined as ((s0+s2)+(s4+s6)) + ((s1+s3)+(s5+s7)); the elements that are left follow one by one. `scan` has
+ * joined as ((s0+s2)+(s4+s6)) + ((s1+s3)+(s5+s7)); the remaining elements follow one by one. `scan` has
  * sixteen float32 sums, joined as lanes a = (s0..3 + s4..7) + (s8..11 + s12..15), then (a0+a2) + (a1+a3).
  *
  * Symmetric matrices are stored as `symmetric-layout.ts` says: half of the elements, rows in blocks of four.
@@ -19,9 +18,9 @@ export interface Kernels {
   allocateFloat64(length: number): Float64Array;
   allocateFloat32(length: number): Float32Array;
   allocateInt32(length: number): Int32Array;
-  /** Gives an allocation back. The view must not be used afterwards. @throws RangeError when it is not ours. */
+  /** Frees an allocation. The view must not be used afterwards. @throws RangeError when it is not of this allocator. */
   free(array: Float64Array | Float32Array | Int32Array): void;
-  /** Bytes handed out and not given back. */
+  /** Bytes that were allocated and not freed. */
   readonly allocatedBytes: number;
 
   /**
@@ -67,7 +66,7 @@ export interface Kernels {
     y: Float64Array,
   ): void;
 
-  /** Brings what is cached for these slots up to the newest update. See `FormCache`. */
+  /** Updates the cached values of these slots to the newest update. See `FormCache`. */
   refreshForms(cache: FormCache, table: SlotTable, slots: Int32Array, count: number): void;
 
   /** Scores `count` candidates of one query. See `CandidateForms`. */
@@ -88,8 +87,7 @@ export interface SlotTable {
  * |z| = `specials`. M is `matrix` plus the logged updates from position `folded` on; the log is a ring in
  * which position p has row p mod `capacity`, and M' = M + s·u·uᵀ changes what is cached for φ by
  *   c += s·(u_φ·φ)²   and   r_k += s·(u_φ·φ)·u_k,
- * so a slot that is at most `capacity` updates behind is caught up with one dot product per update; any other
- * is computed anew from M.
+ * so a slot that is at most `capacity` updates behind needs one dot product per update; any other is computed again from M.
  */
 export interface FormCache {
   readonly matrix: Float64Array;

@@ -1,28 +1,28 @@
 /**
- * How a symmetric matrix lies in memory: rows in blocks of four; the rows of block b hold the columns from 4b
- * to the end, so about half of the matrix, and every row starts on an even element, as SIMD likes it. The
- * size is padded with zeros to a multiple of four. n = 520 takes 1.09 MB instead of 2.16.
+ * The layout of a symmetric matrix in memory: rows in blocks of four, where the rows of block b hold the columns from 4b to the
+ * end. That is about half of the matrix, and every row starts on an even element, as SIMD needs. The size is padded with zeros
+ * to a multiple of four. n = 520 takes 1.09 MB instead of 2.16.
  */
 
-/** The size, rounded up to a multiple of four. */
+/** Returns the size, rounded up to a multiple of four. */
 export function padded(size: number): number {
   return (size + 3) & ~3;
 }
 
-/** Number of elements of a symmetric matrix of this size. */
+/** Returns the number of elements of a symmetric matrix of this size. */
 export function symmetricLength(size: number): number {
   const width = padded(size);
   return (width * width) / 2 + 2 * width;
 }
 
-/** Where column 0 of this row would be: element (row, column) is at this + column, for column ≥ 4⌊row/4⌋. */
+/** Returns the index that column 0 of this row would have: element (row, column) is at this + column, for column ≥ 4⌊row/4⌋. */
 export function rowStart(size: number, row: number): number {
   const width = padded(size);
   const block = row >> 2;
   return 4 * block * width - 8 * block * (block - 1) + (row & 3) * (width - 4 * block) - 4 * block;
 }
 
-/** The upper triangle, row by row: n(n+1)/2 elements. What is saved and sent. */
+/** Returns the upper triangle, row by row: n(n+1)/2 elements, as it is saved and sent. */
 export function packSymmetric(matrix: Float64Array, size: number): Float64Array {
   const packed = new Float64Array((size * (size + 1)) / 2);
   let to = 0;
@@ -34,7 +34,7 @@ export function packSymmetric(matrix: Float64Array, size: number): Float64Array 
   return packed;
 }
 
-/** The reverse of `packSymmetric`, into a matrix that lies as above. */
+/** Unpacks a result of `packSymmetric` into a matrix of this layout. */
 export function unpackSymmetric(packed: Float64Array, size: number, matrix: Float64Array): void {
   let from = 0;
   for (let row = 0; row < size; row++) {

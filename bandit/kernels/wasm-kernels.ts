@@ -9,11 +9,11 @@ import {
 } from './kernels.ts';
 import { padded, symmetricLength } from './symmetric-layout.ts';
 
-/** 4 GiB, all that a 32-bit address reaches. Reserved, not used, until it is. */
+/** 4 GiB, the address space of 32 bits. It is reserved, and takes no memory until it is used. */
 const MAXIMUM_PAGES = 65_536;
 
 /**
- * Kernels in WebAssembly SIMD, from the bytes of `kernels.wasm` (the caller reads the file).
+ * Creates kernels in WebAssembly SIMD from the bytes of `kernels.wasm` (the caller reads the file).
  * @throws WebAssembly.CompileError or LinkError when this engine has no SIMD or no shared memory.
  */
 export function createWasmKernels(bytes: Uint8Array): Kernels {
@@ -43,7 +43,7 @@ class WasmKernels implements Kernels {
   readonly #memory: WebAssembly.Memory;
   readonly #heap: Heap;
   readonly #run: Exports;
-  /** Every buffer the memory has had: growing makes a new object for the same bytes. */
+  /** All buffer objects of the memory: growing it creates a new object for the same bytes. */
   readonly #buffers = new WeakSet<ArrayBufferLike>();
 
   constructor(memory: WebAssembly.Memory, run: Exports) {
@@ -197,7 +197,7 @@ class WasmKernels implements Kernels {
     return buffer;
   }
 
-  /** The address of an array of ours that has at least this many elements: a wrong one would be silent here. */
+  /** Returns the address of an array of this allocator with at least this many elements. It checks, because WebAssembly would not. */
   #at(array: Numeric, length: number): number {
     if (!this.#buffers.has(array.buffer)) {
       throw new RangeError('this array does not lie in the memory of the kernels; allocate it there');

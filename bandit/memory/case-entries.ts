@@ -1,15 +1,15 @@
 const INITIAL_ENTRIES = 256;
 const NONE = -1;
 
-/** P + N of one tool in one case never exceeds this: the only forgetting. */
+/** Largest P + N of one tool in one case; more replaces what is older. */
 export const TRIALS_LIMIT = 5;
-/** What one unit, or one decision, may put into an entry in a row: nobody alone fills it. */
+/** Largest contribution of one unit, or one decision, to an entry in a row, so that no unit alone fills it. */
 export const UNIT_TRIALS_LIMIT = 2;
 
 /**
- * What is known per case and tool: P, the sum of rewards, and N, the sum of what was missing to 1, and which part of
- * both the unit has put there that reported last. Entries of a case form a list in the order in which its tools came;
- * all lists share pooled arrays.
+ * Keeps the counts per case and tool: P, the sum of rewards r, and N, the sum of 1 − r, and the part of both that comes from
+ * the unit that reported last. Entries of a case form a list in the order in which its tools were added; all lists share
+ * pooled arrays.
  */
 export class CaseEntries {
   /** Read with the indices that `first`, `after` and `find` answer. */
@@ -48,8 +48,8 @@ export class CaseEntries {
   }
 
   /**
-   * The entry of this tool, created with P = N = 0 if it is missing. In a full case it takes the place of the
-   * entry with the least P, then the least N, then the oldest.
+   * Returns the entry of this tool, created with P = N = 0 if it is missing. In a full case it replaces the entry with the
+   * least P, then the least N, then the oldest.
    */
   findOrCreate(place: number, slot: number): number {
     let last = NONE;
@@ -70,8 +70,8 @@ export class CaseEntries {
   }
 
   /**
-   * P += r, N += 1 − r, `weight` times, at most what one decision may; older trials make room. So do the unit's own
-   * ones first, if it reported last: what others found out stays. Unit 0 is a new one each time.
+   * Adds `weight` times P += r, N += 1 − r, up to the limit of one decision. Older counts are scaled down to make room; if the
+   * same unit reported last, its own counts are scaled down first. Unit 0 counts as a new unit each time.
    */
   count(entry: number, reward: number, weight: number, unit: number): void {
     this.turnTo(entry, unit);
@@ -84,7 +84,7 @@ export class CaseEntries {
     }
   }
 
-  /** P += positives, N += negatives, neither below 0; both limits hold afterwards (scaled down if need be). */
+  /** Adds P += positives, N += negatives, neither below 0; both limits hold afterwards (scaled down if need be). */
   add(entry: number, positives: number, negatives: number, unit: number): void {
     this.turnTo(entry, unit);
     this.put(entry, positives, negatives);
@@ -92,7 +92,7 @@ export class CaseEntries {
     this.limitTrials(entry);
   }
 
-  /** Scales all that is known. */
+  /** Scales the counts of an entry. */
   scale(entry: number, factor: number): void {
     this.positives[entry] *= factor;
     this.negatives[entry] *= factor;
@@ -112,7 +112,7 @@ export class CaseEntries {
     this.unitNegatives[entry] = Math.max(0, this.unitNegatives[entry] + negatives);
   }
 
-  /** This unit reports from here on. What it put in stays known as its own if it reported last. */
+  /** Sets the unit that reports. If it reported last, its part of the counts is kept. */
   private turnTo(entry: number, unit: number): void {
     if (unit !== 0 && unit === this.units[entry]) return;
     this.units[entry] = unit;
@@ -120,7 +120,7 @@ export class CaseEntries {
     this.unitNegatives[entry] = 0;
   }
 
-  /** Takes away what the unit has put in above `limit` trials. */
+  /** Removes the contribution of the unit above `limit` trials. */
   private shrinkUnit(entry: number, limit: number): void {
     const trials = this.unitPositives[entry] + this.unitNegatives[entry];
     if (trials <= limit) return;

@@ -21,7 +21,7 @@ export interface SavedQueries {
 
 /**
  * Finds the cases whose first query resembles a query: one dense scan over all of them, and one walk over the postings
- * of the query's terms. What is found depends on the calls and their order alone, and is the same after saving and
+ * of the query's terms. Results depend only on the calls and their order, and are the same after saving and
  * loading.
  *
  * Similarity of queries: s(q, q') = ½·e(q)·e(q') + ½·t(q)·t(q'); where one of the two has no embedding (or the
@@ -36,7 +36,7 @@ export class CaseIndex {
   private rows: Float32Array;
   private cosines: Float32Array;
   private similarities = new Float64Array(INITIAL_PLACES);
-  /** By what the case at this place can be compared. */
+  /** Whether the case at each place has an embedding, terms, or both. */
   private kinds = new Uint8Array(INITIAL_PLACES);
   private places = 0;
 
@@ -55,7 +55,7 @@ export class CaseIndex {
     return index;
   }
 
-  /** The case at this place has this first query. */
+  /** Adds the case at this place, with its first query. */
   put(place: number, query: QueryFeatures): void {
     this.reserve(place + 1);
     const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
@@ -66,14 +66,14 @@ export class CaseIndex {
     this.places = Math.max(this.places, place + 1);
   }
 
-  /** The case at this place is gone. */
+  /** Removes the case at this place. */
   remove(place: number): void {
     this.kinds[place] = EMPTY;
     this.rows.fill(0, place * this.stride, (place + 1) * this.stride);
     this.postings.remove(place);
   }
 
-  /** The nearest cases with s > 0, best first (ties: lower place first), at most `limit`; `caseId` is the place. */
+  /** Returns the nearest cases with s > 0, best first (ties: lower place first), at most `limit`; `caseId` is the place. */
   nearest(query: QueryFeatures, limit: number): RecalledCase[] {
     const { places, similarities } = this;
     similarities.fill(0, 0, places);
@@ -95,7 +95,7 @@ export class CaseIndex {
     return best.list();
   }
 
-  /** Everything needed to build the same index again, for the first `places` places. */
+  /** Returns everything needed to build the same index again, for the first `places` places. */
   save(places: number): SavedQueries {
     const embeddings = new Float32Array(places * this.dimensions);
     for (let place = 0; place < Math.min(places, this.places); place++) {
@@ -112,7 +112,7 @@ export class CaseIndex {
     );
   }
 
-  /** Gives kernel memory back. */
+  /** Frees kernel memory. */
   dispose(): void {
     for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
   }
@@ -166,14 +166,14 @@ function* queriesOf(
   }
 }
 
-/** True if the vector is there and points anywhere at all. */
+/** Returns whether there is a vector that is not zero. */
 export function hasDirection(embedding: Float32Array | null): embedding is Float32Array {
   if (embedding === null) return false;
   for (let i = 0; i < embedding.length; i++) if (embedding[i] !== 0) return true;
   return false;
 }
 
-/** The embedding, if similarities can be taken from it. @throws RangeError when it has other dimensions. */
+/** Returns the embedding, if it can be compared. @throws RangeError when it has other dimensions. */
 function comparableEmbedding({ embedding }: QueryFeatures, dimensions: number): Float32Array | null {
   if (dimensions === 0 || !hasDirection(embedding)) return null;
   if (embedding.length !== dimensions) {
@@ -182,12 +182,12 @@ function comparableEmbedding({ embedding }: QueryFeatures, dimensions: number): 
   return embedding;
 }
 
-/** True if there is anything by which this query could ever be found again. */
+/** Returns whether this query has a term or an embedding by which it can be found. */
 export function isComparable(query: QueryFeatures): boolean {
   return query.terms.terms.length > 0 || hasDirection(query.embedding);
 }
 
-/** The best of many offers with a positive value, in whatever order they come. Ties: lower place first. */
+/** Keeps the best of many offers with a positive value, in any order. Ties: lower place first. */
 export class NearestCases {
   private readonly places: Int32Array;
   private readonly values: Float64Array;
@@ -200,7 +200,7 @@ export class NearestCases {
     this.values = new Float64Array(limit);
   }
 
-  /** What an offer must not fall below. */
+  /** The smallest value that is accepted. */
   get bar(): number {
     return this.found < this.limit ? 0 : this.values[this.limit - 1];
   }

@@ -1,32 +1,32 @@
 const NONE = -1;
 
 /**
- * What it would cost to give a case up: for each, how many decisions it stands for and which case is nearest.
+ * Keeps, for each case, how many decisions it stands for and which case is nearest, to find the case whose merging costs least.
  *
- * When memory is full, something has to merge. A case that merges into its nearest one leaves its decisions
- * under a query that is 1 − s away from theirs, so what is lost is decisions · (1 − s). Merging whatever costs
- * least keeps cases that stand for much, and still gives queries of a new kind a case of their own.
+ * When memory is full, two cases have to merge. The decisions of a case that merges into its nearest one get a query that is
+ * 1 − s away from theirs, so the cost is decisions · (1 − s). Merging the case of the least cost keeps cases of many decisions,
+ * and leaves room for queries of a new kind.
  *
- * Links are good guesses, not exact: they are found when a case is made, and follow when their end merges away.
+ * Links are approximate: they are found when a case is added, and follow the nearest case when it merges into another one.
  */
 export class CaseLinks {
   private decisions: number[] = [];
   private nearest: number[] = [];
   private similarities: number[] = [];
 
-  /** A case was made here; `nearest` is the one most like it, −1 if none is like it at all. */
+  /** Adds a case; `nearest` is the most similar one, −1 if none is similar. */
   put(place: number, nearest: number, similarity: number): void {
     this.decisions[place] = 0;
     this.link(place, nearest, similarity);
     if (nearest !== NONE && similarity > this.similarities[nearest]) this.link(nearest, place, similarity);
   }
 
-  /** One more decision went into the case at this place. */
+  /** Counts one more decision of the case at this place. */
   count(place: number): void {
     this.decisions[place]++;
   }
 
-  /** The case whose merging loses least (ties: lowest place), where it would go, and what would be lost. */
+  /** Returns the case whose merging costs least (ties: lowest place), the case that it would merge into, and the cost. */
   cheapest(): { readonly place: number; readonly into: number; readonly loss: number } | null {
     let place = NONE;
     let loss = Number.POSITIVE_INFINITY;
@@ -40,7 +40,7 @@ export class CaseLinks {
     return place === NONE ? null : { place, into: this.nearest[place], loss };
   }
 
-  /** The case at `place` went into another: links that led to it lead there now. */
+  /** Removes the case at `place`, which merged into another: links to it lead to that one now. */
   merge(place: number, into: number): void {
     const similarity = this.similarities[place];
     this.decisions[into] += this.decisions[place];
@@ -52,7 +52,7 @@ export class CaseLinks {
     }
   }
 
-  /** The cases at these places are gone; so are the links to them. */
+  /** Removes the cases at these places, and the links to them. */
   remove(places: readonly number[]): void {
     const gone = new Uint8Array(this.nearest.length);
     for (const place of places) {

@@ -3,11 +3,11 @@ export const PLACES_LIMIT = 2 ** 20;
 const EMPTY = -1;
 
 /**
- * Where cases are: every case has a place, a small number that the arrays of outcome memory are read with, and an id
- * that is never given again, so that whoever kept it finds this case or none.
+ * Gives every case a place, which is its index into the arrays of outcome memory, and an id, which is never used again, so that
+ * an id that was kept leads to the same case or to none.
  */
 export class CasePlaces {
-  /** When a decision last went into the case at this place, ms since the epoch; −1: nothing is here. */
+  /** Time of the newest decision of the case at this place, ms since the epoch; −1: the place is empty. */
   private lastSeen: number[] = [];
   /** How often this place was emptied. */
   private generations: number[] = [];
@@ -23,7 +23,7 @@ export class CasePlaces {
     return this.lastSeen.length;
   }
 
-  /** Takes the lowest place that is empty. */
+  /** Returns the lowest empty place, which is in use from now on. */
   open(): number {
     const place = this.live < this.lastSeen.length ? this.lastSeen.indexOf(EMPTY) : this.lastSeen.length;
     this.lastSeen[place] = 0;
@@ -32,19 +32,19 @@ export class CasePlaces {
     return place;
   }
 
-  /** The case at this place is gone. */
+  /** Empties this place. */
   close(place: number): void {
     this.lastSeen[place] = EMPTY;
     this.generations[place]++;
     this.live--;
   }
 
-  /** A decision of this time, ms since the epoch, went into the case at this place. */
+  /** Sets the time of the newest decision of the case at this place, ms since the epoch. */
   see(place: number, at: number): void {
     this.lastSeen[place] = Math.max(this.lastSeen[place], at);
   }
 
-  /** What was seen at `place` was seen at `into`. */
+  /** Gives the case at `into` the newer of its time and that of the case at `place`. */
   merge(place: number, into: number): void {
     this.see(into, this.lastSeen[place]);
   }
@@ -53,7 +53,7 @@ export class CasePlaces {
     return place >= 0 && place < this.lastSeen.length && this.lastSeen[place] !== EMPTY;
   }
 
-  /** The case that has been quiet longest (ties: lowest place); −1 when there is none. */
+  /** Returns the case whose newest decision is the oldest (ties: lowest place); −1 when there is none. */
   quietest(): number {
     let quietest = EMPTY;
     for (let place = 0; place < this.lastSeen.length; place++) {
@@ -63,7 +63,7 @@ export class CasePlaces {
     return quietest;
   }
 
-  /** Where the case with this id is; −1 when it is gone. */
+  /** Returns the place of the case with this id; −1 when it is gone. */
   find(caseId: number): number {
     const place = caseId % PLACES_LIMIT;
     return this.has(place) && this.idOf(place) === caseId ? place : EMPTY;
@@ -98,7 +98,7 @@ export interface SavedPlaces {
 /** Corrections come within a reward window; older merges can be forgotten. */
 const REMEMBERED_MERGES = 1000;
 
-/** Where cases went that merged into others, by id, so that a late correction finds them. */
+/** Keeps which cases merged into which others, by id, so that a late correction finds them. */
 export class MergedCases {
   private readonly into = new Map<number, number>();
 
@@ -111,14 +111,14 @@ export class MergedCases {
     }
   }
 
-  /** The id under which this case goes on; its own if it never merged, or too long ago. */
+  /** Returns the id of the case that this one merged into; its own id if it never merged, or too long ago. */
   resolve(caseId: number): number {
     let id = caseId;
     for (let next = this.into.get(id); next !== undefined; next = this.into.get(id)) id = next;
     return id;
   }
 
-  /** Pairs of ids, from and into, oldest first. */
+  /** Returns pairs of ids, from and into, oldest first. */
   save(): Float64Array {
     return Float64Array.from([...this.into].flat());
   }

@@ -1,16 +1,15 @@
-/** One author and the 31 units that came last. */
+/** The author and the 31 latest units. */
 export const UNITS_PER_CASE = 32;
 
 /**
- * Which units (hashes of users or sessions) took part in a case, so that their traces can be erased. The first
- * one wrote the case's query and is always known; of the others the latest are. Older ones took part in an
- * average of more than thirty units, and are not known any more.
+ * Keeps which units (hashes of users or sessions) took part in a case, so that their cases can be erased. The first one, whose
+ * query the case has, is always kept; of the others the latest 31.
  */
 export class CaseUnits {
   private units = new Uint32Array(0);
   private counts = new Uint8Array(0);
 
-  /** The first call for an empty case names its author. 0: nobody was named. */
+  /** Adds a unit. The first call for an empty case sets its author. 0: no unit was named. */
   add(place: number, unit: number): void {
     this.reserve(place + 1);
     const start = place * UNITS_PER_CASE;
@@ -26,7 +25,7 @@ export class CaseUnits {
     this.units[end - 1] = unit;
   }
 
-  /** The units of `place` took part in `into` as well, after those that did before. */
+  /** Adds the units of `place` to those of `into`. */
   merge(place: number, into: number): void {
     const start = place * UNITS_PER_CASE;
     for (let i = 0; i < (this.counts[place] ?? 0); i++) this.add(into, this.units[start + i]);
@@ -43,7 +42,7 @@ export class CaseUnits {
     if (place < this.counts.length) this.counts[place] = 0;
   }
 
-  /** Units of the first `count` cases: those of the case at place i are at offsets[i] … offsets[i + 1]. */
+  /** Returns the units of the first `count` cases: those of the case at place i are at offsets[i] … offsets[i + 1]. */
   save(count: number): { offsets: Int32Array; units: Uint32Array } {
     const offsets = new Int32Array(count + 1);
     for (let place = 0; place < count; place++)

@@ -16,7 +16,7 @@ export interface MemoryLimits {
   readonly cases: number;
 }
 
-/** What outcome memory consists of: everything that is saved, and nothing else. */
+/** The parts of outcome memory, all of which are saved. */
 export interface MemoryParts {
   readonly places: CasePlaces;
   readonly index: CaseIndex;
@@ -42,7 +42,7 @@ export function createParts(kernels: Kernels, limits: MemoryLimits): MemoryParts
   };
 }
 
-/** The arrays of a saved learner that are its memory. */
+/** Returns the arrays of a saved learner that are its memory. */
 export function saveParts({
   places,
   index,

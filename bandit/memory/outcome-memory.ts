@@ -11,18 +11,17 @@ import { isComparable } from './case-index.ts';
 import { createParts, loadParts, type MemoryLimits, type MemoryParts, saveParts } from './memory-parts.ts';
 import { RecallSums } from './recall-sums.ts';
 
-/** How many of the nearest cases are asked. */
+/** Number of the nearest cases that are used. */
 export const NEIGHBOURS = 30;
-/** A decision merges into its nearest case from this similarity on. */
+/** A decision merges into its nearest case at this similarity or more. */
 export const MERGE_AT = 0.9;
 /** Far more than fits into a case. */
 const WEIGHT_LIMIT = 100;
 const NONE = -1;
 
 /**
- * Outcome memory: what became of tools that were shown for similar queries. Near-duplicate decisions merge into
- * one case, so that a few thousand cases hold what many more decisions taught. Everything is deterministic: the
- * state depends on the calls and their order alone.
+ * Keeps the outcomes of tools that were shown for similar queries. Near-duplicate decisions merge into one case, so that a few
+ * thousand cases represent many more decisions. Deterministic: the state depends only on the calls and their order.
  */
 export class OutcomeMemory {
   private readonly limits: MemoryLimits;
@@ -52,7 +51,7 @@ export class OutcomeMemory {
     return this.sums.finish(cases);
   }
 
-  /** What a case knows, tool by tool in the order in which they came; empty when it is gone. */
+  /** Returns the counts of a case by tool, in the order in which tools were added; empty when the case is gone. */
   caseCounts(caseId: number): CaseCount[] {
     const { places, entries } = this.parts;
     const place = places.find(caseId);
@@ -66,9 +65,9 @@ export class OutcomeMemory {
   }
 
   /**
-   * Writes a closed decision: into the nearest case if that is near enough, else as a new case. A full memory first
-   * merges whatever loses least by it: two old cases, or the decision into its nearest case after all.
-   * @returns the id of the case, or −1 when there is nothing by which the query could be found again.
+   * Adds a closed decision to the nearest case if that is near enough, else as a new case. A full memory merges what costs
+   * least first: two old cases, or the decision into its nearest case.
+   * @returns the id of the case, or −1 when the query has neither terms nor an embedding.
    * @throws RangeError on a reward outside 0…1 or a weight outside 0…100; nothing was written then.
    */
   remember(query: QueryFeatures, outcomes: readonly CaseOutcome[], at: number, unit: number): number {
@@ -91,8 +90,8 @@ export class OutcomeMemory {
   }
 
   /**
-   * Adds to (or takes from) the counts of one tool in one case; no count falls below 0. Nothing happens when the
-   * case is gone, or when there is nothing to take from.
+   * Adds to the counts of one tool in one case, or subtracts; no count falls below 0. Nothing happens when the case is gone, or
+   * has no counts to subtract from.
    */
   amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void {
     if (!Number.isFinite(positives) || !Number.isFinite(negatives)) {
@@ -105,7 +104,7 @@ export class OutcomeMemory {
     entries.add(entries.findOrCreate(place, slot), positives, negatives, unit);
   }
 
-  /** Scales everything that is known about a tool. */
+  /** Scales all counts of a tool. */
   scaleTool(slot: number, factor: number): void {
     const { places, entries } = this.parts;
     for (let place = 0; place < places.count; place++) {
@@ -119,7 +118,7 @@ export class OutcomeMemory {
     for (let place = 0; place < places.count; place++) entries.remove(place, slot);
   }
 
-  /** Forgets every case in which this unit is known to have taken part; answers how many. */
+  /** Forgets every case in which this unit is known to have taken part, and returns how many there were. */
   forgetUnit(unit: number): number {
     const { places, units } = this.parts;
     const forgotten: number[] = [];
@@ -144,7 +143,7 @@ export class OutcomeMemory {
     return index.bytes + entries.bytes + units.bytes + links.bytes + places.bytes;
   }
 
-  /** Gives kernel memory back; the memory cannot be used afterwards. */
+  /** Frees kernel memory; the memory cannot be used afterwards. */
   dispose(): void {
     this.parts.index.dispose();
   }

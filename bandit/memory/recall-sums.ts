@@ -2,7 +2,7 @@ import { float64Columns } from '../columns.ts';
 import type { MemoryRecall, RecalledCase } from '../policy.ts';
 import type { CaseEntries } from './case-entries.ts';
 
-/** Similarity from which on a nearest case counts in full; below it even the best match is discounted. */
+/** At this similarity or more the nearest case counts in full; below it even the best match is discounted. */
 const FULL_WEIGHT_AT = 0.7;
 /** Width of the kernel that weighs cases. */
 const KERNEL_WIDTH = 0.1;
@@ -13,12 +13,12 @@ const LEAST_SUCCESS = 0.5;
 const NONE = -1;
 
 /**
- * Adds up what the nearest cases say about each tool:
+ * Adds up the counts of the nearest cases for each tool:
  * w_i = exp((s_i − max(s*, .7))/.1), P_a = Σ w_i·P_i,a, n_a = Σ w_i·(P_i,a + N_i,a),
  * mx_a = max{s_i : P_i,a > N_i,a/4, P_i,a ≥ ½}, vote_a = P_a/(n_a + 1).
  *
- * Holding weights against .7 and not against the best match alone keeps far-away cases from speaking as loudly
- * as near ones on a query that is unlike everything before.
+ * Weights are relative to .7 and not to the best match alone, so that for a query that is unlike all earlier ones distant cases
+ * do not count as much as near ones.
  */
 export class RecallSums {
   /** Row of each slot in the sums, −1 for none. Reset after every use. */

@@ -8,8 +8,8 @@ interface Postings {
 }
 
 /**
- * An inverted index over the terms of the cases: for every term the places that have it, with their weights.
- * It is also where the terms themselves are kept; a case's vector is gathered from it when it is saved.
+ * An inverted index over the terms of the cases: for every term the places that have it, with their weights. The terms of cases
+ * are kept only here; the vector of a case is collected from it when it is saved.
  *
  * The order inside a list never matters: a place occurs once per term, and sums run over the query's terms in
  * ascending order, so a product equals `sparseDot` bit for bit.

@@ -59,7 +59,7 @@ export function reportOffPolicy(tally: OffPolicyTally, settings: EstimateSetting
   };
 }
 
-/** Why this log cannot answer for this policy, in a sentence; null if it can. */
+/** Returns why this log does not support an estimate for this policy, in a sentence; null if it does. */
 export function refusalOf(tally: OffPolicyTally): string | null {
   const { effectiveSampleSize, thinShare } = tally;
   if (tally.decisions === 0) return 'There are no logged decisions to evaluate on.';
@@ -80,7 +80,7 @@ export function refusalOf(tally: OffPolicyTally): string | null {
 }
 
 /**
- * The three estimates with their intervals, whether or not they can be trusted (`refusalOf` says).
+ * Returns the three estimates with their intervals, also if they cannot be trusted, which `refusalOf` says.
  *
  * - ips: mean of Σ w·r. snips: K·Σwr/Σw with K the target's mean slate size (Swaminathan & Joachims 2015). dr: mean of
  *   Σ π·r̂ + Σ w(r − r̂) (Dudík, Langford & Li 2011).
@@ -124,7 +124,7 @@ export function offPolicyEstimates(
     [IPS]: size / (n * weight),
     [WEIGHT]: -snips / weight,
   };
-  // Normalising stretched what was seen over the whole slate; the part that was not seen takes its own bounds.
+  // Normalising scaled the observed part to the whole slate; the part that was not observed has its own bounds.
   const stretched = (snips * lost * n) / size;
   return [
     make('ips', ips, { [DECISIONS]: -ips / n, [IPS]: 1 / n }, lost * rewards.lower, lost * rewards.upper),

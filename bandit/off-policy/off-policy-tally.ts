@@ -24,7 +24,7 @@ export interface OffPolicyTallyState {
 /** No weight counts more than this. Lower: less variance, and more of the target that only a bound speaks for. */
 export const DEFAULT_CLIP = 1000;
 
-/** A candidate with a smaller propensity is as good as never shown. */
+/** A candidate with a smaller propensity is treated as never shown. */
 export const THIN_PROPENSITY = 0.01;
 
 /** Columns of the moments: sums over the decisions of a unit. */
@@ -40,9 +40,9 @@ export const DOUBLY_ROBUST = 4;
 const COLUMNS = 5;
 
 /**
- * Everything that inverse-propensity estimates of one candidate policy need, updated one decision at a time. Slates
- * with a reward per shown tool and known marginal propensities: the estimates are unbiased if a tool's reward does not
- * depend on what else is in the slate.
+ * Keeps everything that inverse-propensity estimates of one candidate policy need, updated one decision at a time, for slates
+ * with a reward per shown tool and known marginal propensities. The estimates are unbiased if a tool's reward does not depend
+ * on the other tools of the slate.
  */
 export class OffPolicyTally {
   readonly clip: number;
@@ -57,10 +57,10 @@ export class OffPolicyTally {
   }
 
   /**
-   * @param unit decisions of one unit resemble each other; intervals are made from sums per unit. null: every
-   *   decision for itself.
-   * @throws RangeError for a log that cannot be: probabilities outside 0…1, a shown candidate with propensity 0,
-   *   rewards that are not finite. Nothing changed then.
+   * Adds a decision.
+   * @param unit decisions of one unit are correlated, so intervals are made from sums per unit. null: every decision is a unit.
+   * @throws RangeError, with nothing changed, for an invalid log: probabilities outside 0…1, a shown candidate with propensity 0,
+   *   rewards that are not finite.
    */
   add(decision: EvaluatedDecision, unit: string | null): void {
     checkLengths(decision);
@@ -121,7 +121,7 @@ export class OffPolicyTally {
     return this.moments.sum(DECISIONS);
   }
 
-  /** How many equally weighted units would say as much: (Σw)²/Σw², w summed per unit. */
+  /** Effective sample size in units: (Σw)²/Σw², w summed per unit. */
   get effectiveSampleSize(): number {
     const { moments } = this;
     const sum = moments.sum(WEIGHT);
@@ -145,14 +145,14 @@ export class OffPolicyTally {
   }
 
   /**
-   * Squared weights that the design makes us expect over those that came, never below 1. Rare large weights that
-   * happened not to come are missing from every sample variance; this is by how much.
+   * Ratio of the squared weights that are expected by design to those that were observed, never below 1. It corrects a sample
+   * variance for rare large weights that were not observed.
    */
   get missingVariance(): number {
     return Math.max(1, ratio(this.#sums.squaresExpected, this.#sums.squaresSeen));
   }
 
-  /** This unit will make no more decisions: its totals need not be kept. */
+  /** Call when a unit makes no more decisions: its totals are not kept then. */
   release(unit: string): void {
     this.#units.release(unit);
   }

@@ -3,8 +3,8 @@ import type { LearnerState } from '../policy.ts';
 import { checkWeight } from './checks.ts';
 
 /**
- * How often each tool was called and how well that went: rate_a = (succ_a + 1)/(calls_a + 2), outcomes of calls
- * alone, never of impressions.
+ * Counts the calls of each tool and their successes: rate_a = (succ_a + 1)/(calls_a + 2). Only outcomes of calls count, not
+ * impressions.
  */
 export class CallCounts {
   private calls = new Float64Array(64);

@@ -2,18 +2,18 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { LearnerState, Policy } from '../policy.ts';
 import type { ToolVectors } from '../tool-vectors.ts';
 
-/** What can be set about a policy. */
+/** A parameter of a policy. */
 export interface PolicyParameter {
   readonly name: string;
   readonly default: number;
   readonly minimum: number;
   readonly maximum: number;
   readonly integer?: boolean;
-  /** One sentence for those who set it. */
+  /** One sentence for users. */
   readonly sentence: string;
 }
 
-/** What a policy is made from. */
+/** What a policy is created with. */
 export interface PolicyContext {
   readonly kernels: Kernels;
   /** Vectors of the tools, shared with the fold that writes them; they also say how many dimensions there are. */
@@ -29,16 +29,16 @@ export interface PolicyKind {
   readonly name: string;
   readonly sentence: string;
   readonly parameters: readonly PolicyParameter[];
-  /** False: outcomes change nothing about how it ranks. */
+  /** Whether outcomes change how it ranks. */
   readonly learns: boolean;
-  /** How slates are drawn unless the catalog says otherwise; `greedy` for those that promise a fixed order. */
+  /** How slates are drawn if the catalog does not set it; `greedy` for policies with a fixed order. */
   readonly defaultExploration: 'plackett-luce' | 'ucb' | 'greedy';
   create(context: PolicyContext): Policy;
-  /** Continues a learner that was saved under the same parameters. */
+  /** Loads a learner that was saved with the same parameters. */
   load(context: PolicyContext, state: LearnerState): Policy;
 }
 
-/** A policy or parameter that does not exist, or a value out of range; the message says which ones there are. */
+/** Thrown for a policy or parameter that does not exist, or a value out of range; the message lists the valid ones. */
 export class PolicySettingsError extends Error {
   override readonly name = 'PolicySettingsError';
 }

@@ -5,7 +5,7 @@ import { type PolicyContext, type PolicyKind, PolicySettingsError } from './poli
 import { SC_LINUCB } from './sc-linucb.ts';
 import { SC_LINUCB_MEMORY } from './sc-linucb-memory.ts';
 
-/** Every policy there is. A new one is one file beside these, and one line here; tests and benches follow. */
+/** All policies. A new one is a file beside these and a line here; tests and benches find it by this list. */
 export const POLICY_KINDS: readonly PolicyKind[] = [
   SC_LINUCB_MEMORY,
   SC_LINUCB,
@@ -25,7 +25,7 @@ export function policyKind(name: string): PolicyKind {
 }
 
 /**
- * All parameters of a policy, defaults filled in.
+ * Returns all parameters of a policy, with defaults filled in.
  * @throws PolicySettingsError on an unknown policy or parameter, or a value out of range.
  */
 export function policyParameters(
@@ -52,14 +52,14 @@ export function policyParameters(
   return complete;
 }
 
-/** A policy that has learned nothing. @throws PolicySettingsError like `policyParameters`. */
+/** Creates a policy that has learned nothing. @throws PolicySettingsError like `policyParameters`. */
 export function createPolicy(name: string, context: PolicyContext): Policy {
   const parameters = policyParameters(name, context.parameters);
   return policyKind(name).create({ ...context, parameters });
 }
 
 /**
- * A policy as it was saved.
+ * Loads a saved policy.
  * @throws PolicySettingsError like `policyParameters`. @throws Error when the state is of another policy.
  */
 export function loadPolicy(name: string, context: PolicyContext, state: LearnerState): Policy {

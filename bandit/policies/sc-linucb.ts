@@ -15,7 +15,7 @@ import { WithoutMemory } from './without-memory.ts';
 
 /** Parameters of the policies over the paper's features. */
 export const SEMANTIC_PARAMETERS: readonly PolicyParameter[] = [
-  { name: 'alpha', default: 0.5, minimum: 0, maximum: 10, sentence: 'α: how much uncertainty is worth.' },
+  { name: 'alpha', default: 0.5, minimum: 0, maximum: 10, sentence: 'α: weight of the uncertainty.' },
   {
     name: 'lambda',
     default: 1,
@@ -33,8 +33,8 @@ export const SEMANTIC_PARAMETERS: readonly PolicyParameter[] = [
 ];
 
 /**
- * What the policies over the paper's features x = [e(q); φ; e(q)·φ; 1] share: one ridge, no memory (Müller,
- * Semantic Context for Tool Orchestration, section 3.1). They differ in what they add to the mean.
+ * Base of the policies over the paper's features x = [e(q); φ; e(q)·φ; 1]: one ridge, no memory (Müller, Semantic Context for
+ * Tool Orchestration, section 3.1). They differ in what they add to the mean.
  */
 export abstract class SemanticPolicy extends WithoutMemory {
   protected readonly context: PolicyContext;
@@ -56,7 +56,7 @@ export abstract class SemanticPolicy extends WithoutMemory {
       state === undefined ? new SemanticRidge(options) : SemanticRidge.load(options, savedRidge(state));
   }
 
-  /** What is added to the mean of each candidate, given √(xᵀA⁻¹x). */
+  /** Returns what is added to the mean of each candidate, given √(xᵀA⁻¹x). */
   protected abstract bonus(request: RankingRequest, uncertainty: Float64Array): Float64Array;
 
   rank(request: RankingRequest): Ranking {
@@ -118,7 +118,7 @@ export function rowOf({ query, slot, similarity, extras }: Example): SemanticRow
   return { embedding: query.embedding, slot, similarity, extras };
 }
 
-/** A and b of a saved learner. */
+/** Returns A and b of a saved learner. */
 export function savedRidge(state: LearnerState): {
   updates: number;
   matrix: Float64Array;
@@ -148,9 +148,9 @@ export const SC_LINUCB: PolicyKind = {
 };
 
 /**
- * Algorithm 3 of the paper: score θᵀx + α·√(xᵀA⁻¹x). With one θ for all tools, e(q) and the bias are the same for
- * every candidate; what can be learned is which descriptions do well, whatever is asked. It needs few
- * observations, so it is the right choice where tools are few and new.
+ * Algorithm 3 of the paper: score θᵀx + α·√(xᵀA⁻¹x). With one θ for all tools, e(q) and the bias are the same for every
+ * candidate, so it learns only which descriptions do well for all queries. It needs few observations, which suits catalogs
+ * with few and new tools.
  */
 class ScLinUcb extends SemanticPolicy {
   readonly name = 'sc-linucb';

@@ -22,7 +22,7 @@ export const EMPTY_RECALL: Recall = {
   taught: { slots: new Int32Array(0), values: new Float64Array(0) },
 };
 
-/** The part that is alike in all policies that remember neither cases nor calls: nothing to do. */
+/** The methods of policies that remember neither cases nor calls, which do nothing. */
 export abstract class WithoutMemory implements Policy {
   abstract readonly name: string;
   readonly extras: readonly string[] = [];

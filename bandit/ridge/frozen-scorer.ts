@@ -4,7 +4,7 @@ import type { ToolVectors } from '../tool-vectors.ts';
 import type { RidgeSolution } from './ridge-solution.ts';
 import type { SemanticScores } from './semantic-scorer.ts';
 
-/** What stays the same of a tool for as long as nothing is learned, M = A⁻¹. */
+/** Values of a tool that do not change as long as nothing is learned, M = A⁻¹. */
 interface FrozenTool {
   /** Of the vector it was made from. */
   readonly version: number;
@@ -19,9 +19,9 @@ interface FrozenTool {
 }
 
 /**
- * Scores like `SemanticScorer` (to about 1e-12), for a ridge that learns no more. What there depends on query and tool
- * together is φᵀM_φq·q; with M_qφ·φ kept per tool it takes D operations per candidate instead of 2D, and the query's own
- * part D² instead of d·D.
+ * Scores like `SemanticScorer` (to about 1e-12), for a ridge that does not learn any more. Only φᵀM_φq·q depends on query and
+ * tool together; with M_qφ·φ kept per tool it takes D operations per candidate instead of 2D, and the part of the query alone
+ * D² instead of d·D.
  */
 export class FrozenScorer {
   readonly #kernels: Kernels;

@@ -7,9 +7,9 @@ import {
   unpackSymmetric,
 } from '../kernels/symmetric-layout.ts';
 
-/** Updates that wait outside the matrix, so that one pass over it takes them all. */
+/** Updates that are applied to the matrix in one pass. */
 const BATCH = 8;
-/** Updates that are remembered, so that values cached per tool can catch up. A multiple of BATCH. */
+/** Updates that are kept, so that values cached per tool can be updated. A multiple of BATCH. */
 const CAPACITY = 128;
 
 /**
@@ -73,7 +73,7 @@ export class LoggedInverse {
     this.#kernels.lowRankTimes(updates, this.#width, scales, first, this.#head - this.#folded, x, columns, y);
   }
 
-  /** Leaves A⁻¹x in `solved`; answers xᵀA⁻¹x. */
+  /** Computes A⁻¹x into `solved` and returns xᵀA⁻¹x. */
   solve(x: Float64Array): number {
     this.#x.set(x);
     this.times(this.#x, this.size, this.solved);
@@ -81,8 +81,8 @@ export class LoggedInverse {
   }
 
   /**
-   * Follows A += w·xxᵀ; A⁻¹x of before is left in `solved`. Answers 1 + w·xᵀA⁻¹x, or NaN, with nothing
-   * changed, when rounding has cost A⁻¹ its definiteness.
+   * Follows A += w·xxᵀ; A⁻¹x of before is left in `solved`. Returns 1 + w·xᵀA⁻¹x, or NaN, with nothing
+   * changed, when A⁻¹ is not positive definite any more because of rounding.
    */
   add(x: Float64Array, weight: number): number {
     const form = this.solve(x);
@@ -108,7 +108,7 @@ export class LoggedInverse {
     return value;
   }
 
-  /** A⁻¹ with everything in it, packed. A copy. */
+  /** Returns A⁻¹ with all updates, packed. A copy. */
   packed(): Float64Array {
     const copy = this.#kernels.allocateFloat64(this.matrix.length);
     copy.set(this.matrix);

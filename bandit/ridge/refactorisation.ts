@@ -1,20 +1,19 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import { LoggedInverse } from './logged-inverse.ts';
 
-/** What is kept for replaying, in updates and in elements; more, and A⁻¹ is better computed another time. */
+/** Limits of the updates that are kept for replaying, in updates and in elements; beyond them the computation is abandoned. */
 const MOST_MISSED = 4096;
 const MOST_MISSED_ELEMENTS = 2 ** 21;
 /** How far the new log begins beyond the old one: further than it can grow meanwhile. */
 const LEAP = 2 ** 20;
 
 /**
- * A⁻¹ computed anew from A, somewhere else and without haste: A is copied, updates that come meanwhile are kept
- * and replayed on the answer, and then it takes the place of the old one. Rounding errors of tens of thousands
- * of updates (relative 1e-11) end there.
+ * Computes A⁻¹ again from A, in another thread. A is copied, updates are kept meanwhile and replayed on the result, and then it
+ * replaces the old inverse. That removes the rounding errors of tens of thousands of updates (relative 1e-11).
  */
 export class Refactorisation {
   readonly size: number;
-  /** A as it was at the beginning, packed: what is to be inverted. */
+  /** A at the beginning, packed: the matrix that is to be inverted. */
   readonly matrix: Float64Array;
   readonly #kernels: Kernels;
   readonly #rows: Float64Array[] = [];
@@ -33,7 +32,7 @@ export class Refactorisation {
     return this.#abandoned;
   }
 
-  /** Updates that came after the beginning. */
+  /** Updates since the beginning. */
   get missed(): number {
     return this.#rows.length;
   }
@@ -56,7 +55,7 @@ export class Refactorisation {
     this.#inverse.replace(inverse);
   }
 
-  /** Replays at most this many updates. Answers the new A⁻¹ once it has them all, null before. */
+  /** Replays at most this many updates. Returns the new A⁻¹ when all are replayed, null before. */
   replay(most: number): LoggedInverse | null {
     if (this.#inverse === null) return null;
     const end = Math.min(this.#rows.length, this.#replayed + most);
@@ -70,7 +69,7 @@ export class Refactorisation {
     return this.#replayed === this.#rows.length ? this.#inverse : null;
   }
 
-  /** Gives up; the old A⁻¹ stays. */
+  /** Abandons the computation; the old A⁻¹ stays. */
   abandon(): void {
     this.#abandoned = true;
     this.#inverse?.free();

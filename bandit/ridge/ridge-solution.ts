@@ -5,7 +5,7 @@ import { LoggedInverse } from './logged-inverse.ts';
 import type { RidgeStatistics } from './ridge-statistics.ts';
 
 /**
- * The derived half of a ridge regression: A⁻¹, and δ = θ − θ₀ where θ = A⁻¹b, which follows an update by
+ * Keeps the derived half of a ridge regression: A⁻¹, and δ = θ − θ₀ where θ = A⁻¹b, which follows an update by
  *   δ += w·(r − θᵀx)/(1 + w·xᵀA⁻¹x)·A⁻¹x.
  * Because only δ is kept, a ridge that has learned nothing predicts exactly θ₀ᵀx.
  */
@@ -36,7 +36,7 @@ export class RidgeSolution {
     return this.#inverse;
   }
 
-  /** Follows one update of A and b. Answers false, with nothing changed, when A⁻¹ is no longer definite. */
+  /** Follows one update of A and b. Returns false, with nothing changed, when A⁻¹ is not positive definite any more. */
   follow(x: Float64Array, reward: number, weight: number): boolean {
     const error = reward - this.mean(x);
     const denominator = this.#inverse.add(x, weight);
@@ -69,7 +69,7 @@ export class RidgeSolution {
     return this.prior.map((value, i) => value + this.gain[i]);
   }
 
-  /** Computes everything anew from A and b. O(n³). @throws RangeError when A is not positive definite. */
+  /** Computes everything again from A and b. O(n³). @throws RangeError when A is not positive definite. */
   derive(statistics: RidgeStatistics): void {
     const { size } = this;
     if (statistics.updates === 0) {
@@ -82,7 +82,7 @@ export class RidgeSolution {
     this.#deriveGain(statistics);
   }
 
-  /** Takes over an A⁻¹ that was computed elsewhere, of the same A. */
+  /** Replaces A⁻¹ by one that was computed elsewhere from the same A. */
   adopt(inverse: LoggedInverse, statistics: RidgeStatistics): void {
     this.#inverse.free();
     this.#inverse = inverse;
@@ -93,7 +93,7 @@ export class RidgeSolution {
     return this.#inverse.sizeInBytes + 2 * this.gain.byteLength;
   }
 
-  /** Gives the memory back. The object must not be used afterwards. */
+  /** Frees the memory. The object must not be used afterwards. */
   free(): void {
     this.#inverse.free();
     this.#kernels.free(this.gain);

@@ -5,8 +5,8 @@ import { packSymmetric, padded, symmetricLength, unpackSymmetric } from '../kern
 const BATCH = 8;
 
 /**
- * The canonical half of a ridge regression: A = λI + Σ w·xxᵀ and b = λθ₀ + Σ w·r·x, float64. Everything else
- * follows from them. The same calls give the same bits with either kernel, however they are batched: rows wait
+ * Keeps the canonical half of a ridge regression: A = λI + Σ w·xxᵀ and b = λθ₀ + Σ w·r·x, float64, from which everything else
+ * is derived. The same calls give the same bits with either kernel, however they are batched: rows wait
  * for a pass over A, and the pass adds them to each element one after the other.
  */
 export class RidgeStatistics {

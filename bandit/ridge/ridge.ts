@@ -100,7 +100,7 @@ export class Ridge {
   }
 
   /**
-   * Begins to compute A⁻¹ anew. Whoever asked inverts `matrix` elsewhere and brings the answer to
+   * Begins to compute A⁻¹ again. The caller inverts `matrix` elsewhere and passes the result to
    * `finishRefactorisation`; learning and scoring go on. @throws Error when one is under way.
    */
   beginRefactorisation(): Refactorisation {

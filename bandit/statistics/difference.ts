@@ -29,7 +29,7 @@ export interface Difference {
 export const MINIMUM_UNITS = 50;
 
 /**
- * A small variant's variance is estimated as if this many more of its units had varied like everybody's. Without it
+ * A small variant's variance is estimated as if this many more of its units had varied like all units. Without it
  * a variant of 50 units with rare successes shows a variance of 0 and is "surely different" (A/A with 10 % of the
  * traffic, 1 % successes and constant looking: 37 % false positives without, under 2 % with; bench/experiments.ts).
  */

@@ -4,7 +4,7 @@ import { normalQuantile, studentCdf, studentQuantile } from './distributions.ts'
 
 /**
  * Welch's interval and two-sided p-value. They hold for one look at a number of units that was fixed beforehand, and
- * are far too sure of themselves for somebody who looks often and stops when it looks good.
+ * are too narrow if the report is read often and the experiment is stopped when it looks good.
  * @param alpha probability of missing the true difference, e.g. 0.05.
  */
 export function fixedHorizonInterval(difference: Difference, alpha: number): Interval & { pValue: number } {

@@ -8,7 +8,7 @@ import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';
 import { refusingUnusable } from './embedders.ts';
 
-/** How often a change is computed anew because the catalog changed while it was being embedded. */
+/** How often a change is computed again because the catalog changed while it was being embedded. */
 const MAX_ATTEMPTS = 8;
 
 export interface ChangeOptions {

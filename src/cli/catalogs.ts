@@ -18,7 +18,7 @@ export function catalogsCommand(): Command {
       .option('--url <url>', 'service to talk to; default: the one of this machine');
 
   sub('list', 'all catalogs of a running service').action(list);
-  sub('embedder', 'move a catalog to another embedding model: its tools are embedded anew')
+  sub('embedder', 'move a catalog to another embedding model: its tools are embedded again')
     .argument('<catalog>')
     .argument('<model>', 'as `bandolier models list` shows it')
     .addHelpText(

@@ -92,7 +92,7 @@ function requestContext({ var: { requestId }, req }: Context): RequestContext {
   };
 }
 
-/** Its reason is a `Problem`, which is not logged; nobody is there to read it. */
+/** Its reason is a `Problem`, which is not logged, since the client has gone. */
 function hangUp(gone: AbortSignal): AbortSignal {
   const hungUp = new AbortController();
   const abort = (): void =>

@@ -201,7 +201,7 @@ export interface ExposuresEntry extends EntryBase {
 
 export interface Exposure extends Assignment {
   readonly decisionId: string;
-  /** Something known about the query before anybody was assigned: its best retrieval scores, 0…1. */
+  /** A property of the query that does not depend on the assignment: its best retrieval scores, 0…1. */
   readonly covariate: number;
   /** About how many tokens the definitions of the slate take, as they were sent. */
   readonly tokens: number;

@@ -24,7 +24,7 @@ export interface ExperimentDefinition {
   /** Units of two variants together at which the intervals are narrowest for their size. */
   readonly tightestAt: number;
   readonly guardrails: readonly ExperimentGuardrail[];
-  /** Shares are raised and the winner is promoted without anybody asking; null: by hand. */
+  /** Shares are raised and the winner is promoted automatically; null: by hand. */
   readonly automatic: AutomaticPromotion | null;
 }
 
@@ -43,7 +43,7 @@ export interface VariantDefinition {
   readonly learnsFrom: 'all' | 'own';
   /** `kept`: whatever version with these settings there is. `champion`: a copy of the active one. */
   readonly startsFrom: 'kept' | 'champion' | 'cold';
-  /** How much of each definition it serves; null: what the catalog says. Shadows, which serve nobody, have null. */
+  /** How much of each definition it serves; null: as the catalog sets it. Shadows, which serve no requests, have null. */
   readonly detail: DetailLevel | null;
 }
 

@@ -23,7 +23,7 @@ const RESTORING = '.restoring';
 const LOOK_EVERY_MS = 1_000;
 const WHAT_TO_DO =
   'Nothing is written, and routing goes on from memory. Bring back the Redis that was there, or restore a backup ' +
-  'into this one beside the running processes; restart them only to begin anew with what this Redis holds.';
+  'into this one beside the running processes; restart them only to go on with what this Redis holds.';
 
 /**
  * Tells whether this is the Redis that the process knows. A key names it, `<deployment>.<generation>`: it is written when
@@ -134,7 +134,7 @@ export class RedisEpoch {
     const found = (await this.#commands.get(EPOCH_KEY)) ?? '';
     if (found === '' || found.endsWith(RESTORING)) {
       throw new RedisLostError(
-        'A backup is being restored into this Redis, or was and did not end. Wait for it; if nobody restores, empty ' +
+        'A backup is being restored into this Redis, or was and did not end. Wait for it; if no restore is running, empty ' +
           'this Redis (FLUSHALL) and restore again.',
       );
     }

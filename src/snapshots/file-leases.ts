@@ -34,7 +34,7 @@ export class FileLeases implements Leases {
   }
 }
 
-/** Fence of the newest lease of this name in a data folder, whoever holds it; 0 if there never was one. */
+/** Returns the fence of the newest lease of this name in a data folder, of any holder; 0 if there never was one. */
 export function newestFence(dataDir: string, name: string): Promise<number> {
   return newestGeneration(leasesFolder(dataDir), name);
 }

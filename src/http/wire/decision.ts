@@ -89,7 +89,7 @@ export const decisionExplanationSchema = z
         }),
       )
       .meta({
-        description: 'What is remembered of the most similar queries now: counts only, nobody’s words.',
+        description: 'What is remembered of the most similar queries now: counts only, no texts.',
       }),
     rewards: z.array(rewardStatusSchema).meta({ description: 'What was reported and became of it.' }),
   })

@@ -17,7 +17,7 @@ export function foldExperiment(state: CatalogState, entry: ExperimentEntry): Exp
   if (record === undefined) return refused('unknown', `There is no experiment "${name}".`);
   const isAsExpected = record.status === 'running' && record.allocation?.version === entry.ifAllocation;
   if (entry.ifAllocation !== undefined && !isAsExpected) {
-    return refused('status', `Experiment "${name}" was changed by somebody else meanwhile.`);
+    return refused('status', `Experiment "${name}" was changed by another request meanwhile.`);
   }
   switch (change.action) {
     case 'start':
