@@ -2,7 +2,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { randomFor } from '../random.ts';
 import { ToolVectors } from '../tool-vectors.ts';
 
-/** Part of the key of the random signs; saved with every learner, because another matrix is another learner. */
+/** Part of the key of the random signs; saved with every learner, because a learner with another matrix is another learner. */
 export const PROJECTION_SEED = 1;
 
 /**
@@ -51,7 +51,7 @@ export class Projection {
     return this.#out.slice();
   }
 
-  /** Brings `tools` up to date at these slots. @throws RangeError when a slot does not exist. */
+  /** Updates `tools` at these slots. @throws RangeError when a slot does not exist. */
   refresh(slots: Iterable<number>): void {
     const vectors = this.#vectors;
     if (this.#versions.length < vectors.capacity) {
@@ -73,7 +73,7 @@ export class Projection {
     return this.#matrix.byteLength;
   }
 
-  /** Gives the memory back. The object must not be used afterwards. */
+  /** Frees the memory. The object must not be used afterwards. */
   free(): void {
     this.tools.free();
     for (const array of [this.#matrix, this.#in, this.#out]) this.#kernels.free(array);

@@ -87,7 +87,7 @@ export class Ridge {
     return this.solution.variance(x);
   }
 
-  /** The derived half. @throws Error when this ridge was made without it. */
+  /** Returns the derived half. @throws Error when this ridge was created without it. */
   get solution(): RidgeSolution {
     if (this.#solution === null)
       throw new Error('this ridge only folds; make it with derived: true to score');
@@ -111,9 +111,9 @@ export class Ridge {
   }
 
   /**
-   * Replays what came meanwhile on the answer (A⁻¹, packed) and puts it in place, a slice of a few milliseconds
-   * with every step of the generator. It ends with true, or with false when the re-factorisation was given up:
-   * too much came meanwhile, the ridge was freed, or the answer was no inverse.
+   * Replays the updates of the meantime on the result (A⁻¹, packed) and uses it from then on. Each step of the generator takes a
+   * few milliseconds. It returns true, or false when the re-factorisation was abandoned: there were too many updates, the ridge
+   * was freed, or the result was no inverse.
    */
   *finishRefactorisation(inverse: Float64Array): Generator<void, boolean> {
     const refactorisation = this.#refactorisation;
@@ -136,7 +136,7 @@ export class Ridge {
     return true;
   }
 
-  /** Gives up a re-factorisation that is under way, if there is one. */
+  /** Abandons the current re-factorisation, if there is one. */
   abandonRefactorisation(): void {
     this.#refactorisation?.abandon();
     this.#refactorisation = null;
@@ -151,7 +151,7 @@ export class Ridge {
     return this.statistics.sizeInBytes + (this.#solution?.sizeInBytes ?? 0);
   }
 
-  /** Gives the memory back. The ridge must not be used afterwards. */
+  /** Frees the memory. The ridge must not be used afterwards. */
   free(): void {
     this.abandonRefactorisation();
     this.statistics.free();

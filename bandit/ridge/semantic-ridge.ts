@@ -19,15 +19,15 @@ export interface SemanticRidgeOptions {
   /** θ₀ over [similarity; 1; extras], length 2 + E; it is zero for e(q) and φ. Zeros if absent. */
   readonly prior?: ArrayLike<number>;
   /**
-   * Extras, by index, whose weight counts as 0 in scores wherever θ has less. What is learned, and θ itself, know nothing
-   * of it. None if absent.
+   * Extras, by index, whose weight is taken as 0 in scores if it is negative in θ. Learning and θ are not affected. None if
+   * absent.
    */
   readonly neverAgainst?: readonly number[];
   /** False in a process that only folds. Default true. */
   readonly derived?: boolean;
 }
 
-/** From this size on, solving for θ is too much work for one entry of the fold (40 ms at 520, .3 ms at 73). */
+/** At this size or more, solving for θ takes too long for one entry of the fold (40 ms at 520, .3 ms at 73). */
 const SOLVABLE = 128;
 
 /** One row of the ridge. */
@@ -142,7 +142,7 @@ export class SemanticRidge {
     });
   }
 
-  /** It will learn no more, and scores in less than half of the time. Learning throws from now on. */
+  /** Ends learning, so that scoring takes less than half of the time. Learning throws from now on. */
   freeze(): void {
     this.#frozen ??= new FrozenScorer(this.#options.kernels, this.#vectors, this.ridge.solution, this.#prior);
   }
@@ -176,7 +176,7 @@ export class SemanticRidge {
     return (this.#scorer?.formsInBytes ?? 0) + (this.#projection?.tools.sizeInBytes ?? 0);
   }
 
-  /** Gives the memory back. The ridge must not be used afterwards. */
+  /** Frees the memory. The ridge must not be used afterwards. */
   free(): void {
     this.ridge.free();
     this.#scorer?.free();

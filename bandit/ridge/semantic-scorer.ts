@@ -5,7 +5,7 @@ import type { ToolVectors } from '../tool-vectors.ts';
 import type { RidgeSolution } from './ridge-solution.ts';
 import { SlotForms } from './slot-forms.ts';
 
-/** What is known of the candidates of one request, in kernel memory, used again for the next. */
+/** The candidates of one request, in kernel memory that is used again for the next one. */
 export class CandidateArrays {
   readonly capacity: number;
   readonly slots: Int32Array;
@@ -45,7 +45,7 @@ export interface SemanticScores {
 }
 
 /**
- * Scores all candidates of one query with the query's part taken once and φᵀMφ from a cache per slot. With
+ * Scores all candidates of one query. The part of the query is computed once, and φᵀMφ comes from a cache per slot. With
  * M = A⁻¹, w = M[:, q]·q and z = [similarity; 1; extras], the elements of x after φ,
  *   xᵀMx = qᵀMq + φᵀMφ + zᵀMz + 2·(φ·w_φ + z·w_z + zᵀMφ).
  * This is an identity, not an approximation; d·D operations per query and 2D per candidate remain.
@@ -153,7 +153,7 @@ export class SemanticScorer {
     }
   }
 
-  /** Copies the candidates to kernel memory; answers θ₀ᵀx of each. */
+  /** Copies the candidates to kernel memory and returns θ₀ᵀx of each. */
   #takeCandidates(slots: Int32Array, similarity: Float64Array, extras: Float32Array): Float64Array {
     const specials = this.#prior.length;
     const count = slots.length;

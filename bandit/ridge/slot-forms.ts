@@ -2,8 +2,8 @@ import type { Kernels } from '../kernels/kernels.ts';
 import type { ToolVectors } from '../tool-vectors.ts';
 
 /**
- * What a scorer keeps per slot: c = φᵀMφ, r = Mφ over z, and the log position both are up to date with. It
- * notices by itself when the vector at a slot is another one.
+ * Keeps the values of a scorer per slot: c = φᵀMφ, r = Mφ over z, and the log position up to which both are computed. It detects
+ * when the vector at a slot was replaced.
  */
 export class SlotForms {
   readonly #kernels: Kernels;

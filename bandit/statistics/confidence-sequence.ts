@@ -1,6 +1,6 @@
 import type { Difference } from './difference.ts';
 
-/** What is still possible for a number, in its own unit of measure; an end may be infinite. */
+/** An interval for a number, in its unit of measure; an end may be infinite. */
 export interface Interval {
   readonly lower: number;
   readonly upper: number;
@@ -9,8 +9,8 @@ export interface Interval {
 /**
  * Asymptotic confidence sequences (Waudby-Smith, Arbour, Sinha, Kennedy & Ramdas 2024, "Time-uniform central limit
  * theory and asymptotic confidence sequences", theorem 2.2): Robbins' normal mixture with estimated variance. With
- * probability 1 − α the true difference is inside **at every moment**, so one may look after every unit and stop when
- * one likes. It needs what Welch's test needs and no more (independent units, finite variance, not too few of them),
+ * probability 1 − α the true difference is inside **at every moment**, so the report may be read after every unit, and the
+ * experiment stopped at any time. It needs what Welch's test needs and no more (independent units, finite variance, not too few of them),
  * so one method serves rewards, tokens, latencies, ratios over units and covariate-adjusted differences alike.
  */
 export interface SequenceSettings {

@@ -6,12 +6,12 @@ export interface Pair {
   readonly against: Sample;
 }
 
-/** How much better (or worse, below 0) the variant's mean is, and how well that is known. */
+/** By how much the variant's mean is better (or worse, below 0), with its uncertainty. */
 export interface Difference {
   readonly estimate: number;
   /** Squared standard error as Welch's test takes it. */
   readonly variance: number;
-  /** The same for looking early and often; never smaller, and the same thing once there are thousands of units. */
+  /** The squared standard error for reading the report early and often; never smaller, and the same with thousands of units. */
   readonly cautiousVariance: number;
   /** Units of both variants together. */
   readonly units: number;
@@ -25,7 +25,7 @@ export interface Difference {
   readonly varianceReduction: number;
 }
 
-/** Fewer units than this in a variant, and nothing is said: variances of a handful are no guide. */
+/** With fewer units in a variant there is no estimate, because the variance of a few units is too uncertain. */
 export const MINIMUM_UNITS = 50;
 
 /**

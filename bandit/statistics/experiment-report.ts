@@ -45,7 +45,7 @@ export interface DifferenceReport {
   readonly varianceReduction: number | null;
 }
 
-/** Everything that can be said about an experiment now. Pure; may be called after every event. */
+/** Returns the statistics of an experiment now. Pure; may be called after every event. */
 export function reportExperiment(tally: ExperimentTally, settings: ReportSettings): ExperimentReport {
   const challengers = tally.variants.filter((name) => name !== settings.against);
   // Bonferroni: with several challengers each gets its part of the probability of a false alarm.

@@ -10,7 +10,7 @@ export interface TallyPlan {
   readonly shares: readonly number[];
 }
 
-/** What a unit did since it was last heard of. */
+/** Decisions of a unit since its last event. */
 export interface UnitEvent {
   /** Decisions that were shown. */
   readonly decisions: number;
@@ -41,8 +41,8 @@ interface Period {
 }
 
 /**
- * All that an experiment has to remember of its traffic: per period of constant shares and per variant the moments of
- * its units. Folded from the ledger: no clock, and the same events in the same order give the same bits.
+ * Keeps the moments of the units of an experiment, per period of constant shares and per variant. It has no clock, and the same
+ * events in the same order give the same bits.
  *
  * A unit that is still there after a change of shares counts as another unit in the new period.
  */
@@ -57,7 +57,7 @@ export class ExperimentTally {
     this.changeShares(plan.shares);
   }
 
-  /** From now on the shares are these, in the order of the variants. */
+  /** Starts a period with these shares, in the order of the variants. */
   changeShares(shares: readonly number[]): void {
     if (shares.length !== this.variants.length) {
       throw new RangeError(`${shares.length} shares for ${this.variants.length} variants: give one each`);
@@ -82,7 +82,7 @@ export class ExperimentTally {
     this.#latest().variants[this.#variant(variant)].add(unit, row);
   }
 
-  /** This unit will not do anything any more (its session has ended): its totals need not be kept. */
+  /** Call when a unit has ended (its session is over): its totals are not kept any more. */
   release(variant: string, unit: string): void {
     this.#latest().variants[this.#variant(variant)].release(unit);
   }

@@ -1,7 +1,7 @@
 import { oneSidedSequence, type SequenceSettings } from './confidence-sequence.ts';
 import type { Difference } from './difference.ts';
 
-/** A metric that must not get worse by more than this, however much better the others become. */
+/** A metric that must not get worse by more than this, even if other metrics get better. */
 export interface Guardrail {
   readonly metric: string;
   /** Which direction is harm: latency harms when it rises, a success rate when it falls. */
@@ -12,14 +12,14 @@ export interface Guardrail {
 
 export interface GuardrailState {
   readonly metric: string;
-  /** breached: shown to harm more than tolerated. kept: shown not to. open: cannot be told yet. */
+  /** breached: the harm is larger than tolerated. kept: it is not. open: not known yet. */
   readonly state: 'breached' | 'kept' | 'open';
   /** The harm is at least and at most this; one-sided bounds, valid at every moment, each with probability 1 − α. */
   readonly atLeast: number;
   readonly atMost: number;
 }
 
-/** Whether the guardrail stands. May be asked after every unit: a good variant is stopped with probability ≤ α. */
+/** Returns the state of a guardrail. May be called after every unit: a good variant is stopped with probability ≤ α. */
 export function guardrailState(
   { metric, harm, tolerance }: Guardrail,
   difference: Difference | null,

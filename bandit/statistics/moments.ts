@@ -1,4 +1,4 @@
-/** Count, sums and sums of products of deviations: all that this folder ever keeps of a sample. Plain JSON. */
+/** Count, sums and sums of products of deviations: everything that is kept of a sample. Plain JSON. */
 export interface MomentsState {
   readonly count: number;
   readonly sums: readonly number[];
@@ -66,7 +66,7 @@ export class Moments {
   }
 
   /**
-   * A vector that was added before turns out to be another one (a unit's totals grew). With the deviations a and b
+   * Replaces a vector that was added before (because a unit's totals grew). With the deviations a and b
    * of the old and the new one and the shift s = (b − a)/n of the mean, M += bbᵀ − aaᵀ − n·ssᵀ.
    * @throws RangeError for NaN or ±∞; nothing changed then.
    */

@@ -11,9 +11,9 @@ export interface SharePeriod {
 export interface SampleRatio {
   /** χ²: probability of proportions at least this far from the shares, for one look. */
   readonly pValue: number;
-  /** False: the split is not what was asked for, so something loses or doubles units, and no result can be trusted. */
+  /** False: the units are not split as the shares say, so units are lost or counted twice, and no result can be trusted. */
   readonly ok: boolean;
-  /** The same under looking after every unit; what acts by itself, without a person, acts on this one. */
+  /** The same for reading the report after every unit; automatic decisions use this one. */
   readonly anytimePValue: number;
   readonly anytimeOk: boolean;
 }
@@ -55,8 +55,8 @@ export function sampleRatio(periods: readonly SharePeriod[]): SampleRatio {
 
 /**
  * χ² is an approximation: counts are whole, so that it may alarm a little too often (0.1008 % at 20,000 units in halves),
- * and much too often where few units are expected. For two variants the binomial distribution has the last word. More
- * variants or periods have no such simple one.
+ * and much too often where few units are expected. For two variants the binomial distribution is used then. There is no
+ * such simple test for more variants or periods.
  */
 function isExactlyRare(periods: readonly SharePeriod[]): boolean {
   const counted = periods.filter(({ counts }) => counts.some((count) => count > 0));
