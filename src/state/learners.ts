@@ -25,11 +25,9 @@ const KEPT_EMBEDDERS = 3;
 /**
  * Keeps the policies of one catalog, one learner per version. A version is in one of these states:
  *
- * - *active*: it ranks, and learns. There is always exactly one.
- * - *kept*: it learns, so that it can become active without loss. Those that were used longest ago are discarded beyond
- *   three, unless they are in use (`acquire`).
- * - *waiting*: of an earlier embedder. It neither ranks nor learns, but units and tools are erased from it. `bind` to its
- *   embedder makes it kept or active again.
+ * - *active*: it ranks and learns; always exactly one.
+ * - *kept*: it goes on learning. The three that were used last are kept, and those in use (`acquire`).
+ * - *waiting*, for its embedder (`bind`): it neither ranks nor learns, but units and tools are erased from it.
  */
 export class Learners {
   readonly #loader: PolicyLoader;

@@ -139,7 +139,7 @@ describe('assignment', () => {
     expect([...moves]).toEqual(['a>c']);
   });
 
-  test('variants must cover everybody; a layer need not', () => {
+  test('variants must cover all buckets; a layer need not', () => {
     const part = allocate([{ name: 'a', basisPoints: 2500 }]);
     expect(() => new VariantAssignment({ salt: 's', variants: part }, sha256)).toThrow(/add up to 2500/);
     const layer = new LayerAssignment({ salt: 's', experiments: part }, sha256);

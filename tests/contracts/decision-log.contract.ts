@@ -44,7 +44,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       await place.dispose();
     });
 
-    it('knows nothing at first', async () => {
+    it('is empty at first', async () => {
       const log = await start();
       expect(await log.get('default.a')).toBeNull();
       expect(await log.activate('default.a', 1)).toBe('unknown');
@@ -208,7 +208,7 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(read).toEqual(expect.arrayContaining(names('young')));
     });
 
-    it('lets go of the log of a catalog that another process has deleted, and opens another one', async () => {
+    it('releases the log of a catalog that another process has deleted, and opens another one', async () => {
       const log = await start();
       await logs.release('default');
       await logs.release('never-existed');

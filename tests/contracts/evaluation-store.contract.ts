@@ -33,7 +33,7 @@ export function evaluationStoreContract(name: string, createPlace: () => Promise
       }
     });
 
-    it('gives back what was saved last, to everybody', async () => {
+    it('returns what was saved last to every process', async () => {
       const store = await start();
       const one = stored(1);
       expect(await store.save(one)).toBe(true);

@@ -52,7 +52,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       expect(seen[1].payload).toBe('text');
     });
 
-    it('keeps jobs until somebody takes them, over a restart', async () => {
+    it('keeps jobs until they are taken, over a restart', async () => {
       await start();
       await queue.add([job('a'), job('b'), { ...job('c'), name: 'other' }]);
       expect(await queue.pending()).toBe(3);

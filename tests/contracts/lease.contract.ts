@@ -40,7 +40,7 @@ export function leaseContract(name: string, createPlace: () => Promise<LeasePlac
       expect(await a.acquire('x')).toBeNull();
     });
 
-    it('gives out fences that only grow, whoever asks', async () => {
+    it('gives out fences that only grow, for all processes', async () => {
       place = await createPlace();
       let last = 0;
       for (let round = 0; round < 4; round++) {

@@ -213,7 +213,7 @@ export function ledgerContract(name: string, createStore: () => Promise<LedgerSt
       expect((await again.read(2, 5)).map(({ position }) => position)).toEqual([3]);
     });
 
-    it('begins where it is told to, once', async () => {
+    it('begins at the position that is set, once', async () => {
       await start();
       await ledgers.begin('moved', 41);
       await expect(ledgers.begin('moved', 7)).rejects.toThrow('already');

@@ -50,7 +50,7 @@ export function snapshotStoreContract(name: string, createPlace: () => Promise<S
       expect([await stores.newest('default'), await stores.newest('other')]).toEqual([12, 0]);
     });
 
-    it('gives back the bytes of a snapshot, to everybody', async () => {
+    it('returns the bytes of a snapshot to every process', async () => {
       const { store, fence } = await start();
       const bytes = Buffer.alloc(5_000_000, 'snapshot');
       await store.put({ position: 12, bytes }, fence, 3);
@@ -62,7 +62,7 @@ export function snapshotStoreContract(name: string, createPlace: () => Promise<S
       }
     });
 
-    it('lists the newest first and keeps as many as it is told', async () => {
+    it('lists the newest first and keeps as many as the caller says', async () => {
       const { store, fence } = await start();
       for (const position of [9, 10, 100, 1000]) await store.put(snapshot(position), fence, 3);
       expect(await store.list()).toEqual([1000, 100, 10]);
@@ -79,7 +79,7 @@ export function snapshotStoreContract(name: string, createPlace: () => Promise<S
       expect(Buffer.from((await store.get(5))!.bytes).toString()).toBe('new');
     });
 
-    it('refuses whoever lost the lease, even if nobody has written under the next one yet', async () => {
+    it('refuses a writer that lost the lease, even if nothing was written under the next one yet', async () => {
       const { store, fence } = await start();
       await store.put(snapshot(1), fence, 3);
       const next = await place.grantLease('default');

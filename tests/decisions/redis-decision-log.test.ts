@@ -113,7 +113,7 @@ describe.skipIf(redisProgram.path === null)(
       expect((await log.get('shop.a'))?.activatedAt).toBe(7);
     });
 
-    it('those of a deleted catalog are not written into one that is made anew under its name', async () => {
+    it('those of a deleted catalog are not written into one that is created again under its name', async () => {
       const redis = await start();
       const { commands, logs, log } = await router(redis);
       await log.append(made('one'));
@@ -132,7 +132,7 @@ describe.skipIf(redisProgram.path === null)(
       await expect(log.append(made('late', 'shop.d'))).rejects.toThrow(StoreUnavailableError);
     });
 
-    it('what was written a while ago is let go of, as long as Redis answers', async () => {
+    it('decisions that were written a while ago are forgotten, as long as Redis answers', async () => {
       const redis = await start();
       const { connections, commands } = await router(redis);
       const clock = { time: Date.now() };

@@ -146,7 +146,7 @@ describe('the driver of automatic experiments', () => {
     expect(driven.trial.shares.get('new')).toBe(5000);
   });
 
-  it('gives way to whoever changed the shares, or stopped it, in the same moment', async () => {
+  it('does nothing when a user changed the shares, or stopped it, at the same moment', async () => {
     for (const theirs of [
       { action: 'shares', shares: { old: 7000, new: 3000 } },
       { action: 'stop' },

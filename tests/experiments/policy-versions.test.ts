@@ -3,7 +3,7 @@ import { PolicyVersions } from '../../src/experiments/policy-versions.ts';
 import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
 import { Story } from '../state/entries.ts';
 
-it('snapshots are not read any further for somebody who gave up', async () => {
+it('snapshots are not read any further when the caller has given up', async () => {
   const { state, kernels } = Story.withTools(2);
   const client = new AbortController();
   const read: number[] = [];

@@ -69,7 +69,7 @@ describe('EmbedThread', () => {
     await thread.close();
   });
 
-  it('leaves out texts that nobody waits for any more', async () => {
+  it('leaves out texts whose callers have given up', async () => {
     const texts: string[] = [];
     const thread = await EmbedThread.open({ folder, onTexts: (_, count) => texts.push(`${count}`) });
     const client = new AbortController();

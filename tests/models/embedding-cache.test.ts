@@ -54,7 +54,7 @@ describe('EmbeddingCache', () => {
     );
   });
 
-  it('knows nothing that it was not told, nor what another model made', async () => {
+  it('has no vector that was not put, nor one of another model', async () => {
     const cache = await open();
     await put(cache, ['mail']);
     expect(await cache.get(['mail', 'file', '__proto__'])).toEqual([vectorOf('mail'), null, null]);

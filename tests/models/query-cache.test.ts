@@ -61,7 +61,7 @@ describe('when callers give up', () => {
     expect(await Promise.all(given)).toEqual(new Array(3).fill(Float32Array.of(1)));
   });
 
-  it('one that all have given up is stopped, and embedded anew for the next one', async () => {
+  it('one that all callers have given up is stopped, and embedded again for the next caller', async () => {
     const { cache, stops, answer } = held();
     const clients = [new AbortController(), new AbortController()];
     const given = clients.map(({ signal }) => cache.get('mail', signal));

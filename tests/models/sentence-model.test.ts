@@ -31,7 +31,7 @@ describe('SentenceModel', () => {
     expect(raw.fingerprint).not.toBe(unit.fingerprint);
   });
 
-  it('pools the vectors of tokens as it is told, by sentence-transformers or by us', async () => {
+  it('pools the vectors of tokens as the settings of sentence-transformers or our own say', async () => {
     const folders = [0, 1].map(() => tiny({ perToken: true, outputName: 'last_hidden_state' }));
     withSettings(folders[0], { pooling: 'mean' });
     mkdirSync(join(folders[1], '1_Pooling'));

@@ -61,7 +61,7 @@ describe('conversationQuery', () => {
     ).toBe('My last bill is too high\nShall I refund the second payment?\nyes please');
   });
 
-  it('brings the gist of a result that nobody has put into words', () => {
+  it('adds the first words of a result that no message mentions', () => {
     expect(
       textOf(
         user('Find the purchase order from Castleford'),

@@ -121,7 +121,7 @@ describe('LlmSplitter', () => {
     expect((await splitter(50).split(QUERY)).fallback).toMatch(/no answer within 50 ms/);
   });
 
-  it('does not wait for an address where nobody listens', async () => {
+  it('does not wait for an address without a listener', async () => {
     const nobody = new LlmSplitter({
       chat: {
         url: 'http://127.0.0.1:9',

@@ -113,7 +113,7 @@ describe('rewards that a store has lost', () => {
     expect(added).toEqual([{ catalog: 'default', decisions: [decisions[0], decisions[2]] }]);
   });
 
-  it('are not sent into a catalog that was made anew under that name', async () => {
+  it('are not sent to a catalog that was created again under that name', async () => {
     const { added, intake, accepted, open } = recorded();
     const deleted = openCatalog('default');
     open.set('default', deleted.catalog);

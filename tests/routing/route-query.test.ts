@@ -19,7 +19,7 @@ describe('a query', () => {
     expect(most.notes).toEqual(['Not pinned: "gone" is no tool of this catalog']);
   });
 
-  it('gets nothing, and is told so, in a catalog without tools or with all of them excluded', async () => {
+  it('gets no tools, and a fallback, in a catalog without tools or with all of them excluded', async () => {
     for (const catalog of [new RoutedCatalog(0), new RoutedCatalog(2)]) {
       expect(await catalog.route({ exclude: ['t0', 't1'] })).toMatchObject({
         tools: [],
@@ -56,7 +56,7 @@ describe('a query', () => {
     expect(answer.notes).toEqual(['Not pinned: "t1" is no tool of this catalog']);
   });
 
-  it('is answered from the state that a replica loads anew in the middle of it', async () => {
+  it('is answered from the state that a replica reloads meanwhile', async () => {
     const catalog = new RoutedCatalog(3);
     const fresh = Story.withTools(6);
     catalog.onEmbed = () => {
@@ -96,7 +96,7 @@ describe('a query', () => {
 });
 
 describe('a request whose Idempotency-Key stands for a decision that expires meanwhile', () => {
-  it('is told so, and not that a store is away', async () => {
+  it('is answered decision-expired, and not that a store is away', async () => {
     const catalog = new RoutedCatalog(3);
     const log = await catalog.decisionLogs.open('default');
     vi.spyOn(log, 'append').mockResolvedValue(false);

@@ -159,7 +159,7 @@ describe('another embedder', () => {
     expect(kept).toEqual([versions[2], versions[3], versions[0], versions[5]]);
   });
 
-  it('lives through a snapshot with everything that waits, and gives all memory back', () => {
+  it('is restored from a snapshot with all waiting versions, and frees all memory', () => {
     const kernels = wasmKernels();
     const story = Story.withTools(2);
     teach(story, 'a');

@@ -192,7 +192,7 @@ function naively(before: ReadonlyMap<string, string>, { kind, source, put, remov
 }
 
 describe('tools of several sources', () => {
-  it('belong to the source that put them: a sync replaces its own, and nobody changes those of others', () => {
+  it('belong to the source that put them: a sync replaces its own, and no source changes those of others', () => {
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (changes) => {
         const story = Story.withTools(0);

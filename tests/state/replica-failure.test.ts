@@ -74,7 +74,7 @@ async function answers(replica: Replica): Promise<unknown[]> {
 }
 
 describe('a replica whose fold fails', () => {
-  it('tells those who wait that their command may be applied, and refuses whoever comes later, at once', async () => {
+  it('rejects waiting commands with "may have been applied", and refuses later ones at once', async () => {
     const { replica, ledger, failed } = await following();
     const [poisoned, behind] = await Promise.allSettled([
       replica.submit(poison()),
@@ -156,7 +156,7 @@ describe('a command', () => {
 });
 
 describe('a replica that is closed', () => {
-  it('refuses everybody with the reason, and those who wait hear that the outcome is unknown', async () => {
+  it('refuses commands with the reason, and rejects waiting ones because their effect is unknown', async () => {
     const { replica } = await following(() => ({ append: async () => 99 }));
     const waiting = replica.submit(configure('waits')).catch((error: unknown) => error);
     const reason = new Error('shutting down');

@@ -112,7 +112,7 @@ describe('reports long after the window', () => {
   });
 });
 
-describe('rewards whose decision nobody has any more', () => {
+describe('rewards whose decision is gone', () => {
   it('are counted and remembered with the reason, once', () => {
     const story = Story.withTools(1);
     const entry = {

@@ -129,7 +129,7 @@ describe('takeLock', () => {
     expect(lock.lost.reason).toBeInstanceOf(LockLostError);
   });
 
-  it('treats a lock that cannot be read as somebody else’s', async () => {
+  it('treats a lock that cannot be read as one of another process', async () => {
     const folder = newFolder();
     mkdirSync(folder);
     writeFileSync(join(folder, 'job.7.lock'), '');

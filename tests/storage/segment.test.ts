@@ -10,7 +10,7 @@ describe('a shared handle', () => {
     return buffer.toString('utf8', 0, bytesRead);
   };
 
-  it('is one for all who read at the same time, and closed when nobody does', async () => {
+  it('is one for all readers at the same time, and closed after the last one', async () => {
     const file = join(temporaryFolder(), 'file');
     await writeFile(file, 'before');
     const shared = new SharedHandle(file);

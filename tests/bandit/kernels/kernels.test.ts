@@ -209,7 +209,7 @@ describe('both kernels give the same bits', () => {
     );
   });
 
-  it('forms per slot and scores, caught up or computed anew', () => {
+  it('forms per slot and scores, updated or computed again', () => {
     fc.assert(
       fc.property(
         seeds,

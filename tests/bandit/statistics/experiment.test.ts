@@ -65,7 +65,7 @@ describe('sample ratio', () => {
     expect([wrong.ok, wrong.anytimeOk]).toEqual([false, false]);
   });
 
-  test('knows the ends: nobody yet, one variant, units where none were to be', () => {
+  test('handles edge cases: no units yet, one variant, units in a variant without a share', () => {
     expect(sampleRatio([{ counts: [0, 0], shares: [1, 1] }])).toMatchObject({
       pValue: 1,
       ok: true,
