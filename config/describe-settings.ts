@@ -74,7 +74,7 @@ stays, and \`GET\` shows all of it.
 
 | key | default | what it does |
 |---|---|---|
-| \`policy\` | \`sc-linucb-memory\` | How candidates are ranked: \`name\`, \`parameters\`, and \`exploration\`: \`plackett-luce\` draws the slate, the more evenly the higher \`temperature\` (0.03) is; \`ucb\` and \`greedy\` draw nothing, so their decisions cannot be evaluated afterwards |
+| \`policy\` | \`sc-linucb-memory\` | How candidates are ranked, see [policies](policies.md): \`name\`, \`parameters\`, and \`exploration\`: \`plackett-luce\` draws the slate, the more evenly the higher \`temperature\` (0.03) is; \`ucb\` and \`greedy\` draw nothing, so their decisions cannot be evaluated afterwards |
 | \`rewards\` | | The contract, see [rewards](rewards.md#the-contract) |
 | \`embedder\` | what \`model\` above says | Moves the catalog to another embedding model, see [operations](operations.md#embedding-models) |
 | \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
