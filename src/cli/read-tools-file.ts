@@ -69,12 +69,48 @@ function listTools(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
   if (!isFields(value))
     throw new UserError('The file has to hold tools: an array, or an object with `tools`.');
-  for (const member of ['tools', 'functions']) if (Array.isArray(value[member])) return value[member];
-  if (isFields(value.result) && Array.isArray(value.result.tools)) return value.result.tools;
+  const { error, result } = value;
+  if ('jsonrpc' in value && error != null) {
+    const { message = JSON.stringify(error) } = isFields(error) ? error : {};
+    throw new UserError(`This is a JSON-RPC error and holds no tools: ${message}`);
+  }
+  for (const [holder, path] of [
+    [value, ''],
+    [result, 'result.'],
+  ] as const) {
+    if (!isFields(holder)) continue;
+    for (const member of ['tools', 'functions']) {
+      if (Array.isArray(holder[member])) return holder[member];
+      if (member in holder) return toolsByName(holder[member], `${path}${member}`);
+    }
+  }
+  if ('result' in value) throw new UserError('`result` of this JSON-RPC answer has no `tools`.');
   if (typeof value.name === 'string' || isFields(value.function)) return [value];
-  return Object.entries(value).map(([name, tool]) =>
-    isFields(tool) ? { name, ...tool } : { name, value: tool },
+  return toolsByName(value, 'The file');
+}
+
+/** Reads `{name: {description, …}}`. @throws UserError if a value does not look like a tool */
+function toolsByName(value: unknown, what: string): unknown[] {
+  const entries = isFields(value) ? Object.entries(value) : [];
+  const other = entries.find(([, tool]) => !isToolBody(tool));
+  if (isFields(value) && other === undefined)
+    return entries.map(([name, tool]) => ({ name, ...(tool as Fields) }));
+  const found = isFields(value) ? `an object with ${someOf(Object.keys(value))}` : JSON.stringify(value);
+  const why = other === undefined ? '' : ` "${other[0]}" has neither a description nor an input schema.`;
+  throw new UserError(
+    `${what} holds no tools, it is ${found}.${why} Tools are an array, or an object of tools by name, each with \`description\` or \`inputSchema\`.`,
   );
+}
+
+function isToolBody(value: unknown): boolean {
+  if (!isFields(value)) return false;
+  return typeof value.description === 'string' || SCHEMA_FIELDS.some((field) => isFields(value[field]));
+}
+
+/** The first names, quoted. */
+function someOf(names: readonly string[]): string {
+  const some = names.slice(0, 5).map((name) => `"${name}"`);
+  return `${some.join(', ')}${names.length > some.length ? ', …' : ''}`;
 }
 
 /** OpenAI's chat completions wrap the tool: `{type: 'function', function: {…}}`. */
@@ -109,9 +145,8 @@ function refuseRepeatedNames(tools: readonly ToolDefinition[]): void {
   const seen = new Set<string>();
   const repeated = tools.map(({ name }) => name).filter((name) => seen.size === seen.add(name).size);
   if (repeated.length === 0) return;
-  const some = [...new Set(repeated)].slice(0, 5).map((name) => `"${name}"`);
   throw new UserError(
-    `${repeated.length} tools have a name that another tool has: ${some.join(', ')}${repeated.length > 5 ? ', …' : ''}. ` +
+    `${repeated.length} tools have a name that another tool has: ${someOf([...new Set(repeated)])}. ` +
       'Names identify tools: put each server into a catalog of its own, or make them differ, e.g. "mail.search".',
   );
 }

@@ -23,6 +23,10 @@ describe('readToolsFile', () => {
     ['OpenAI functions of old', { functions: [openaiFlat] }],
     ['Anthropic tools', [anthropic]],
     ['an object of tools by name', { get_weather: { description: 'Weather.', parameters: schema } }],
+    [
+      'tools by name under `tools`',
+      { tools: { get_weather: { description: 'Weather.', parameters: schema } } },
+    ],
     ['a single tool', ours],
     ['a single OpenAI tool', openai],
   ])('reads %s', (_, file) => {
@@ -58,6 +62,16 @@ describe('readToolsFile', () => {
     ['7', /an array, or an object/],
     ['[{"description": "x"}]', /number 1 has no name/],
     ['["text"]', /number 1 has no name/],
+    ['{"error": "unauthorized", "status": 401}', /holds no tools.*"error", "status".*"error" has neither/],
+    [
+      '{"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "Method not found"}}',
+      /JSON-RPC error.*Method not found/,
+    ],
+    ['{"jsonrpc": "2.0", "id": 1, "result": {"resources": []}}', /`result`.*no `tools`/],
+    ['{"tools": {}}', /no tools/],
+    ['{"tools": null}', /tools holds no tools, it is null/],
+    ['{"tools": {"error": {"message": "no"}}}', /tools holds no tools/],
+    ['{"get_weather": {"description": "Weather."}, "note": {"text": "x"}}', /"note" has neither/],
     ['[{"name": "a", "parameters": []}]', /schema of "a"/],
     ['[{"name": "a"}, {"name": "b"}, {"name": "a"}]', /1 tools have a name .*"a"/],
   ])('says what is wrong with %j', (text, sentence) => {
