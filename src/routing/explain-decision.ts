@@ -122,6 +122,10 @@ function explainCandidates(decision: Decision, { state }: Catalog): ExplainedCan
   const { columns, candidates, extras } = decision;
   const features = decision.features[decision.policy.version];
   const byRetrieval = rankBy(columns.retrieval);
+  const byBase = rankBy(columns.base);
+  const byMean = rankBy(columns.mean);
+  const isMoved = (index: number): boolean =>
+    decision.fallback !== 'kill_switch' && byMean[index] !== byBase[index];
   const { policy } = state.learners.get(decision.policy.version) ?? state.learners.active;
   const rest = [...candidates.keys()].filter((index) => !decision.slate.includes(index));
   rest.sort((a, b) => columns.score[b] - columns.score[a]);
@@ -149,7 +153,7 @@ function explainCandidates(decision: Decision, { state }: Catalog): ExplainedCan
       features: values,
       taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slot),
     };
-    return { ...candidate, sentence: sentenceFor(candidate) };
+    return { ...candidate, sentence: sentenceFor(candidate, isMoved(index)) };
   });
 }
 
@@ -180,16 +184,28 @@ function rankBy(values: Float32Array): number[] {
   return ranks;
 }
 
-/** Returns one sentence for a person: what outcomes say, what retrieval says, and whether it was shown by chance. */
-function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>): string {
-  const known = [...outcomes(candidate), ...taught(candidate)];
-  const parts = [
-    ...(known.length > 0 ? known : unnamed(candidate)),
-    retrieval(candidate),
-    ...circumstances(candidate),
-  ];
-  const sentence = parts.join('; ');
+/**
+ * Returns one sentence for a person: what outcomes say, what retrieval says, and whether it was shown by chance.
+ *
+ * @param isMoved whether the gains of the candidates give it another rank than their base scores do
+ */
+export function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>, isMoved: boolean): string {
+  const halves = [outcomes(candidate), taught(candidate)].filter((half) => half !== null);
+  const unlike = halves.length === 2 && halves[0].isGood !== halves[1].isGood;
+  const known = halves.length > 0 ? halves : unnamed(candidate);
+  const why = circumstances(candidate);
+  const isUnsaid = known.length === 0 && why.length === 0;
+  const { rank, retrievalRank } = candidate;
+  if (isUnsaid && isMoved && rank !== retrievalRank) why.push('what was learned moved it');
+  const said = known.map(({ words }) => words).join(unlike ? ', but ' : '; ');
+  const sentence = [...(said === '' ? [] : [said]), retrieval(candidate), ...why].join('; ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;
+}
+
+/** What is known of a tool, in words, and whether it speaks for the tool. */
+interface Known {
+  readonly isGood: boolean;
+  readonly words: string;
 }
 
 /** Outcomes near this query weigh at least this much before they are put into words. */
@@ -197,30 +213,36 @@ const WORTH_SAYING = 0.25;
 /** Outcomes count by similarity; from here on their weighted number reads as a number of times. */
 const COUNTABLE = 1.5;
 
-function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+function outcomes({ features, trials }: Omit<ExplainedCandidate, 'sentence'>): Known | null {
   const { vote } = features;
-  if (vote === undefined || trials < WORTH_SAYING) return [];
+  if (vote === undefined || trials < WORTH_SAYING) return null;
   // vote = positives / (trials + 1)
   const positives = vote * (trials + 1);
+  const isGood = positives >= trials / 2;
   if (trials < COUNTABLE) {
-    return [positives >= trials / 2 ? 'worked for a similar request' : 'did not help with a similar request'];
+    return { isGood, words: isGood ? 'worked for a similar query' : 'did not help with a similar query' };
   }
-  return [`worked ${Math.round(positives)} of ${Math.round(trials)} times for similar requests`];
+  const times = `${Math.round(positives)} of ${Math.round(trials)} times`;
+  return { isGood, words: `worked ${times} for similar queries` };
 }
 
 /** A taught score is worth a sentence from here on: about what one success adds for a word that it shares. */
 const TAUGHT_WORTH_SAYING = 0.05;
 
-function taught({ features, taughtWords: words }: Omit<ExplainedCandidate, 'sentence'>): string[] {
-  if ((features.taught ?? 0) < TAUGHT_WORTH_SAYING || words.length === 0) return [];
-  return [`queries about ${words.map((word) => `“${word}”`).join(', ')} have called this tool`];
+function taught({ features, taughtWords }: Omit<ExplainedCandidate, 'sentence'>): Known | null {
+  if ((features.taught ?? 0) < TAUGHT_WORTH_SAYING || taughtWords.length === 0) return null;
+  const words = taughtWords.map((word) => `“${word}”`).join(', ');
+  return { isGood: true, words: `it helped with other queries that say ${words}` };
 }
 
 /** What was taught, where neither cases near the query nor its words say it already. */
-function unnamed({ features }: Omit<ExplainedCandidate, 'sentence'>): string[] {
+function unnamed({ features }: Omit<ExplainedCandidate, 'sentence'>): Known[] {
   const score = features.taught ?? 0;
   if (Math.abs(score) < TAUGHT_WORTH_SAYING) return [];
-  return [score > 0 ? 'queries like this have called it' : 'queries like this did well without it'];
+  const isGood = score > 0;
+  return [
+    { isGood, words: isGood ? 'it helped with queries like this' : 'queries like this did well without it' },
+  ];
 }
 
 function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {
@@ -230,7 +252,7 @@ function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>
 }
 
 function circumstances({ reason, rank, propensity }: Omit<ExplainedCandidate, 'sentence'>): string[] {
-  if (reason === 'pinned') return ['pinned by the request'];
+  if (reason === 'pinned') return ['pinned'];
   if (reason === 'explored') return [`shown to try it out (chance ${Math.round(propensity * 100)} %)`];
   if (rank === null) return ['not shown this time'];
   return [];

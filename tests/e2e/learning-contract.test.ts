@@ -145,7 +145,7 @@ describe('an explanation', () => {
       expect.arrayContaining(['similarity', 'retrieval', 'h', 'c', 'mx', 'vote', 'rho', 'rate', 'taught']),
     );
     expect(first.mean).toBeCloseTo(first.base + first.gain, 5);
-    expect(first.sentence).toMatch(/^Worked 3 of 3 times for similar requests; the description alone/);
+    expect(first.sentence).toMatch(/^Worked 3 of 3 times for similar queries; the description alone/);
     for (const { sentence } of explanation.candidates) expect(sentence).toMatch(/^[A-Z].*\.$/);
     expect(first.taughtWords).toEqual([]);
   });
@@ -159,7 +159,7 @@ describe('an explanation', () => {
     expect(refund?.features.taught).toBeGreaterThan(0.05);
     expect(refund?.taughtWords).toContain('zeppelin');
     expect(refund?.sentence).toMatch(
-      /^Queries about “zeppelin” have called this tool; the description alone/,
+      /^It helped with other queries that say “zeppelin”; the description alone/,
     );
   });
 });

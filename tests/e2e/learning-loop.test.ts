@@ -39,9 +39,7 @@ describe('the loop: route, report, route again', () => {
     const { candidates } = await shop.explain(after.decisionId);
     expect(candidates[0]).toMatchObject({ name: 'refund_payment', rank: 1 });
     expect(candidates[0].retrievalRank).toBeGreaterThan(3);
-    expect(candidates[0].sentence).toMatch(
-      /^Worked 4 of 4 times for similar requests; the description alone/,
-    );
+    expect(candidates[0].sentence).toMatch(/^Worked 4 of 4 times for similar queries; the description alone/);
     expect(candidates.find(({ name }) => name === 'track_parcel')?.trials).toBeGreaterThan(0);
 
     // What a decision was made of does not change afterwards.

@@ -21,7 +21,10 @@ const candidateSchema = z
     base: baseSchema,
     gain: gainSchema,
     uncertainty: z.number(),
-    bonus: z.number().meta({ description: 'What was added to try it out.' }),
+    bonus: z.number().meta({
+      description:
+        'What is added to the mean to try the tool out. With `explore: false` or exploration `greedy` it is not added: the score is the mean.',
+    }),
     propensity: z.number(),
     trials: z
       .number()
