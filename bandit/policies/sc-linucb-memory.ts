@@ -38,11 +38,7 @@ const EVIDENCE = [2, 3, 4, 6];
 /** What is logged of a candidate: the features of x, and the mean that it had. */
 const LOGGED = [...MEMORY_FEATURES, 'mean'];
 const MEAN_AT = MEMORY_FEATURES.length;
-/**
- * What it is worth to try a tool is bounded, however much it was taught and however badly it matches. The last of a few
- * candidates always has g = 0; with a bonus of nothing, a better tool that came later would never be tried.
- */
-const LEAST_PROMISE = 0.1;
+/** However much a tool was taught, it is worth no more than this to try it. */
 const MOST_PROMISE = 1.5;
 /** A description that moved further than this is half another tool. */
 const SAME_TOOL_FROM = 0.8;
@@ -111,7 +107,7 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
  * The default policy. The paper's features, projected, and beside them what retrieval (h, c), outcome memory (mx, vote,
  * rho, rate) and taught vectors (taught) say; the ridge is centred on weights θ₀ under which a learner that knows
  * nothing ranks exactly like retrieval.
- *   score = θᵀx + α·√(xᵀA⁻¹x) + localBonus·min(1.5, max(.1, g + taught))/(1 + n)
+ *   score = θᵀx + α·√(xᵀA⁻¹x) + localBonus·min(1.5, max(0, g + taught))/(1 + n)
  */
 class ScLinUcbMemory implements Policy {
   readonly name = NAME;
@@ -179,7 +175,7 @@ class ScLinUcbMemory implements Policy {
     const [score, mean, bonus] = float64Columns(slots.length, 3);
     for (let i = 0; i < slots.length; i++) {
       mean[i] = base[i] + gain[i];
-      const promise = Math.min(MOST_PROMISE, Math.max(LEAST_PROMISE, retrieval[i] + taught[i]));
+      const promise = Math.min(MOST_PROMISE, Math.max(0, retrieval[i] + taught[i]));
       bonus[i] = alpha * uncertainty[i] + (localBonus * promise) / (1 + trials[i]);
       score[i] = mean[i] + bonus[i];
     }
