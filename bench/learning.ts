@@ -15,21 +15,18 @@ import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { POLICY_KINDS } from '../bandit/policies/registry.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
-import type { Embedder } from '../src/models/embedder.ts';
 import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { CAREFUL_AGENT } from '../src/simulation/agent.ts';
 import { NO_CHANGES } from '../src/simulation/catalog-changes.ts';
-import type { LabelledQuery } from '../src/simulation/evaluate.ts';
 import {
   meanOf,
   type SimulationOptions,
   type SimulationResult,
   simulate,
 } from '../src/simulation/simulate.ts';
-import type { PreparedTool } from '../src/simulation/simulated-catalog.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';
-import { LabelledSet } from './labelled-set.ts';
 import { lineChart, type Series } from './line-chart.ts';
+import { type Stream, type StreamName, streamOf } from './streams.ts';
 
 /** Steps over which the online curve is averaged. */
 const WINDOW = 1000;
@@ -42,14 +39,7 @@ type Setting = Partial<
 
 interface Row {
   readonly name: string;
-  readonly stream:
-    | 'toollens'
-    | 'unseen'
-    | 'seal-tools'
-    | 'seal-tools validation'
-    | 'toollens without embedder'
-    | 'unseen validation'
-    | 'seen validation';
+  readonly stream: StreamName;
   readonly setting?: Setting;
   /** Recall@5 that a correct implementation does not fall below, with the bundled model and with MiniLM. */
   readonly reach?: readonly [bundled: number, minilm?: number];
@@ -168,39 +158,6 @@ function versionOneOf(row: Row): Row[] {
   return [
     { ...row, name: `  version 1 of it`, setting: { ...row.setting, policy: before }, reach: undefined },
   ];
-}
-
-interface Stream {
-  readonly tools: readonly PreparedTool[];
-  readonly queries: readonly LabelledQuery[];
-  readonly heldOut: readonly LabelledQuery[];
-}
-
-async function streamOf(name: Row['stream'], data: string, embedder: Embedder | null): Promise<Stream> {
-  if (name === 'seal-tools' || name === 'seal-tools validation') {
-    const set = new LabelledSet(data, 'seal-tools', embedder);
-    const heldOut = await set.queries(name === 'seal-tools' ? 'test' : 'test_in_domain');
-    return { tools: await set.tools(), queries: await set.queries('dev'), heldOut };
-  }
-  const set = new LabelledSet(data, 'toollens', name === 'toollens without embedder' ? null : embedder);
-  const tools = await set.tools();
-  const train = await set.queries('train');
-  // Train is ordered by scene, so its last rows are scenes that the first ones never had.
-  const split = train.length - 2000;
-  switch (name) {
-    case 'unseen':
-      return { tools, queries: train.slice(0, split), heldOut: train.slice(split) };
-    case 'unseen validation':
-      return { tools, queries: train.slice(0, split - 2000), heldOut: train.slice(split - 2000, split) };
-    case 'seen validation':
-      return {
-        tools,
-        queries: train.slice(0, split).filter((_, at) => at % 8 !== 7),
-        heldOut: train.slice(0, split).filter((_, at) => at % 8 === 7),
-      };
-    default:
-      return { tools, queries: train, heldOut: await set.queries('test') };
-  }
 }
 
 interface Measured {
