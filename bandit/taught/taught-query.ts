@@ -1,6 +1,6 @@
 import type { QueryFeatures } from '../policy.ts';
 
-/** ψ(q) = [e(q); hash(t(q))], its second half as the buckets that are not zero. |ψ|² is about 2. */
+/** ψ(q) = [e(q); hash(t(q))], its second half as the buckets that are not zero, of length 1 at the most. */
 export interface TaughtQuery {
   /** e(q), D dimensions; null without an embedder, which counts as zeros. */
   readonly embedding: Float32Array | null;
@@ -24,11 +24,12 @@ export function taughtQuery({ embedding, terms }: QueryFeatures, buckets: number
     }
   }
   const used = Int32Array.from(sums.keys()).sort();
-  return {
-    embedding,
-    buckets: used,
-    weights: Float64Array.from(used, (bucket) => sums.get(bucket) as number),
-  };
+  const weights = Float64Array.from(used, (bucket) => sums.get(bucket) as number);
+  // Terms are of unit length together, but many that were chosen to meet in one bucket add up to far more.
+  let square = 0;
+  for (const weight of weights) square += weight * weight;
+  if (square > 1) for (let i = 0; i < weights.length; i++) weights[i] /= Math.sqrt(square);
+  return { embedding, buckets: used, weights };
 }
 
 /** With c the mixed 32 bits of the term: bucket ⌊c/2⌋ mod B, and the sign that c's lowest bit says. */

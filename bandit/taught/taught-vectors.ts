@@ -5,8 +5,10 @@ import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
 
 /** Rows that are kept at most: 21 MB at D = 256 and B = 1,024. */
 export const TAUGHT_TOOLS = 4096;
-/** Steps stay stable as long as step · |ψ|² is below 2; |ψ|² is about 2. */
 const WEIGHT_LIMIT = 2;
+/** Where rewards are 0 … 1, an expected one outside of this says nothing more. */
+const LEAST_EXPECTED = -1;
+const MOST_EXPECTED = 2;
 const FIRST_ROWS = 64;
 const FREE = -1;
 
@@ -101,7 +103,8 @@ export class TaughtVectors {
   }
 
   /**
-   * A tool had this outcome: w_a += rate · min(weight, 2) · (failures + (1 − failures)·r) · (r − m − w_a·ψ(q)) · ψ(q).
+   * A tool had this outcome: w_a += rate · min(weight, 2) · (failures + (1 − failures)·r) · (r − m − w_a·ψ(q)) · ψ(q),
+   * where rate · min(weight, 2) is 1/|ψ|² at the most: w_a·ψ(q) comes nearer to r − m and never goes past it.
    * @param reward r, 0…1. @param mean m, what the policy expected at decision time. @throws RangeError on NaN or ±∞.
    */
   learn(slot: number, query: QueryFeatures, reward: number, weight: number, mean: number): void {
@@ -110,14 +113,24 @@ export class TaughtVectors {
     const psi = this.#checked(query);
     const row = this.#rowFor(slot);
     this.#lastEvents[row] = ++this.#events;
-    this.#add(row, psi, this.#step(reward, weight) * (reward - mean - this.#dot(row, psi)));
+    const { failures } = this.#options;
+    const expected = Math.min(MOST_EXPECTED, Math.max(LEAST_EXPECTED, mean));
+    const step = this.#rate(psi, weight) * (failures + (1 - failures) * reward);
+    this.#add(row, psi, step * (reward - expected - this.#dot(row, psi)));
   }
 
-  /** A learned outcome turns out to be another one: w_a moves by the difference, at the rate of the larger of both. */
+  /**
+   * A learned outcome turns out to be another one: w_a += rate · min(weight, 2) · (F(to) − F(from)) · ψ(q), with
+   * F(r) = (failures + (1 − failures)·r)·r, what learning r moves where nothing was expected. So corrections that end
+   * where they began change nothing, whatever lay between.
+   */
   correct(slot: number, query: QueryFeatures, from: number, to: number, weight: number): void {
     const row = this.rowOf(slot);
     if (row === FREE) return;
-    this.#add(row, this.#checked(query), this.#step(Math.max(from, to), weight) * (to - from));
+    const { failures } = this.#options;
+    const share = (reward: number): number => (failures + (1 - failures) * reward) * reward;
+    const psi = this.#checked(query);
+    this.#add(row, psi, this.#rate(psi, weight) * (share(to) - share(from)));
   }
 
   /** Scales what a tool was taught; 0 gives its row back. */
@@ -196,9 +209,13 @@ export class TaughtVectors {
     return this.#slots.length;
   }
 
-  #step(reward: number, weight: number): number {
-    const { rate, failures } = this.#options;
-    return rate * Math.min(weight, WEIGHT_LIMIT) * (failures + (1 - failures) * reward);
+  /** rate · min(weight, 2), and never more than 1/|ψ|². */
+  #rate({ embedding, weights }: TaughtQuery, weight: number): number {
+    let square = 0;
+    for (const value of weights) square += value * value;
+    if (embedding !== null) for (const value of embedding) square += value * value;
+    const rate = this.#options.rate * Math.min(weight, WEIGHT_LIMIT);
+    return rate * square > 1 ? 1 / square : rate;
   }
 
   #checked(query: QueryFeatures): TaughtQuery {

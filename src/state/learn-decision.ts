@@ -152,7 +152,7 @@ function rememberCase(
 
 /**
  * Returns x of one tool of a decision for one version of the policy, as it was at decision time; null for a tool that was no
- * candidate then, or that is unknown now.
+ * candidate then, or that is unknown now, and where a number is not finite.
  */
 export function exampleOf(
   state: CatalogState,
@@ -168,6 +168,8 @@ export function exampleOf(
   const width = learner.policy.extras.length;
   if (features.length < (index + 1) * width) return null;
   const extras = features.subarray(index * width, (index + 1) * width);
+  // Nothing can be learned from what is not a number, and the fold must not stop at it: the entry is in the ledger.
+  if (!extras.every(Number.isFinite) || decision.embedding?.every(Number.isFinite) === false) return null;
   return { query: queryOf(decision), slot, similarity, extras };
 }
 

@@ -89,11 +89,13 @@ describe('taught vectors', () => {
         const naive = Array.from({ length: 5 }, () => new Array<number>(D + B).fill(0));
         for (const { slot, asked, reward, weight, mean, corrected } of events) {
           const features = psi(pool[asked]);
-          const step = (r: number) => 0.2 * Math.min(weight, 2) * (0.5 + 0.5 * r);
-          const error = reward - mean - dot(naive[slot], features);
+          const square = dot(features, features);
+          const rate = Math.min(0.2 * Math.min(weight, 2), square > 0 ? 1 / square : 1);
+          const error = reward - Math.min(2, Math.max(-1, mean)) - dot(naive[slot], features);
+          const share = (r: number) => (0.5 + 0.5 * r) * r;
           const factor = corrected
-            ? step(Math.max(reward, 1 - reward)) * (1 - 2 * reward)
-            : step(reward) * error;
+            ? rate * (share(1 - reward) - share(reward))
+            : rate * (0.5 + 0.5 * reward) * error;
           if (!corrected || own.rowOf(slot) >= 0) {
             for (let i = 0; i < features.length; i++) naive[slot][i] += factor * features[i];
           }
@@ -180,6 +182,75 @@ describe('taught vectors', () => {
     dense.free();
   });
 
+  it('is not moved further by a query of many words that all meet in one bucket', () => {
+    // 1,200 words with the bucket and the sign of one.
+    const target = 12_345;
+    const {
+      buckets: [bucket],
+      weights: [sign],
+    } = taughtQuery(
+      { embedding: null, terms: { terms: Uint32Array.of(target), weights: Float32Array.of(1) } },
+      B,
+    );
+    const stacked: number[] = [];
+    for (let term = 1; stacked.length < 1200; term++) {
+      const one = taughtQuery(
+        { embedding: null, terms: { terms: Uint32Array.of(term), weights: Float32Array.of(1) } },
+        B,
+      );
+      if (one.buckets[0] === bucket && one.weights[0] === sign) stacked.push(term);
+    }
+    const weights = new Float32Array(1200).fill(1 / Math.sqrt(1200));
+    const attack: QueryFeatures = { embedding: null, terms: { terms: Uint32Array.from(stacked), weights } };
+    expect(taughtQuery(attack, B).weights[0]).toBeCloseTo(sign, 6);
+    for (let at = 0; at < 50; at++) {
+      taught.learn(1, attack, 1, 10, 0.2);
+      const victim = scoreOf(1, {
+        embedding: null,
+        terms: { terms: Uint32Array.of(target), weights: Float32Array.of(1) },
+      });
+      expect(victim).toBeLessThanOrEqual(0.8 + 1e-6);
+    }
+  });
+
+  it('ends where it began when corrections do, whatever lay between', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(0, 0.25, 0.5, 1), { maxLength: 300 }), (values) => {
+        const own = new TaughtVectors(kernels, { ...OPTIONS, rate: 0.5, failures: 0.7 });
+        const asked = query();
+        own.learn(1, asked, 0.5, 10, 0.3);
+        const before = scoreOf(1, asked, own);
+        let from = 0.5;
+        for (const to of [...values, 0.5]) {
+          own.correct(1, asked, from, to, 10);
+          from = to;
+        }
+        expect(scoreOf(1, asked, own)).toBeCloseTo(before, 4);
+        own.free();
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('comes nearer and never goes past what is true, at every rate, weight and number of buckets', () => {
+    for (const buckets of [0, 1, 4, 16, 1024]) {
+      for (const rate of [0.2, 0.5]) {
+        const own = new TaughtVectors(kernels, { ...OPTIONS, buckets, rate, failures: 1 });
+        const asked = query(9);
+        let before = 0;
+        for (let at = 0; at < 200; at++) {
+          own.learn(1, asked, 1, 10, 0.3);
+          const now = scoreOf(1, asked, own);
+          expect(now).toBeGreaterThanOrEqual(before - 1e-6);
+          expect(now).toBeLessThanOrEqual(0.7 + 1e-5);
+          before = now;
+        }
+        expect(before).toBeCloseTo(0.7, 4);
+        own.free();
+      }
+    }
+  });
+
   it('refuses what is not finite, and learns nothing from it', () => {
     taught.learn(1, query(), 1, 1, 0);
     const saved = taught.save();
@@ -215,13 +286,13 @@ describe('the features of a query', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.nat(2 ** 31), { maxLength: 40 }), (hashes) => {
         const terms = Uint32Array.from(hashes).sort();
-        const weights = new Float32Array(terms.length).fill(0.5);
+        const weights = new Float32Array(terms.length).fill(1 / 64);
         const { buckets, weights: sums } = taughtQuery({ embedding: null, terms: { terms, weights } }, 16);
         expect([...buckets]).toEqual([...new Set(buckets)].sort((a, b) => a - b));
         expect([...buckets].every((bucket) => bucket >= 0 && bucket < 16)).toBe(true);
         const total = [...sums].reduce((sum, value) => sum + Math.abs(value), 0);
-        expect(total).toBeLessThanOrEqual(0.5 * terms.length + 1e-9);
-        expect((0.5 * terms.length - total) % 1).toBeCloseTo(0, 9); // two of opposite signs cancel whole
+        expect(total).toBeLessThanOrEqual(terms.length / 64 + 1e-9);
+        expect((terms.length / 64 - total) % (1 / 32)).toBeCloseTo(0, 9); // two of opposite signs cancel whole
       }),
     );
   });
