@@ -41,4 +41,14 @@ export interface PolicyKind {
 /** Thrown for a policy or parameter that does not exist, or a value out of range; the message lists the valid ones. */
 export class PolicySettingsError extends Error {
   override readonly name = 'PolicySettingsError';
+  /** What each of the valid ones is: sentences. */
+  readonly suggestedFix: string;
+  /** The parameter that does not exist or is out of range; null: the policy does not exist. */
+  readonly parameter: string | null;
+
+  constructor(message: string, suggestedFix: string, parameter: string | null = null) {
+    super(message);
+    this.suggestedFix = suggestedFix;
+    this.parameter = parameter;
+  }
 }

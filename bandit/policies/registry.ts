@@ -1,7 +1,12 @@
 import type { LearnerState, Policy } from '../policy.ts';
 import { COSINE, HYBRID, UNIFORM } from './fixed-ranking.ts';
 import { LIN_TS } from './lin-ts.ts';
-import { type PolicyContext, type PolicyKind, PolicySettingsError } from './policy-kind.ts';
+import {
+  type PolicyContext,
+  type PolicyKind,
+  type PolicyParameter,
+  PolicySettingsError,
+} from './policy-kind.ts';
 import { SC_LINUCB } from './sc-linucb.ts';
 import { SC_LINUCB_MEMORY } from './sc-linucb-memory.ts';
 
@@ -19,7 +24,8 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
 export function policyKind(name: string): PolicyKind {
   const kind = POLICY_KINDS.find((candidate) => candidate.name === name);
   if (kind === undefined) {
-    throw new PolicySettingsError(`There is no policy “${name}”. There are ${listed(POLICY_KINDS)}.`);
+    const fix = POLICY_KINDS.map((one) => `${one.name}: ${one.sentence}`).join(' ');
+    throw new PolicySettingsError(`There is no policy “${name}”. There are ${listed(POLICY_KINDS)}.`, fix);
   }
   return kind;
 }
@@ -36,15 +42,18 @@ export function policyParameters(
   for (const key of Object.keys(given)) {
     if (parameters.some((parameter) => parameter.name === key)) continue;
     const known = parameters.length === 0 ? 'It has none' : `It has ${listed(parameters)}`;
-    throw new PolicySettingsError(`Policy “${name}” has no parameter “${key}”. ${known}.`);
+    const fix = parameters.length === 0 ? 'Leave `parameters` out.' : parameters.map(described).join(' ');
+    throw new PolicySettingsError(`Policy “${name}” has no parameter “${key}”. ${known}.`, fix, key);
   }
   const complete: Record<string, number> = {};
-  for (const { name: key, default: standard, minimum, maximum, integer } of parameters) {
+  for (const parameter of parameters) {
+    const { name: key, default: standard, minimum, maximum, integer } = parameter;
     const value = Object.hasOwn(given, key) ? given[key] : standard;
     if (!(value >= minimum && value <= maximum) || (integer && !Number.isInteger(value))) {
-      const kind = integer ? 'a whole number' : 'a number';
       throw new PolicySettingsError(
-        `Parameter “${key}” of policy “${name}” is ${kind} from ${minimum} to ${maximum}, not ${value}.`,
+        `Parameter “${key}” of policy “${name}” is ${rangeOf(parameter)}, not ${value}.`,
+        described(parameter),
+        key,
       );
     }
     complete[key] = value;
@@ -68,6 +77,14 @@ export function loadPolicy(name: string, context: PolicyContext, state: LearnerS
   }
   const parameters = policyParameters(name, context.parameters);
   return policyKind(name).load({ ...context, parameters }, state);
+}
+
+function rangeOf({ minimum, maximum, integer }: PolicyParameter): string {
+  return `${integer ? 'a whole number' : 'a number'} from ${minimum} to ${maximum}`;
+}
+
+function described(parameter: PolicyParameter): string {
+  return `${parameter.name} (${rangeOf(parameter)}, ${parameter.default} by default): ${parameter.sentence}`;
 }
 
 function listed(named: readonly { readonly name: string }[]): string {

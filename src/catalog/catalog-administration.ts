@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
-import { policyKind, policyParameters } from '../../bandit/policies/registry.ts';
-import type { CatalogSettings, PolicySettings, SettingsPatch } from '../ledger/catalog-settings.ts';
+import {
+  type CatalogSettings,
+  DEFAULT_CATALOG_SETTINGS,
+  type PolicyPatch,
+  type SettingsPatch,
+} from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
+import { changedPolicy } from '../state/policy-settings.ts';
 import type { StateDigest } from '../state/snapshot-codec.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
@@ -43,20 +48,31 @@ export class CatalogAdministration {
 
   /**
    * Changes the settings that are given, and creates the catalog if there is none.
-   * @throws Problem unknown-policy; validation-failed for a model of no use; unavailable for an embedder that is away
+   * @throws Problem unknown-policy; validation-failed for a parameter or a model of no use; unavailable for an embedder that is away
    */
   async configure(name: string, patch: CatalogSettingsPatch): Promise<CatalogView> {
     if (!this.#catalogs.serves(name)) this.#catalogs.get(name);
-    const complete = checked(patch);
+    const { embedder, ...settings } = patch;
+    const ifPolicy = settings.policy === undefined ? undefined : this.#checkPolicy(name, settings.policy);
     await refusingUnusable(() => this.#checkModels(patch));
     const view = await this.#catalogs.create(name, async (catalog) => {
-      await changeSettings(catalog, complete);
+      await changeSettings(catalog, settings, ifPolicy);
       return viewOf(catalog);
     });
-    const { embedder } = patch;
     if (embedder === undefined) return view;
     await this.#catalogs.holding(name, (catalog) => refusingUnusable(() => catalog.bindEmbedder(embedder)));
     return this.view(name);
+  }
+
+  /**
+   * Checks a change of the policy before the catalog is created. Returns the name of the policy if the change holds for that
+   * one alone: parameters without a name.
+   * @throws Problem unknown-policy, validation-failed
+   */
+  #checkPolicy(name: string, change: PolicyPatch): string | undefined {
+    const { policy } = this.#catalogs.find(name)?.state.settings ?? DEFAULT_CATALOG_SETTINGS;
+    refusingPolicies('policy', () => changedPolicy(policy, change));
+    return change.name === undefined && change.parameters !== undefined ? policy.name : undefined;
   }
 
   /** Deletes a catalog with everything that was learned. `default` is emptied: it always exists. */
@@ -75,22 +91,44 @@ export class CatalogAdministration {
   }
 }
 
-/** Appends a change of settings to the ledger. */
-export async function changeSettings({ replica, now }: Catalog, patch: SettingsPatch): Promise<void> {
-  await replica.submit({ kind: 'settings', key: `settings/${randomUUID()}`, at: now(), patch });
+/**
+ * Appends a change of settings to the ledger.
+ * @param ifPolicy the name of the policy that is to be changed
+ * @throws Problem validation-failed when the policy is another one by then
+ */
+export async function changeSettings(
+  { replica, now }: Catalog,
+  patch: SettingsPatch,
+  ifPolicy?: string,
+): Promise<void> {
+  const outcome = await replica.submit({
+    kind: 'settings',
+    key: `settings/${randomUUID()}`,
+    at: now(),
+    patch,
+    ...(ifPolicy !== undefined && { ifPolicy }),
+  });
+  if (outcome.kind !== 'settings-refused') return;
+  throw new Problem(
+    'validation-failed',
+    `Another request has just changed the policy from "${ifPolicy}" to "${outcome.policy}".`,
+    'Send the parameters again with the `name` of the policy that they belong to.',
+  );
 }
 
-/** @throws Problem unknown-policy */
-function checked(patch: CatalogSettingsPatch): SettingsPatch {
+/**
+ * Returns what `work` does. @throws Problem unknown-policy or validation-failed, for a PolicySettingsError
+ * @param path where the policy stands in the request
+ */
+export function refusingPolicies<Result>(path: string, work: () => Result): Result {
   try {
-    return completePatch(patch);
+    return work();
   } catch (error) {
     if (!(error instanceof PolicySettingsError)) throw error;
-    throw new Problem(
-      'unknown-policy',
-      error.message,
-      'Use one of the names and parameters that are listed.',
-    );
+    const { message, suggestedFix, parameter } = error;
+    const code = parameter === null ? 'unknown-policy' : 'validation-failed';
+    const place = parameter === null ? path : `${path}.parameters.${parameter}`;
+    throw new Problem(code, message, suggestedFix, { violations: [{ path: place, message }] });
   }
 }
 
@@ -105,27 +143,8 @@ function viewOf({ name, state }: Catalog): CatalogView {
   };
 }
 
-/** The settings to change; what is left out stays as it is. A policy is given by name, the rest of it has defaults. */
-export type CatalogSettingsPatch = Omit<SettingsPatch, 'policy'> & {
-  readonly policy?: Partial<Omit<PolicySettings, 'name'>> & { readonly name: string };
+/** The settings to change; what is left out stays as it is. */
+export type CatalogSettingsPatch = SettingsPatch & {
   /** Moves the catalog to this embedding model; a command, and no part of the settings. */
   readonly embedder?: string;
 };
-
-/** @throws PolicySettingsError when the policy or one of its parameters does not exist or is out of range. */
-export function completePatch({ policy, embedder: _, ...rest }: CatalogSettingsPatch): SettingsPatch {
-  return policy === undefined ? rest : { ...rest, policy: completePolicy(policy) };
-}
-
-/** @throws PolicySettingsError */
-export function completePolicy(given: NonNullable<CatalogSettingsPatch['policy']>): PolicySettings {
-  const kind = policyKind(given.name);
-  const parameters = given.parameters ?? {};
-  policyParameters(given.name, parameters);
-  return {
-    name: given.name,
-    parameters,
-    exploration: given.exploration ?? kind.defaultExploration,
-    temperature: given.temperature ?? 0.03,
-  };
-}

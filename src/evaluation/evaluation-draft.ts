@@ -2,6 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { policyOf, type VariantDraft } from '../experiments/experiment-draft.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { Problem } from '../problem.ts';
+import { isSamePolicy } from '../state/policy-settings.ts';
 import type { Candidate } from './evaluation.ts';
 
 /** What is to be evaluated. */
@@ -36,7 +37,10 @@ export const MAX_CANDIDATES = 24;
 /** Returns the candidates of a draft. @throws Problem validation-failed or unknown-policy */
 export function candidatesOf({ candidates = [], grid }: EvaluationDraft, catalog: Catalog): Candidate[] {
   const named = candidates.map(({ name, policy }, index): Candidate => {
-    const settings = policyOf(policy, catalog, `candidates[${index}].policy`);
+    const settings =
+      policy === undefined
+        ? catalog.state.settings.policy
+        : policyOf(policy, catalog, `candidates[${index}].policy`);
     return { name: name ?? describe(settings), policy: settings };
   });
   const all = [...named, ...(grid === undefined ? [] : gridOf(grid, catalog))];
@@ -45,6 +49,12 @@ export function candidatesOf({ candidates = [], grid }: EvaluationDraft, catalog
   }
   const names = new Set(all.map(({ name }) => name));
   if (names.size < all.length) throw refused('Two candidates have the same name, or are the same.');
+  for (const [i, one] of all.entries()) {
+    const other = all.slice(0, i).find(({ policy }) => isSamePolicy(policy, one.policy));
+    if (other !== undefined) {
+      throw refused(`"${other.name}" and "${one.name}" are the same policy once defaults are filled in.`);
+    }
+  }
   return all;
 }
 

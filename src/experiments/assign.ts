@@ -1,6 +1,6 @@
 import type { CatalogSettings, DetailLevel } from '../ledger/catalog-settings.ts';
 import type { Assignment } from '../ledger/entry.ts';
-import type { ContextValue, ExperimentUnit, VariantDefinition } from '../ledger/experiment-definition.ts';
+import type { ContextValue, ExperimentUnit, StartedVariant } from '../ledger/experiment-definition.ts';
 import { unitKey } from '../ledger/unit.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
@@ -20,7 +20,7 @@ export interface AssignmentRequest {
 /** The experiment a request takes part in, and how it is to be served. */
 export interface AssignedVariant {
   readonly assignment: Assignment;
-  readonly variant: VariantDefinition;
+  readonly variant: StartedVariant;
   readonly learner: LearnerVersion;
   /** Retrieval order is served: the variant is an apprentice, or was killed. */
   readonly serves: 'ranking' | 'retrieval' | 'killed';
@@ -117,7 +117,8 @@ function servedBy(
   const { version, killed } = record.variants.get(name)!;
   const learner = version === null ? undefined : learners.get(version);
   if (learner === undefined) return null;
-  const variant = record.variant(name)!;
+  // Running: the start has set its policy.
+  const variant = record.variant(name) as StartedVariant;
   return {
     assignment: {
       experiment: definition.name,

@@ -1,8 +1,6 @@
-import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
-import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type CatalogSettingsPatch, completePolicy } from '../catalog/catalog-administration.ts';
-import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
+import { refusingPolicies } from '../catalog/catalog-administration.ts';
+import type { DetailLevel, PolicyPatch, PolicySettings } from '../ledger/catalog-settings.ts';
 import {
   type AutomaticPromotion,
   type ContextValue,
@@ -13,6 +11,7 @@ import {
   type VariantDefinition,
 } from '../ledger/experiment-definition.ts';
 import { Problem } from '../problem.ts';
+import { completePolicy } from '../state/policy-settings.ts';
 
 /** An experiment as a user describes it; fields that are left out have defaults. */
 export interface ExperimentDraft {
@@ -37,12 +36,12 @@ export interface VariantDraft {
   readonly name: string;
   /** Of all variants together 100, 1 or 10,000; 0 or nothing for shadows. */
   readonly share?: number | undefined;
-  /** Settings, the name of a policy, or a version that is kept; nothing: the catalog's own. */
-  readonly policy?: string | NonNullable<CatalogSettingsPatch['policy']> | undefined;
+  /** Settings, the name of a policy, or a version that is kept; nothing: the catalog's own, at the start. */
+  readonly policy?: string | (PolicyPatch & { readonly name: string }) | undefined;
   readonly mode?: VariantDefinition['mode'] | undefined;
   readonly learnsFrom?: VariantDefinition['learnsFrom'] | undefined;
   readonly startsFrom?: VariantDefinition['startsFrom'] | undefined;
-  /** Nothing: what the catalog says at the moment, if another variant says something, else what it says at any time. */
+  /** Nothing: what the catalog says at the start, if another variant says something, else what it says at any time. */
   readonly detail?: DetailLevel | undefined;
 }
 
@@ -78,15 +77,18 @@ export function completeDraft(draft: ExperimentDraft, catalog: Catalog): Experim
       begins ? (variant === against ? 90 : 10) : share,
     ]),
   );
-  // Like the policy: where levels are compared, a change of the catalog's changes no variant.
-  const isDetailed = draft.variants.some(({ detail }) => detail !== undefined);
-  const unsaid = isDetailed ? catalog.state.settings.detail : null;
   return {
     name,
     unit: draft.unit,
     variants: draft.variants.map((variant, index) => ({
-      ...completeVariant(variant, shares.get(variant.name) ?? 0, catalog, `variants[${index}].policy`),
-      detail: variant.mode === 'shadow' ? null : (variant.detail ?? unsaid),
+      name: variant.name,
+      share: shares.get(variant.name) ?? 0,
+      policy:
+        variant.policy === undefined ? null : policyOf(variant.policy, catalog, `variants[${index}].policy`),
+      mode: variant.mode ?? 'live',
+      learnsFrom: variant.learnsFrom ?? 'all',
+      startsFrom: variant.startsFrom ?? 'kept',
+      detail: variant.detail ?? null,
     })),
     against,
     salt: draft.salt ?? `${catalog.name}/${name}`,
@@ -112,43 +114,15 @@ export function completeDraft(draft: ExperimentDraft, catalog: Catalog): Experim
   };
 }
 
-function completeVariant(
-  draft: VariantDraft,
-  share: number,
-  catalog: Catalog,
+/** Returns the settings of a policy that a request names. @throws Problem unknown-policy, validation-failed */
+export function policyOf(
+  policy: NonNullable<VariantDraft['policy']>,
+  { state }: Catalog,
   path: string,
-): Omit<VariantDefinition, 'detail'> {
-  const mode = draft.mode ?? 'live';
-  const startsFrom = draft.startsFrom ?? 'kept';
-  return {
-    name: draft.name,
-    share,
-    policy: policyOf(draft.policy, catalog, path),
-    mode,
-    learnsFrom: draft.learnsFrom ?? 'all',
-    startsFrom,
-  };
-}
-
-/** @throws Problem unknown-policy */
-export function policyOf(policy: VariantDraft['policy'], catalog: Catalog, path: string): PolicySettings {
-  const { learners, settings } = catalog.state;
-  if (policy === undefined) return settings.policy;
-  const kept = typeof policy === 'string' ? learners.get(policy) : undefined;
+): PolicySettings {
+  const kept = typeof policy === 'string' ? state.learners.get(policy) : undefined;
   if (kept !== undefined) return kept.settings;
-  const named = typeof policy === 'string' ? { name: policy } : policy;
-  try {
-    policyParameters(named.name, named.parameters ?? {});
-    return completePolicy(named);
-  } catch (error) {
-    if (!(error instanceof PolicySettingsError)) throw error;
-    throw new Problem(
-      'unknown-policy',
-      error.message,
-      `Use a policy and parameters that are listed, or a version of GET /v1/catalogs/${catalog.name}/policies.`,
-      { violations: [{ path, message: error.message }] },
-    );
-  }
+  return refusingPolicies(path, () => completePolicy(typeof policy === 'string' ? { name: policy } : policy));
 }
 
 function refuse(path: string, message: string): never {

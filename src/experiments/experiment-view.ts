@@ -25,7 +25,8 @@ export interface VariantView {
   readonly name: string;
   /** Percent of the experiment's units. */
   readonly share: number;
-  readonly policy: PolicySettings;
+  /** Null in a draft: it gets the policy of the catalog at the start. */
+  readonly policy: PolicySettings | null;
   /** Version of the policy that ranks for it; null before the start. */
   readonly version: string | null;
   readonly mode: VariantDefinition['mode'];

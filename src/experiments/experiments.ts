@@ -117,6 +117,10 @@ const PROBLEMS: Record<ExperimentRefusal, { readonly code: ProblemCode; readonly
     code: 'validation-failed',
     fix: 'Create it with `startsFrom: "cold"` or "kept" for that variant.',
   },
+  same: {
+    code: 'validation-failed',
+    fix: 'Create an experiment whose variants differ in `policy`, `mode`, `learnsFrom`, `startsFrom` or `detail`. Leave the policy of both out to test the experiment itself.',
+  },
   'sample-ratio': {
     code: 'sample-ratio-mismatch',
     fix: 'Find out which units are lost or counted twice (redirects, crashes, activation in one variant only), then start a new experiment.',

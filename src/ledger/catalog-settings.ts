@@ -38,10 +38,14 @@ export interface Pin {
   readonly until?: string;
 }
 
-/** Some of the settings, as a command carries them: the fold puts them over what there is then. A policy is whole. */
-export type SettingsPatch = Partial<Omit<CatalogSettings, 'rewards'>> & {
+/** Some of the settings, as a command carries them: the fold puts them over what there is then. */
+export type SettingsPatch = Partial<Omit<CatalogSettings, 'rewards' | 'policy'>> & {
   readonly rewards?: Partial<RewardContract>;
+  readonly policy?: PolicyPatch;
 };
+
+/** Some of the settings of a policy. Without a name, or with that of the present one, the others stay as they are. */
+export type PolicyPatch = Partial<PolicySettings>;
 
 /** A policy by name with its parameters; an unknown name or parameter is an error. */
 export interface PolicySettings {

@@ -60,6 +60,8 @@ export interface EmbedderEntry extends EntryBase, BoundEmbedder {
 export interface SettingsEntry extends EntryBase {
   readonly kind: 'settings';
   readonly patch: SettingsPatch;
+  /** Name of the policy whose parameters the patch changes; if it is another one by then, nothing is changed. */
+  readonly ifPolicy?: string;
 }
 
 /**

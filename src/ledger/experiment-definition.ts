@@ -1,6 +1,6 @@
-import type { DetailLevel, PolicySettings } from './catalog-settings.ts';
+import type { CatalogSettings, DetailLevel, PolicySettings } from './catalog-settings.ts';
 
-/** What an experiment is. Nothing of it changes after it was created but the shares. */
+/** What an experiment is. Nothing of it changes after the start but the shares. */
 export interface ExperimentDefinition {
   readonly name: string;
   readonly unit: ExperimentUnit;
@@ -37,13 +37,17 @@ export interface VariantDefinition {
   readonly name: string;
   /** Basis points of the experiment's units; 0 for shadows. */
   readonly share: number;
-  readonly policy: PolicySettings;
+  /** Null until the start: the policy of the catalog at the start. */
+  readonly policy: PolicySettings | null;
   readonly mode: VariantMode;
   /** `own`: from decisions of this variant alone. */
   readonly learnsFrom: 'all' | 'own';
   /** `kept`: whatever version with these settings there is. `champion`: a copy of the active one. */
   readonly startsFrom: 'kept' | 'champion' | 'cold';
-  /** How much of each definition it serves; null: as the catalog sets it. Shadows, which serve no requests, have null. */
+  /**
+   * How much of each definition it serves; null: as the catalog sets it, at the start if another variant has a level, else at
+   * any time. Shadows, which serve no requests, have null.
+   */
   readonly detail: DetailLevel | null;
 }
 
@@ -85,6 +89,27 @@ export type ExperimentChange =
   | { readonly action: 'shares'; readonly shares: Readonly<Record<string, number>> }
   /** Retrieval order from now on, for one variant or (null) for all. */
   | { readonly action: 'kill'; readonly variant: string | null };
+
+/** A variant of an experiment that was started: its policy is known. */
+export type StartedVariant = VariantDefinition & { readonly policy: PolicySettings };
+export interface StartedDefinition extends ExperimentDefinition {
+  readonly variants: readonly StartedVariant[];
+}
+
+/** Returns the definition with the settings of the catalog for what its variants leave open. */
+export function startedDefinition(
+  definition: ExperimentDefinition,
+  { policy, detail }: Pick<CatalogSettings, 'policy' | 'detail'>,
+): StartedDefinition {
+  // Where levels are compared, a change of the catalog's level must not change a variant.
+  const unsaid = definition.variants.some((variant) => variant.detail !== null) ? detail : null;
+  const variants = definition.variants.map((variant) => ({
+    ...variant,
+    policy: variant.policy ?? policy,
+    detail: variant.mode === 'shadow' ? null : (variant.detail ?? unsaid),
+  }));
+  return { ...definition, variants };
+}
 
 /** Returns whether the variants that serve differ in how much of each definition they serve. */
 export function comparesDetail({ variants }: ExperimentDefinition): boolean {

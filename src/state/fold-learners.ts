@@ -3,13 +3,20 @@ import { unitKeyPrefixes } from '../ledger/unit.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { endExperiments } from './experiments/run-experiment.ts';
 import type { EmbedderResult, FoldResult } from './fold-result.ts';
+import { changedPolicy } from './policy-settings.ts';
 
 /** Merges the changed settings into the present ones; changes of other commands in between stay. */
-export function foldSettings(state: CatalogState, { patch }: SettingsEntry): FoldResult {
-  const { policy } = patch;
-  if (policy !== undefined) state.learners.activate(policy, state.tools.vectors, state.slots());
+export function foldSettings(state: CatalogState, { patch, ifPolicy }: SettingsEntry): FoldResult {
+  let { policy } = state.settings;
+  if (ifPolicy !== undefined && ifPolicy !== policy.name) {
+    return { kind: 'settings-refused', policy: policy.name };
+  }
+  if (patch.policy !== undefined) {
+    policy = changedPolicy(policy, patch.policy);
+    state.learners.activate(policy, state.tools.vectors, state.slots());
+  }
   const rewards = { ...state.settings.rewards, ...patch.rewards };
-  state.settings = { ...state.settings, ...patch, rewards };
+  state.settings = { ...state.settings, ...patch, policy, rewards };
   return { kind: 'settings', policyVersion: state.learners.active.version };
 }
 

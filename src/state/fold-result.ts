@@ -2,6 +2,8 @@
 export type FoldResult =
   | ToolsResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
+  /** The policy has another name than its sender read: that of `policy`. */
+  | { readonly kind: 'settings-refused'; readonly policy: string }
   | EmbedderResult
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
@@ -95,6 +97,7 @@ export type ExperimentRefusal =
   | 'shares'
   | 'variant'
   | 'start'
+  | 'same'
   | 'sample-ratio'
   | 'no-winner';
 

@@ -74,6 +74,7 @@ const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
 
 const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'tools-refused',
+  'settings-refused',
   'embedder-refused',
   'experiment-refused',
   'version-unknown',

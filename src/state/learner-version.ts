@@ -43,11 +43,6 @@ export function hasLearned({ policy }: LearnerVersion): boolean {
   return updates + cases > 0;
 }
 
-/** Returns text that is equal for settings whose learners are the same. It leaves out exploration. */
-export function identityOf(settings: PolicySettings): string {
-  return JSON.stringify([settings.name, Object.entries(settings.parameters).sort()]);
-}
-
 /** What every learner is created with. */
 export interface LearnerContext {
   readonly kernels: Kernels;

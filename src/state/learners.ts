@@ -7,7 +7,6 @@ import type { Assignment, BoundEmbedder } from '../ledger/entry.ts';
 import {
   copyOf,
   hasLearned,
-  identityOf,
   type LearnerContext,
   type LearnerVersion,
   type Learning,
@@ -15,6 +14,7 @@ import {
   PolicyLoader,
   type SavedLearners,
 } from './learner-version.ts';
+import { identityOf } from './policy-settings.ts';
 
 /** Number of versions that are kept beside the active one, so that going back loses nothing. */
 const KEPT_VERSIONS = 3;

@@ -150,8 +150,11 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   unknownPolicy('constructor as a policy', 'PUT', '/v1/catalogs/default', {
     policy: { name: 'constructor' },
   }),
-  unknownPolicy('an unknown parameter', 'PUT', '/v1/catalogs/default', {
+  invalid('policy.parameters.luck', 'an unknown parameter', 'PUT', '/v1/catalogs/default', {
     policy: { name: 'sc-linucb', parameters: { luck: 7 } },
+  }),
+  invalid('policy.parameters.alpha', 'a parameter out of range', 'PUT', '/v1/catalogs/default', {
+    policy: { parameters: { alpha: 11 } },
   }),
   invalid('rewards.windowSeconds', 'a window of one second', 'PUT', '/v1/catalogs/default', {
     rewards: { windowSeconds: 1 },

@@ -41,6 +41,40 @@ function survive(routers: () => readonly [RunningService, RunningService]): void
     expect(lost).toEqual([]);
   });
 
+  it('two clients that each change another member of the policy', async () => {
+    const [first, second] = routers();
+    const lost: string[] = [];
+    await first.ask('PUT', '/v1/catalogs/busy', { policy: { name: 'sc-linucb-memory' } });
+    for (let round = 1; round <= ROUNDS; round++) {
+      const temperature = round / 100;
+      const put = (router: RunningService, policy: object) =>
+        router.ask('PUT', '/v1/catalogs/busy', { policy });
+      await Promise.all([
+        put(first, { temperature }),
+        put(second, { parameters: { alpha: round / 50 } }),
+        put(first, { name: 'sc-linucb-memory', exploration: round % 2 ? 'ucb' : 'greedy' }),
+      ]);
+      const { settings } = await first.ask<CatalogSettingsView>('PUT', '/v1/catalogs/busy', {});
+      const wanted = {
+        temperature,
+        parameters: { alpha: round / 50 },
+        exploration: round % 2 ? 'ucb' : 'greedy',
+      };
+      const expected = JSON.stringify({ name: 'sc-linucb-memory', ...wanted });
+      const {
+        name,
+        parameters,
+        exploration,
+        temperature: found,
+      } = settings.policy as typeof wanted & {
+        name: string;
+      };
+      const got = JSON.stringify({ name, temperature: found, parameters, exploration });
+      if (got !== expected) lost.push(`round ${round}: ${got}`);
+    }
+    expect(lost).toEqual([]);
+  });
+
   it('a policy that is activated while a setting is changed', async () => {
     const [first, second] = routers();
     const lost: string[] = [];

@@ -29,6 +29,7 @@ interface View {
   readonly progress: number;
   readonly decisions: number;
   readonly winner: string | null;
+  readonly candidates: readonly { name: string; policy: object }[];
   readonly reason: string | null;
   readonly skipped: Record<string, number>;
   readonly results: readonly Result[];
@@ -89,7 +90,7 @@ describe('an evaluation', () => {
     expect(dr(view, 'soft').value).toBeGreaterThan(0.3);
 
     const path = '/v1/catalogs/chance/experiments';
-    const experiment = await service.ask<{ variants: { policy: { name: string } }[] }>('POST', path, {
+    const experiment = await service.ask<{ variants: { policy: { name: string } | null }[] }>('POST', path, {
       name: 'applied',
       unit: 'decision',
       variants: [
@@ -98,8 +99,9 @@ describe('an evaluation', () => {
       ],
       applyFromEvaluation: view.id,
     });
-    expect(experiment.variants[0].policy.name).toBe('uniform');
-    expect([experiment.variants[1].policy.name]).not.toContain('uniform');
+    expect(experiment.variants[0].policy).toBeNull();
+    const winner = view.candidates.find(({ name }) => name === view.winner);
+    expect(experiment.variants[1].policy).toEqual(winner?.policy);
     const none = await service.request('POST', path, {
       name: 'nobody',
       unit: 'decision',
@@ -141,7 +143,7 @@ describe('an evaluation', () => {
     for (const [draft, code] of [
       [{}, 'validation-failed'],
       [{ candidates: [{ policy: 'nothing' }] }, 'unknown-policy'],
-      [{ grid: { policy: 'sc-linucb', parameters: { alhpa: [1] } } }, 'unknown-policy'],
+      [{ grid: { policy: 'sc-linucb', parameters: { alhpa: [1] } } }, 'validation-failed'],
       [{ candidates: [{ policy: 'cosine' }, { policy: 'cosine' }] }, 'validation-failed'],
       [
         { grid: { policy: 'sc-linucb', parameters: { alpha: [1, 2, 3, 4, 5], prior: [1, 2, 3, 4, 5] } } },

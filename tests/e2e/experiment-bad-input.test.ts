@@ -79,13 +79,49 @@ const REFUSED: readonly (readonly [
     /There is no policy “nothing”/,
   ],
   [
+    'a parameter out of range, with what it is and may be',
+    EXPERIMENTS,
+    draft({
+      variants: [HALVES[0], { ...HALVES[1], policy: { name: 'sc-linucb', parameters: { alpha: 11 } } }],
+    }),
+    422,
+    'validation-failed',
+    /“alpha” of policy “sc-linucb” is a number from 0 to 10, not 11/,
+  ],
+  [
+    'two variants that are the same once defaults are filled in',
+    EXPERIMENTS,
+    draft({
+      variants: [
+        { ...HALVES[0], policy: { name: 'sc-linucb-memory', parameters: { taughtRate: 0 } } },
+        { ...HALVES[1], policy: { name: 'sc-linucb-memory', parameters: { projection: 32, taughtRate: 0 } } },
+      ],
+    }),
+    422,
+    'validation-failed',
+    /same policy once defaults/,
+  ],
+  [
+    'two candidates that are the same once defaults are filled in',
+    EVALUATIONS,
+    {
+      candidates: [
+        { policy: 'sc-linucb-memory' },
+        { name: 'b', policy: { name: 'sc-linucb-memory', parameters: { projection: 32 } } },
+      ],
+    },
+    422,
+    'validation-failed',
+    /same policy once defaults/,
+  ],
+  [
     'an unknown parameter',
     EXPERIMENTS,
     draft({
       variants: [HALVES[0], { ...HALVES[1], policy: { name: 'sc-linucb', parameters: { alhpa: 1 } } }],
     }),
     422,
-    'unknown-policy',
+    'validation-failed',
     /no parameter “alhpa”/,
   ],
   ['a name twice', EXPERIMENTS, draft({ name: 'runs' }), 409, 'experiment-exists', /already/],

@@ -150,7 +150,7 @@ describe('an experiment that cannot be', () => {
     [
       'a policy parameter out of range',
       { variants: [{ name: 'a', share: 100, policy: { name: 'sc-linucb', parameters: { alpha: -1 } } }] },
-      'unknown-policy',
+      'validation-failed',
     ],
     ['two variants of one name', { variants: [two[0], two[0]] }, 'validation-failed'],
     ['only shadows', { variants: [{ name: 'a', mode: 'shadow' }] }, 'validation-failed'],

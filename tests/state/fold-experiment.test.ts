@@ -45,6 +45,58 @@ function visit(
 }
 
 describe('an experiment', () => {
+  it('gives a variant that names no policy the one that the catalog has at the start', () => {
+    const story = Story.withTools(3);
+    answer(story, create({ variants: [variant('now', 5000, { policy: null }), variant('new', 5000)] }));
+    expect(trial(story).variant('now')).toMatchObject({ policy: null, detail: null });
+    const patch = { policy: OTHER_POLICY, detail: 'brief' } as const;
+    story.tell({ kind: 'settings', key: 'after the draft', at: START, patch });
+    expect(move(story, { action: 'start' }).reason).toBeNull();
+    expect(trial(story).variant('now')).toMatchObject({ policy: OTHER_POLICY, detail: null });
+    expect(trial(story).variants.get('now')?.version).toBe(story.state.learners.active.version);
+    story.tell({ kind: 'settings', key: 'later', at: START, patch: { policy: { name: 'uniform' } } });
+    expect(trial(story).variant('now')).toMatchObject({ policy: OTHER_POLICY });
+  });
+
+  it('gives a variant without a level of detail the one of the start, if another has one', () => {
+    const story = Story.withTools(3);
+    const variants = [
+      variant('now', 5000, { policy: null }),
+      variant('brief', 5000, { policy: null, detail: 'brief' }),
+    ];
+    answer(story, create({ variants }));
+    story.tell({ kind: 'settings', key: 'level', at: START, patch: { detail: 'names' } });
+    expect(move(story, { action: 'start' }).reason).toBeNull();
+    expect(trial(story).variant('now')).toMatchObject({ detail: 'names' });
+    expect(trial(story).comparesDetail).toBe(true);
+  });
+
+  it('refuses variants that are the same once defaults are filled in, as a draft or at the start', () => {
+    const story = Story.withTools(3);
+    const { policy } = story.state.settings;
+    const spelled = { ...policy, parameters: { projection: 32 } };
+    const twice = [variant('old', 5000), variant('new', 5000, { policy: spelled })];
+    expect(answer(story, create({ variants: twice })).reason).toBe('same');
+    answer(story, create({ variants: [variant('old', 5000, { policy: null }), twice[1]] }));
+    expect(move(story, { action: 'start' })).toMatchObject({
+      reason: 'same',
+      sentence: expect.stringContaining('"old" and "new"'),
+    });
+    story.tell({ kind: 'settings', key: 'other', at: START, patch: { policy: OTHER_POLICY } });
+    expect(move(story, { action: 'start' }).reason).toBeNull();
+  });
+
+  it('lets two variants be the same that name no policy, or do something else with theirs', () => {
+    const story = running({
+      variants: [
+        variant('a', 5000, { policy: null }),
+        variant('b', 5000, { policy: null }),
+        variant('frozen', 0, { mode: 'shadow' }),
+      ],
+    });
+    expect(trial(story).status).toBe('running');
+  });
+
   it('goes one way: draft, running, stopped, promoted', () => {
     const story = Story.withTools(3);
     expect(move(story, { action: 'start' }).reason).toBe('unknown');
@@ -101,7 +153,7 @@ describe('an experiment', () => {
   });
 
   it('keeps count, also in a snapshot, of the requests that were left out', () => {
-    const story = running({ variants: [variant('old', 5000, { detail: 'full' }), variant('new', 5000)] });
+    const story = running({ variants: [variant('old', 5000, { detail: 'brief' }), variant('new', 5000)] });
     for (const withoutUnit of [1, 2]) {
       story.tell(exposures([], { withoutUnit: { trial: withoutUnit }, ownDetail: { trial: 5, gone: 1 } }));
     }
@@ -144,7 +196,9 @@ describe('an experiment', () => {
 
   it('loses a variant that breaks a guardrail, and stops when none is left', () => {
     const guardrails = [{ metric: 'latencyMs', harm: 'rise', tolerance: 10 }] as const;
-    const variants = [variant('old', 4000), variant('slow', 3000), variant('new', 3000)];
+    const variants = ['old', 'slow', 'new'].map((name, i) =>
+      variant(name, [4000, 3000, 3000][i], { policy: null }),
+    );
     const story = running({ guardrails, variants });
     for (let unit = 0; unit < 400; unit++) {
       const of = ['old', 'slow', 'new'][unit % 3];

@@ -72,7 +72,10 @@ const decomposition = z.enum(['none', 'clauses', 'llm']);
 /** What a request may change about a catalog; what is left out stays as it is. */
 export const catalogPatchSchema = z
   .strictObject({
-    policy: policySettings.optional(),
+    policy: policySettings.partial().optional().meta({
+      description:
+        'What is left out stays, also single parameters, as long as `name` is left out or the present one. Another name starts from the defaults of that policy, `exploration` included.',
+    }),
     rewards: rewardContract.partial().optional(),
     embedder: embedder.optional().meta({
       description:

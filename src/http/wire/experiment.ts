@@ -38,14 +38,15 @@ const variant = z.strictObject({
     .union([policySettings, z.string().min(1).max(150)])
     .optional()
     .meta({
-      description: 'Settings, the name of a policy, or a version that is kept; nothing: the active one.',
+      description:
+        'Settings, the name of a policy, or a version that is kept; nothing: the catalog’s policy at the start.',
     }),
   mode: z.enum(['live', 'shadow', 'apprentice', 'freeze']).optional(),
   learnsFrom: z.enum(['all', 'own']).optional(),
   startsFrom: z.enum(['kept', 'champion', 'cold']).optional(),
   detail: z.enum(DETAIL_LEVELS).optional().meta({
     description:
-      'How much of each definition it serves; not for shadows. Where some variants say it, the others serve what the catalog says now.',
+      'How much of each definition it serves; not for shadows. Where some variants say it, the others serve what the catalog says at the start.',
   }),
 });
 
@@ -122,7 +123,9 @@ export const experimentSchema = z
       z.looseObject({
         name: variantName,
         share: z.number().meta({ description: 'Percent.' }),
-        policy: policySettings,
+        policy: policySettings
+          .nullable()
+          .meta({ description: 'null, in drafts alone: the catalog’s policy at the start.' }),
         version: z.string().nullable(),
         mode: z.string(),
         detail: z.enum(DETAIL_LEVELS).nullable().meta({ description: 'null: what the catalog says.' }),

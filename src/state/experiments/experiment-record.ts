@@ -70,8 +70,8 @@ const KEPT_EVENTS = 200;
 
 /** One experiment in the state of a catalog. */
 export class ExperimentRecord {
-  readonly definition: ExperimentDefinition;
-  readonly comparesDetail: boolean;
+  /** With what its variants leave open until the start. */
+  definition: ExperimentDefinition;
   status: ExperimentStatus = 'draft';
   promoted: string | null = null;
   startedAt: number | null = null;
@@ -98,7 +98,6 @@ export class ExperimentRecord {
 
   constructor(definition: ExperimentDefinition) {
     this.definition = definition;
-    this.comparesDetail = comparesDetail(definition);
     const { variants } = definition;
     this.shares = new Map(serving(definition).map(({ name, share }) => [name, share]));
     this.variants = new Map(
@@ -112,6 +111,10 @@ export class ExperimentRecord {
     this.units = new OpenUnits();
   }
 
+  get comparesDetail(): boolean {
+    return comparesDetail(this.definition);
+  }
+
   variant(name: string): VariantDefinition | undefined {
     return this.definition.variants.find((variant) => variant.name === name);
   }
@@ -120,7 +123,9 @@ export class ExperimentRecord {
     this.history = [...this.history, event].slice(-KEPT_EVENTS);
   }
 
-  start(at: number): void {
+  /** @param definition with the policy of every variant */
+  start(definition: ExperimentDefinition, at: number): void {
+    this.definition = definition;
     this.status = 'running';
     this.startedAt = at;
     this.sharesSince = at;

@@ -1,9 +1,13 @@
 import type { ExperimentEntry } from '../../ledger/entry.ts';
-import type { ExperimentChange, ExperimentDefinition } from '../../ledger/experiment-definition.ts';
+import type {
+  ExperimentChange,
+  ExperimentDefinition,
+  StartedVariant,
+} from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import { type ExperimentResult, refused } from '../fold-result.ts';
 import { ExperimentRecord, reportOf } from './experiment-record.ts';
-import { endExperiment, giveShares, startExperiment } from './run-experiment.ts';
+import { endExperiment, giveShares, same, startExperiment } from './run-experiment.ts';
 
 /** Largest number of experiments per catalog; each needs a learner or two while it runs. */
 const MAX_EXPERIMENTS = 1000;
@@ -45,6 +49,8 @@ function create(
   if (state.experiments.size >= MAX_EXPERIMENTS) {
     return refused('too-many', `This catalog has ${MAX_EXPERIMENTS} experiments already.`);
   }
+  const obstacle = same(definition);
+  if (obstacle !== null) return obstacle;
   const record = new ExperimentRecord(definition);
   record.note({ at: state.clock, action: 'create', actor, note: 'Created.' });
   state.experiments.add(record);
@@ -74,7 +80,8 @@ function promote(
     return refused('no-winner', `Experiment "${definition.name}" has no winner: ${reason}`);
   }
   const version = record.variants.get(variant)?.version ?? null;
-  const { policy, detail } = record.variant(variant)!;
+  // It was started, which has set its policy.
+  const { policy, detail } = record.variant(variant) as StartedVariant;
   const active = version === null ? null : state.learners.activateVersion(version, policy);
   if (active === null) {
     return refused(

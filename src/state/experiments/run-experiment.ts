@@ -1,8 +1,14 @@
 import { movedBasisPoints } from '../../../bandit/assignment/allocation.ts';
-import type { VariantDefinition } from '../../ledger/experiment-definition.ts';
+import {
+  type ExperimentDefinition,
+  type StartedDefinition,
+  type StartedVariant,
+  startedDefinition,
+} from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
 import { type ExperimentResult, refused } from '../fold-result.ts';
-import { identityOf, type LearnerVersion, type Learning } from '../learner-version.ts';
+import type { LearnerVersion, Learning } from '../learner-version.ts';
+import { identityOf, isSameVariant } from '../policy-settings.ts';
 import { type ExperimentRecord, reportOf } from './experiment-record.ts';
 
 /** Starts an experiment: gives every variant its learner. Returns why it was refused, and changes nothing, if it cannot. */
@@ -11,53 +17,72 @@ export function startExperiment(
   record: ExperimentRecord,
   actor: string | null,
 ): ExperimentResult {
-  const { definition, status } = record;
-  if (status !== 'draft') {
-    return refused('status', `Experiment "${definition.name}" is ${status}: it can be started once.`);
+  const { name: experiment, layer } = record.definition;
+  if (record.status !== 'draft') {
+    return refused('status', `Experiment "${experiment}" is ${record.status}: it can be started once.`);
   }
-  const obstacle = overlap(state, record) ?? championless(state, record);
+  const definition = startedDefinition(record.definition, state.settings);
+  const obstacle =
+    same(record.definition, definition) ?? overlap(state, record) ?? championless(state, definition);
   if (obstacle !== null) return obstacle;
   for (const variant of definition.variants) {
-    const { version } = learnerFor(state, record, variant);
+    const { version } = learnerFor(state, experiment, variant);
     state.learners.acquire(version);
     record.variants.get(variant.name)!.version = version;
   }
-  record.start(state.clock);
+  record.start(definition, state.clock);
   const versions = definition.variants.map(({ name }) => `${name} ${record.variants.get(name)?.version}`);
   record.note({ at: state.clock, action: 'start', actor, note: `Started with ${versions.join(', ')}.` });
-  state.experiments.divide(definition.layer);
+  state.experiments.divide(layer);
   return { kind: 'experiment', moved: 0 };
 }
 
-function learnerFor(
-  state: CatalogState,
-  record: ExperimentRecord,
-  variant: VariantDefinition,
-): LearnerVersion {
+function learnerFor(state: CatalogState, experiment: string, variant: StartedVariant): LearnerVersion {
   const { learners, tools } = state;
   const { policy, mode, learnsFrom, startsFrom, name } = variant;
   const ofItsOwn = mode === 'freeze' || learnsFrom === 'own' || startsFrom !== 'kept';
   if (!ofItsOwn) return learners.shared(policy, tools.vectors, state.slots());
-  const own: Learning = learnsFrom === 'own' ? { experiment: record.definition.name, variant: name } : 'all';
+  const own: Learning = learnsFrom === 'own' ? { experiment, variant: name } : 'all';
   const learning = mode === 'freeze' ? 'none' : own;
   const source = startsFrom === 'cold' ? null : keptFor(state, variant);
   return learners.own(policy, learning, source, tools.vectors, state.slots());
 }
 
 /** Returns the version that a variant continues: the champion's, else (unless it has to be the champion's) any kept one like it. */
-function keptFor(
-  { learners }: CatalogState,
-  { policy, startsFrom }: VariantDefinition,
-): LearnerVersion | null {
+function keptFor({ learners }: CatalogState, { policy, startsFrom }: StartedVariant): LearnerVersion | null {
   const identity = identityOf(policy);
   if (identityOf(learners.active.settings) === identity) return learners.active;
   if (startsFrom === 'champion') return null;
   return learners.current().find(({ settings }) => identityOf(settings) === identity) ?? null;
 }
 
+/**
+ * Refuses two variants that do the same with the same policy, once defaults are filled in. Two that both name no policy are
+ * meant to be the same: they test the experiment itself (A/A).
+ *
+ * @param variants those of the draft, or those that start
+ */
+export function same(
+  drafted: ExperimentDefinition,
+  { variants }: ExperimentDefinition = drafted,
+): ExperimentResult | null {
+  for (const [i, one] of variants.entries()) {
+    const other = variants.find(
+      (later, j) =>
+        j > i &&
+        (drafted.variants[i].policy !== null || drafted.variants[j].policy !== null) &&
+        isSameVariant(one, later),
+    );
+    if (other === undefined) continue;
+    const sentence = `Variants "${one.name}" and "${other.name}" have the same policy once defaults are filled in: there is nothing to compare.`;
+    return refused('same', sentence);
+  }
+  return null;
+}
+
 /** Refuses a variant that is to continue the champion's learner with another policy or other parameters. */
-function championless(state: CatalogState, { definition }: ExperimentRecord): ExperimentResult | null {
-  const lost = definition.variants.find(
+function championless(state: CatalogState, { variants }: StartedDefinition): ExperimentResult | null {
+  const lost = variants.find(
     (variant) => variant.startsFrom === 'champion' && keptFor(state, variant) === null,
   );
   if (lost === undefined) return null;

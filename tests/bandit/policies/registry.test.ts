@@ -30,6 +30,24 @@ describe('the registry of policies', () => {
     expect(() => policyParameters('sc-linucb', { toString: 1 })).toThrow(/no parameter “toString”/);
   });
 
+  it('says of a parameter that is refused what it is, and of an unknown one what there is', () => {
+    const refusal = (parameters: Record<string, number>): unknown => {
+      try {
+        return policyParameters('sc-linucb', parameters);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refusal({ alpha: 11 })).toMatchObject({
+      parameter: 'alpha',
+      suggestedFix: expect.stringMatching(/^alpha \(a number from 0 to 10, .* by default\): .*\.$/),
+    });
+    expect(refusal({ luck: 1 })).toMatchObject({
+      parameter: 'luck',
+      suggestedFix: expect.stringMatching(/^alpha .* lambda /),
+    });
+  });
+
   it('refuses values out of range and says what the range is', () => {
     expect(() => policyParameters('sc-linucb', { alpha: -1 })).toThrow(/a number from 0 to 10, not -1/);
     expect(() => policyParameters('sc-linucb', { lambda: Number.NaN })).toThrow(/not NaN/);
