@@ -1,19 +1,24 @@
 /**
  * How far can somebody push a tool that nobody was shown? On training data (toollens), after an honest start, an
- * adversary reports successes of a tool that fits nowhere for one query; then other people ask for the same scene.
+ * adversary reports successes of a tool that fits nowhere for one query; then other people ask for the same scene, and for
+ * anything else.
  *
- *   npx tsx bench/hostile/adversary.ts [--data ../shared/data] [--decisions 3000] [--targets 40]
+ *   npx tsx bench/hostile/adversary.ts [--data ../shared/data] [--decisions 1500] [--targets 20]
  *
- * Answers the share of those queries for which the tool is first, and in the slate of five. What the same limits cost an
+ * Answers the share of those queries for which the tool is first, and in the slate of five, as it is served: exploring. In
+ * the attack with chosen words the query holds 300 made-up words that meet in one bucket of the taught vectors with a word
+ * of the scene. What the same limits cost an
  * honest agent is measured by `bench/learning.ts --rows "validation, tools found,validation, everything"`.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { randomFor } from '../../bandit/random.ts';
+import { bucketOf } from '../../bandit/taught/taught-query.ts';
 import { packageRoot } from '../../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import { OnnxEmbedder } from '../../src/models/onnx/onnx-embedder.ts';
+import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { CAREFUL_AGENT, conductOf } from '../../src/simulation/agent.ts';
 import { shuffled } from '../../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../../src/simulation/evaluate.ts';
@@ -28,6 +33,7 @@ interface Attack {
   readonly weight: number;
   /** Who reports the i-th time. */
   readonly unit: (i: number) => string | undefined;
+  readonly chosenWords?: boolean;
 }
 
 const ATTACKS: readonly Attack[] = [
@@ -36,14 +42,21 @@ const ATTACKS: readonly Attack[] = [
   { name: '2 reports of weight 10, one unit', reports: 2, weight: 10, unit: () => 'mallory' },
   { name: '100 reports of weight 10, one unit', reports: 100, weight: 10, unit: () => 'mallory' },
   { name: '10 reports of weight 10, ten units', reports: 10, weight: 10, unit: (i) => `mallory-${i}` },
+  {
+    ...{ name: '2 reports of weight 10, chosen words', reports: 2, weight: 10, unit: () => 'mallory' },
+    chosenWords: true,
+  },
 ];
 const SLATE = 5;
+const BUCKETS = 1024;
+/** Queries of all kinds that are asked after each attack. */
+const ANY_QUERIES = 20;
 
 const { values } = parseArgs({
   options: {
     data: { type: 'string', default: '../shared/data' },
-    decisions: { type: 'string', default: '3000' },
-    targets: { type: 'string', default: '40' },
+    decisions: { type: 'string', default: '1500' },
+    targets: { type: 'string', default: '20' },
   },
 });
 
@@ -87,26 +100,37 @@ async function main(): Promise<void> {
     let first = 0;
     let inSlate = 0;
     let asked = 0;
+    let anyInSlate = 0;
     for (const [at, [target, ...victims]] of scenes.entries()) {
       const pushed = strangerTo(scenes[at], tools[(at * 7919) % tools.length].tool.name, tools);
       for (let i = 0; i < attack.reports; i++) {
         const id = `simulation.attack${at}x${i}`;
-        const decision = catalog.decide(id, target, SLATE, true, attack.unit(i));
+        const asked = attack.chosenWords === true ? withChosenWords(target) : target;
+        const decision = catalog.decide(id, asked, SLATE, true, attack.unit(i));
         catalog.report(decision, [{ tool: pushed, success: true }], attack.weight);
       }
       for (const [i, victim] of victims.entries()) {
-        const { slate, candidates } = catalog.decide(`simulation.victim${at}x${i}`, victim, SLATE, false);
+        const { slate, candidates } = catalog.decide(`simulation.victim${at}x${i}`, victim, SLATE, true);
         const place = slate.findIndex((index) => candidates[index] === pushed);
         asked++;
         if (place === 0) first++;
         if (place >= 0) inSlate++;
       }
+      for (let i = 0; i < ANY_QUERIES; i++) {
+        const any = others[(at * 131 + i * 977) % others.length];
+        const { slate, candidates } = catalog.decide(`simulation.any${at}x${i}`, any, SLATE, true);
+        if (slate.some((index) => candidates[index] === pushed)) anyInSlate++;
+      }
     }
     catalog.free();
-    const row = { attack: attack.name, victims: asked, first: first / asked, inSlate: inSlate / asked };
+    const row = {
+      ...{ attack: attack.name, victims: asked, first: first / asked, inSlate: inSlate / asked },
+      anyQueryInSlate: anyInSlate / (scenes.length * ANY_QUERIES),
+    };
     rows.push(row);
     console.log(
-      `${row.attack.padEnd(40)} first ${row.first.toFixed(3)}   in the slate ${row.inSlate.toFixed(3)}`,
+      `${row.attack.padEnd(40)} first ${row.first.toFixed(3)}   in the slate ${row.inSlate.toFixed(3)}` +
+        `   of any query ${row.anyQueryInSlate.toFixed(3)}`,
     );
   }
   mkdirSync('bench/results', { recursive: true });
@@ -114,6 +138,20 @@ async function main(): Promise<void> {
     'bench/results/adversary.json',
     `${JSON.stringify({ ...measuredOn(`npx tsx bench/hostile/adversary.ts`), rows }, null, 2)}\n`,
   );
+}
+
+/** The query with 300 made-up words in place of its own, all in the bucket of one of its words and with the same sign. */
+function withChosenWords(query: LabelledQuery): LabelledQuery {
+  const { bucket, sign } = bucketOf(query.tokens[query.tokens.length - 1], BUCKETS);
+  const words: string[] = [];
+  for (let i = 0; words.length < 300; i++) {
+    const word = `zq${i.toString(36)}`;
+    const [term] = tokenise(word);
+    const other = bucketOf(term, BUCKETS);
+    if (other.bucket === bucket && other.sign === sign) words.push(word);
+  }
+  const text = words.join(' ');
+  return { ...query, text, tokens: tokenise(text), parts: [] };
 }
 
 /** A tool that fits none of these queries. */
