@@ -54,7 +54,7 @@ export interface Random {
 }
 
 /**
- * First counter of the draws of a policy. The slate uses 0 … 2³¹−1 (one per candidate and replicate), so that no draw of a
+ * First counter of the draws of a policy. The slate uses 0 … 2³¹−1 (one per candidate), so that no draw of a
  * decision is used twice.
  */
 export const POLICY_COUNTERS = 2 ** 31;

@@ -1,13 +1,12 @@
 import type { Random } from '../random.ts';
 
 /**
- * Returns standard Gumbel noise for each of n candidates: −ln(−ln U). The counter is replicate·n + index, where index is that
- * of the candidate among those that are drawn from, in the order in which they are logged with the decision. Replicate 0 is
- * the draw of the slate, the others are only for estimating. The draw can be repeated from the key and the list.
+ * Returns standard Gumbel noise for each of n candidates: −ln(−ln U). The counter is the candidate's index among those that are
+ * drawn from, in the order in which they are logged with the decision, so the draw can be repeated from the key and the list.
  */
-export function gumbelNoise(count: number, random: Random, replicate = 0): Float64Array {
+export function gumbelNoise(count: number, random: Random): Float64Array {
   const noise = new Float64Array(count);
-  for (let i = 0; i < count; i++) noise[i] = -Math.log(-Math.log(random.uniform(replicate * count + i)));
+  for (let i = 0; i < count; i++) noise[i] = -Math.log(-Math.log(random.uniform(i)));
   return noise;
 }
 

@@ -108,6 +108,9 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
  * rho, rate) and taught vectors (taught) say; the ridge is centred on weights θ₀ under which a learner that knows
  * nothing ranks exactly like retrieval.
  *   score = θᵀx + α·√(xᵀA⁻¹x) + localBonus·min(1.5, max(0, g + taught))/(1 + n)
+ * h, c: words and vectors of retrieval, g their mean; mx: similarity of the nearest case in which the tool did well; vote: what
+ * the nearest cases say for it; rho: its success rate near the query; rate: that of all its calls; taught: the score of its
+ * taught vector; n: remembered trials near the query.
  */
 class ScLinUcbMemory implements Policy {
   readonly name = NAME;

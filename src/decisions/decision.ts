@@ -28,7 +28,7 @@ export interface Decision {
   readonly rerank?: DecisionRerank;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
-  /** Where the propensities come from: a formula, a slate that was not drawn, or replicated draws. */
+  /** Where the propensities come from: a formula, or a slate that was not drawn. */
   readonly propensityMethod: PropensityMethod;
   readonly k: number;
   /** The shape of the definitions in its answer, and how much of each there was. */
@@ -95,7 +95,7 @@ export interface DecisionRerank {
 /** Why a tool is in the slate. */
 export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned';
 
-export type Fallback = 'low_confidence' | 'embedder_down' | 'index_cold' | 'kill_switch';
+export type Fallback = 'low_confidence' | 'embedder_down' | 'kill_switch';
 
 export interface DecisionColumns {
   readonly score: Float32Array;

@@ -112,7 +112,7 @@ const routedToolSchema = z
   .openapi('RoutedTool');
 
 export const fallbackSchema = z
-  .enum(['low_confidence', 'embedder_down', 'index_cold', 'kill_switch'])
+  .enum(['low_confidence', 'embedder_down', 'kill_switch'])
   .nullable()
   .meta({ description: 'Why this is not the usual ranking; null when it is.' });
 
