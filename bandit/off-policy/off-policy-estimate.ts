@@ -4,6 +4,7 @@ import {
   DECISIONS,
   DOUBLY_ROBUST,
   IPS,
+  LOGGED,
   type OffPolicyTally,
   SIZE,
   THIN_PROPENSITY,
@@ -15,6 +16,12 @@ export type Estimator = 'ips' | 'snips' | 'dr';
 /** Reward per decision that the evaluated policy would have earned, summed over its slate. */
 export interface OffPolicyEstimate extends Interval {
   readonly estimator: Estimator;
+  readonly value: number;
+  readonly standardError: number;
+}
+
+/** Reward per decision by which the evaluated policy would have earned more than what ran, by the dr estimates of both. */
+export interface OffPolicyDifference extends Interval {
   readonly value: number;
   readonly standardError: number;
 }
@@ -32,6 +39,8 @@ export interface OffPolicyReport {
   /** Why no estimate is given; null: there are estimates. */
   readonly refusal: string | null;
   readonly estimates: readonly OffPolicyEstimate[];
+  /** Null where it is refused. */
+  readonly difference: OffPolicyDifference | null;
 }
 
 export interface EstimateSettings {
@@ -39,6 +48,8 @@ export interface EstimateSettings {
   readonly alpha: number;
   /** Rewards cannot lie outside; what clipping removed is bounded by it. */
   readonly rewards: Interval;
+  /** So many policies are evaluated: the intervals of their differences all hold together, with probability 1 − alpha. */
+  readonly comparisons: number;
 }
 
 export const MINIMUM_EFFECTIVE_SAMPLE = 50;
@@ -56,6 +67,7 @@ export function reportOffPolicy(tally: OffPolicyTally, settings: EstimateSetting
     lostPerDecision: tally.lostPerDecision,
     refusal,
     estimates: refusal === null ? offPolicyEstimates(tally, settings) : [],
+    difference: refusal === null ? offPolicyDifference(tally, settings) : null,
   };
 }
 
@@ -91,14 +103,14 @@ export function refusalOf(tally: OffPolicyTally): string | null {
  */
 export function offPolicyEstimates(
   tally: OffPolicyTally,
-  { alpha, rewards }: EstimateSettings,
+  { alpha, rewards }: Pick<EstimateSettings, 'alpha' | 'rewards'>,
 ): OffPolicyEstimate[] {
   const { moments, lostPerDecision: lost } = tally;
   const n = moments.mean(DECISIONS);
   const size = moments.mean(SIZE);
   const weight = moments.mean(WEIGHT);
   if (!(n > 0 && weight > 0)) return [];
-  const quantile = -studentQuantile(alpha / 2, Math.max(1, tally.effectiveSampleSize - 1));
+  const quantile = quantileOf(tally, alpha);
   const range = rewards.upper - rewards.lower;
 
   const make = (
@@ -108,9 +120,7 @@ export function offPolicyEstimates(
     least: number,
     most: number,
   ) => {
-    const influence = Float64Array.from({ length: moments.dimensions }, (_, column) => gradient[column] ?? 0);
-    const variance = moments.combinedCovariance(influence, influence) / moments.count;
-    const standardError = Math.sqrt(Math.max(0, variance) * tally.missingVariance);
+    const standardError = standardErrorOf(tally, gradient);
     const margin = quantile * standardError;
     return { estimator, value, standardError, lower: value + least - margin, upper: value + most + margin };
   };
@@ -131,6 +141,37 @@ export function offPolicyEstimates(
     make('snips', snips, snipsGradient, lost * rewards.lower - stretched, lost * rewards.upper - stretched),
     make('dr', dr, { [DECISIONS]: -dr / n, [DOUBLY_ROBUST]: 1 / n }, -lost * range, lost * range),
   ];
+}
+
+/**
+ * Returns by how much the policy is better than what ran, on the same decisions: what makes decisions hard or easy for both
+ * cancels out, so the interval is narrower than those of the two values tell. The policy that ran has 0, exactly.
+ */
+export function offPolicyDifference(
+  tally: OffPolicyTally,
+  { alpha, rewards, comparisons }: EstimateSettings,
+): OffPolicyDifference {
+  const { moments, lostPerDecision } = tally;
+  const n = moments.mean(DECISIONS);
+  const value = (moments.mean(DOUBLY_ROBUST) - moments.mean(LOGGED)) / n;
+  const gradient = { [DECISIONS]: -value / n, [DOUBLY_ROBUST]: 1 / n, [LOGGED]: -1 / n };
+  const standardError = standardErrorOf(tally, gradient);
+  const lost = lostPerDecision * (rewards.upper - rewards.lower);
+  const margin = quantileOf(tally, alpha / comparisons) * standardError + lost;
+  return { value, standardError, lower: value - margin, upper: value + margin };
+}
+
+function standardErrorOf(
+  { moments, missingVariance }: OffPolicyTally,
+  gradient: Readonly<Record<number, number>>,
+): number {
+  const influence = Float64Array.from({ length: moments.dimensions }, (_, column) => gradient[column] ?? 0);
+  const variance = moments.combinedCovariance(influence, influence) / moments.count;
+  return Math.sqrt(Math.max(0, variance) * missingVariance);
+}
+
+function quantileOf({ effectiveSampleSize }: OffPolicyTally, alpha: number): number {
+  return -studentQuantile(alpha / 2, Math.max(1, effectiveSampleSize - 1));
 }
 
 function percent(share: number): string {

@@ -37,7 +37,9 @@ export const IPS = 2;
 export const WEIGHT = 3;
 /** Σ π·r̂ over the candidates + Σ w(r − r̂) over the slate. */
 export const DOUBLY_ROBUST = 4;
-const COLUMNS = 5;
+/** The same for the logging policy, whose π is p: Σ p·r̂ over the candidates + Σ (r − r̂) over the slate. */
+export const LOGGED = 5;
+const COLUMNS = 6;
 
 /**
  * Keeps everything that inverse-propensity estimates of one candidate policy need, updated one decision at a time, for slates
@@ -67,6 +69,7 @@ export class OffPolicyTally {
     const { propensities, target, expected, slate, rewards } = decision;
     let size = 0;
     let model = 0;
+    let logged = 0;
     let lost = 0;
     let thin = 0;
     let squaresExpected = 0;
@@ -78,6 +81,7 @@ export class OffPolicyTally {
           `candidate ${a} has propensity ${p} and target probability ${pi}: both are 0 to 1`,
         );
       }
+      logged += p * expected[a];
       if (pi === 0) continue;
       const weight = p > 0 ? Math.min(pi / p, this.clip) : 0;
       size += pi;
@@ -101,9 +105,10 @@ export class OffPolicyTally {
       ips += weight * rewards[i];
       weights += weight;
       correction += weight * (rewards[i] - expected[a]);
+      logged += rewards[i] - expected[a];
       squaresSeen += weight * weight;
     }
-    this.#units.add(unit, [1, size, ips, weights, model + correction]);
+    this.#units.add(unit, [1, size, ips, weights, model + correction, logged]);
     this.#sums.lost += lost;
     this.#sums.thin += thin;
     this.#sums.squaresExpected += squaresExpected;

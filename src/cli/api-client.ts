@@ -88,10 +88,28 @@ export class ApiClient {
   }
 }
 
+/** What is to be done at a terminal, where it is not what a program does that speaks HTTP. */
+const FIXES: Readonly<Record<string, string>> = {
+  'catalog-not-found':
+    'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs` lists those there are.',
+  'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
+};
+
+interface ProblemBody {
+  readonly code: string;
+  readonly detail: string;
+  readonly suggestedFix: string;
+  readonly violations?: readonly { readonly path: string; readonly message: string }[];
+}
+
 function problemOf(status: number, text: string): ApiProblem {
   try {
-    const { code, detail, suggestedFix } = JSON.parse(text) as Record<string, string>;
-    return new ApiProblem(status, code, `${detail} ${suggestedFix}`);
+    const { code, detail, suggestedFix, violations = [] } = JSON.parse(text) as ProblemBody;
+    const fix = FIXES[code] ?? suggestedFix;
+    // One alone is the detail.
+    if (violations.length < 2) return new ApiProblem(status, code, `${detail} ${fix}`);
+    const all = violations.map(({ path, message }) => `\n  ${path}: ${message}`).join('');
+    return new ApiProblem(status, code, `${violations.length} values are refused:${all}`);
   } catch {
     return new ApiProblem(status, 'unknown', `The service answered ${status}: ${text.slice(0, 200)}`);
   }

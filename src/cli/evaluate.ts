@@ -68,20 +68,41 @@ async function draftOf(policies: readonly string[]): Promise<unknown> {
   }
 }
 
-function evaluationText({ status, reason, decisions, results, winner, id }: Evaluation): string {
-  const rows = results.map(({ name, estimates, effectiveSampleSize, refusal }) => [
+/** An evaluation for a terminal: the numbers, then the winner and how to try it. */
+export function evaluationText(evaluation: Evaluation): string {
+  const { status, reason, decisions, results, winner, id } = evaluation;
+  const rows = results.map(({ name, estimates, difference, effectiveSampleSize, refusal }) => [
     name,
-    ...['dr', 'snips', 'ips'].map((estimator) => {
-      const found = estimates.find((estimate) => estimate.estimator === estimator);
-      return found === undefined
-        ? '–'
-        : `${found.value.toFixed(3)} (${found.lower.toFixed(3)} … ${found.upper.toFixed(3)})`;
-    }),
+    ...['dr', 'snips', 'ips'].map((estimator) =>
+      withInterval(estimates.find((estimate) => estimate.estimator === estimator)),
+    ),
+    withInterval(difference),
     String(Math.round(effectiveSampleSize)),
     refusal ?? '',
   ]);
   const head = `Evaluation ${id} is ${status}: ${decisions} decisions.${reason === null ? '' : ` ${reason}`}\n`;
   const numbers =
-    rows.length === 0 ? '' : table([['POLICY', 'DR', 'SNIPS', 'IPS', 'WORTH DECISIONS', ''], ...rows]);
-  return `${head}${numbers}${winner === null ? '' : `Best: ${winner}. Try it live: applyFromEvaluation ${id}\n`}`;
+    rows.length === 0
+      ? ''
+      : table([['POLICY', 'DR', 'SNIPS', 'IPS', 'MORE THAN WHAT RAN', 'WORTH DECISIONS', ''], ...rows]);
+  return `${head}${numbers}${winner === null ? '' : `Best: ${winner}. Try it live:\n  ${experimentWith(evaluation)}\n`}`;
+}
+
+/** A command that creates an experiment with the winner of an evaluation. */
+function experimentWith({ id, catalog }: Evaluation): string {
+  const draft = {
+    name: `evaluation-${id.slice(0, 8)}`,
+    unit: 'decision',
+    variants: [
+      { name: 'now', share: 90 },
+      { name: 'winner', share: 10 },
+    ],
+    applyFromEvaluation: id,
+  };
+  return `echo '${JSON.stringify(draft)}' | bandolier experiment create - --catalog ${catalog}`;
+}
+
+function withInterval(found: { value: number; lower: number; upper: number } | null | undefined): string {
+  if (found == null) return '–';
+  return `${found.value.toFixed(3)} (${found.lower.toFixed(3)} … ${found.upper.toFixed(3)})`;
 }

@@ -1,6 +1,6 @@
 import type { Evaluation } from './evaluation.ts';
 
-export const EVALUATION_FORMAT = 2;
+export const EVALUATION_FORMAT = 3;
 
 /** An evaluation as it is kept. */
 export interface StoredEvaluation {

@@ -18,9 +18,12 @@ export interface Evaluation {
   readonly skipped: SkippedDecisions;
   /** Candidates and baselines; empty until it is done. */
   readonly results: readonly EvaluationResult[];
-  /** The candidate with the largest doubly robust estimate; null if none could be judged. */
+  /**
+   * The candidate with the largest doubly robust estimate of those that are surely better than what ran; null: there is none,
+   * or it is the policy of the catalog already.
+   */
   readonly winner: string | null;
-  /** Why there is no estimate, or what went wrong. */
+  /** Why there is no estimate or no winner, or what went wrong. */
   readonly reason: string | null;
 }
 

@@ -120,11 +120,12 @@ export class Replay {
   results(): EvaluationResult[] {
     for (const id of [...this.#open.keys()]) this.#close(id);
     this.#tallyClosed();
+    const comparisons = this.#evaluated.filter(({ policy }) => policy !== null).length;
     return this.#evaluated.map(({ name, policy, tally }) => ({
       name,
       kind: policy === null ? 'baseline' : 'candidate',
       policy,
-      ...reportOffPolicy(tally, { alpha: this.#alpha, rewards: REWARDS }),
+      ...reportOffPolicy(tally, { alpha: this.#alpha, rewards: REWARDS, comparisons }),
     }));
   }
 

@@ -4,9 +4,11 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
+import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
+import { isSamePolicy } from '../state/policy-settings.ts';
 import { isStoreAway } from '../store-errors.ts';
-import type { Evaluation } from './evaluation.ts';
+import type { Evaluation, EvaluationResult } from './evaluation.ts';
 import type { EvaluationStore, StoredEvaluation } from './evaluation-store.ts';
 import { Replay } from './replay.ts';
 import { replayLedger, spanOf } from './replay-ledger.ts';
@@ -152,7 +154,7 @@ class EvaluationRun {
       await replayLedger(replay, { ledger, log }, span, (progress) =>
         steadyNow() - sliceStart < SLICE_MS ? null : rest(progress),
       );
-      return resultOf(replay);
+      return resultOf(replay, this.#catalog.state.settings.policy);
     } finally {
       replay.free();
     }
@@ -163,19 +165,30 @@ function countsOf(replay: Replay): Pick<Evaluation, 'decisions' | 'skipped'> {
   return { decisions: replay.decisions, skipped: { ...replay.skipped } };
 }
 
-/** Returns the results of a replay, with the winner. */
-function resultOf(replay: Replay): Partial<Evaluation> {
+/** Returns the results of a replay, with the winner. @param active the policy of the catalog */
+function resultOf(replay: Replay, active: PolicySettings): Partial<Evaluation> {
   const results = replay.results();
   const counts = { ...countsOf(replay), progress: 1 };
   if (replay.decisions === 0) return { status: 'refused', reason: whyNothing(replay), ...counts };
-  const value = (name: string) =>
-    results.find((result) => result.name === name)?.estimates.find(({ estimator }) => estimator === 'dr')
-      ?.value;
-  const judged = results.filter(({ kind, refusal }) => kind === 'candidate' && refusal === null);
-  const [winner] = judged.sort((a, b) => (value(b.name) ?? 0) - (value(a.name) ?? 0));
-  if (winner !== undefined) return { status: 'done', results, winner: winner.name, ...counts };
-  const reason = results.find(({ kind }) => kind === 'candidate')?.refusal ?? null;
-  return { status: 'refused', results, reason, ...counts };
+  const candidates = results.filter(({ kind }) => kind === 'candidate');
+  const judged = candidates.filter(({ refusal }) => refusal === null);
+  if (judged.length > 0) return { status: 'done', results, ...winnerOf(judged, active), ...counts };
+  return { status: 'refused', results, reason: candidates[0].refusal, ...counts };
+}
+
+/** Returns the best of the candidates that are surely better than what ran, or why there is none. */
+export function winnerOf(
+  judged: readonly Pick<EvaluationResult, 'name' | 'policy' | 'estimates' | 'difference'>[],
+  active: PolicySettings,
+): Pick<Evaluation, 'winner' | 'reason'> {
+  const value = ({ estimates }: (typeof judged)[number]) =>
+    estimates.find(({ estimator }) => estimator === 'dr')?.value ?? Number.NEGATIVE_INFINITY;
+  const [best] = judged
+    .filter(({ difference }) => difference !== null && difference.lower > 0)
+    .sort((a, b) => value(b) - value(a));
+  if (best === undefined) return { winner: null, reason: 'No candidate is surely better than what ran.' };
+  if (best.policy === null || !isSamePolicy(best.policy, active)) return { winner: best.name, reason: null };
+  return { winner: null, reason: `"${best.name}" did best, and it is the policy of the catalog already.` };
 }
 
 const REASONS: readonly [keyof Replay['skipped'], string][] = [

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { inclusionPropensities, slateLogProbability } from '../../bandit/exploration/propensities.ts';
 import {
   type Estimator,
+  offPolicyDifference,
   offPolicyEstimates,
   refusalOf,
   reportOffPolicy,
@@ -11,7 +12,7 @@ import { type EvaluatedDecision, OffPolicyTally } from '../../bandit/off-policy/
 import { randomFor } from '../../bandit/random.ts';
 import { wasmKernels } from './kernels/both-kernels.ts';
 
-const settings = { alpha: 0.05, rewards: { lower: 0, upper: 1 } };
+const settings = { alpha: 0.05, rewards: { lower: 0, upper: 1 }, comparisons: 1 };
 const sum = (numbers: readonly number[]) => numbers.reduce((a, b) => a + b, 0);
 
 /** 0 or large enough that its square is a number: probabilities of a slate add up to its size, so some of them are. */
@@ -43,9 +44,12 @@ function naive(rows: readonly (readonly [string | null, EvaluatedDecision])[], c
       ips: sum(weights.map((w, i) => w * rewards[i])),
       weight: sum(weights),
       dr: model + sum(weights.map((w, i) => w * (rewards[i] - d.expected[shown[i]]))),
+      logged:
+        sum([...(d.propensities as number[])].map((p, a) => p * d.expected[a])) +
+        sum(rewards.map((r, i) => r - d.expected[shown[i]])),
     };
   });
-  const total = (key: 'size' | 'ips' | 'weight' | 'dr') => sum(perDecision.map((row) => row[key]));
+  const total = (key: 'size' | 'ips' | 'weight' | 'dr' | 'logged') => sum(perDecision.map((row) => row[key]));
   const n = perDecision.length;
   const units = [...new Set(perDecision.map(({ unit }) => unit))];
   /** Standard error of Σ residual / n, residuals summed per unit. */
@@ -57,10 +61,12 @@ function naive(rows: readonly (readonly [string | null, EvaluatedDecision])[], c
   const ips = total('ips') / n;
   const dr = total('dr') / n;
   const snips = ((total('size') / n) * total('ips')) / total('weight');
+  const difference = dr - total('logged') / n;
   const stretch = total('size') / total('weight');
   return {
     ips: { value: ips, error: error((row) => row.ips - ips) },
     dr: { value: dr, error: error((row) => row.dr - dr) },
+    difference: { value: difference, error: error((row) => row.dr - row.logged - difference) },
     snips: {
       value: snips,
       error: error(
@@ -87,6 +93,28 @@ describe('estimates', () => {
           const plain = standardError / Math.sqrt(tally.missingVariance);
           expect(Math.abs(plain - error)).toBeLessThan(1e-6 * Math.max(1, error));
         }
+        const { value, standardError } = offPolicyDifference(tally, settings);
+        expect(Math.abs(value - wanted.difference.value)).toBeLessThan(1e-9);
+        const plain = standardError / Math.sqrt(tally.missingVariance);
+        expect(Math.abs(plain - wanted.difference.error)).toBeLessThan(1e-6 * Math.max(1, plain));
+      }),
+    );
+  });
+
+  test('of the difference: the policy that ran has none, and among more policies the interval is wider', () => {
+    fc.assert(
+      fc.property(logs, (rows) => {
+        const ran = new OffPolicyTally();
+        const tally = new OffPolicyTally();
+        for (const [unit, row] of rows) ran.add({ ...row, target: row.propensities }, unit);
+        for (const [unit, row] of rows) tally.add(row, unit);
+        const { value, lower, upper } = offPolicyDifference(ran, settings);
+        for (const end of [value, lower, upper]) expect(Math.abs(end)).toBeLessThan(1e-6);
+        const one = offPolicyDifference(tally, settings);
+        const many = offPolicyDifference(tally, { ...settings, comparisons: 20 });
+        expect(many.value).toBe(one.value);
+        expect(many.lower).toBeLessThanOrEqual(one.lower);
+        expect(many.upper).toBeGreaterThanOrEqual(one.upper);
       }),
     );
   });

@@ -37,13 +37,35 @@ it('comes back when a busy service says so', async () => {
 it('gives up with the problem in words', async () => {
   const api = await answering([
     404,
-    { code: 'catalog-not-found', detail: 'There is none.', suggestedFix: 'Create it.' },
+    { code: 'tool-not-found', detail: 'There is none.', suggestedFix: 'Put it.' },
   ]);
   await expect(api.get('/x')).rejects.toMatchObject({
     status: 404,
-    code: 'catalog-not-found',
-    message: 'There is none. Create it.',
+    code: 'tool-not-found',
+    message: 'There is none. Put it.',
   });
+});
+
+it('lists everything that is wrong with what was sent', async () => {
+  const violations = [
+    { path: 'tools[0].name', message: 'must not be empty' },
+    { path: 'tools[7].description', message: 'is required' },
+  ];
+  const api = await answering([
+    422,
+    { code: 'validation-failed', detail: 'tools[0].name: … (and 1 more in `violations`).', violations },
+  ]);
+  await expect(api.put('/x', {})).rejects.toThrow(
+    '2 values are refused:\n  tools[0].name: must not be empty\n  tools[7].description: is required',
+  );
+});
+
+it.each([
+  ['catalog-not-found', /^What is wrong\. .*bandolier import <file> --catalog <name>/],
+  ['no-winner', /^What is wrong\. .*bandolier experiment promote <name> <variant>/],
+])('names the command that mends %s', async (code, message) => {
+  const api = await answering([404, { code, detail: 'What is wrong.', suggestedFix: 'PUT it.' }]);
+  await expect(api.get('/x')).rejects.toThrow(message);
 });
 
 it('says how to start a service where none answers', async () => {

@@ -130,15 +130,30 @@ describe('evaluations', () => {
   it('are found after a restart, with what they found', async () => {
     const folder = new Folder();
     const first = await folder.start();
-    const { id } = await first.evaluations.create('default', DRAFT);
+    const { id } = await first.evaluations.create('default', {
+      candidates: [...DRAFT.candidates, { name: 'close', policy: 'cosine' }],
+    });
     await ends(first, id);
     const done = await first.evaluations.get('default', id);
-    expect(done).toMatchObject({ status: 'done', winner: 'soft', progress: 1, decisions: 200 });
+    expect(done).toMatchObject({ status: 'done', winner: 'close', progress: 1, decisions: 200 });
     await first.queue.close(10_000);
     const { evaluations } = await folder.start();
     expect(await evaluations.get('default', id)).toEqual(done);
     expect(await evaluations.list('default')).toEqual([done]);
-    expect(await evaluations.winnerOf('default', id)).toEqual(done.candidates[0]);
+    expect(await evaluations.winnerOf('default', id)).toEqual(done.candidates[1]);
+  });
+
+  it('of the policy that ran find no winner', async () => {
+    const { evaluations } = await new Folder().start();
+    const created = await evaluations.create('default', DRAFT);
+    await ends({ evaluations } as Process, created.id);
+    const done = await evaluations.get('default', created.id);
+    expect(done).toMatchObject({
+      status: 'done',
+      winner: null,
+      reason: expect.stringContaining('surely better'),
+    });
+    await expect(evaluations.winnerOf('default', created.id)).rejects.toThrow('surely better');
   });
 
   it('that were queued or running when their process was killed are run after its restart', async () => {

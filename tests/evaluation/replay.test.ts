@@ -48,7 +48,11 @@ function plainly(policy: PolicySettings, learnUntil: number, judged: (at: number
     if (position <= learnUntil) fold(state, { position, entry });
   }
   state.free();
-  return reportOffPolicy(tally, { alpha: 0.05, rewards: { lower: 0, upper: 1 } });
+  return reportOffPolicy(tally, {
+    alpha: 0.05,
+    rewards: { lower: 0, upper: 1 },
+    comparisons: CANDIDATES.length,
+  });
 }
 
 function judge(settings: PolicySettings, policy: Policy, decision: Decision, { reports }: ObservationEntry) {

@@ -57,6 +57,13 @@ const result = z.object({
       }),
     )
     .meta({ description: 'Empty where it is refused.' }),
+  difference: z
+    .object({ value: z.number(), standardError: z.number(), lower: z.number(), upper: z.number() })
+    .nullable()
+    .meta({
+      description:
+        'By how much it would have earned more per decision than what ran, from the `dr` estimates on the same decisions. The intervals of all candidates hold together. null where it is refused.',
+    }),
 });
 
 export const evaluationSchema = z
@@ -72,7 +79,10 @@ export const evaluationSchema = z
     decisions: z.int().meta({ description: 'Logged decisions that were evaluated on.' }),
     skipped: z.record(z.string(), z.int()),
     results: z.array(result),
-    winner: z.string().nullable().meta({ description: 'The largest doubly robust estimate.' }),
+    winner: z.string().nullable().meta({
+      description:
+        'The largest `dr` estimate of the candidates whose `difference` is surely above 0; null: none, or it is the policy of the catalog already (see `reason`).',
+    }),
     reason: z.string().nullable(),
   })
   .openapi('Evaluation');
