@@ -106,10 +106,8 @@ export class AcceptedRewards {
   async #write(taken: readonly TakenReports[]): Promise<void> {
     for (const one of taken) this.#keep(one);
     while (this.#kept.size > MOST_KEPT) this.folded(this.#kept.keys().next().value!);
-    const settlements = taken.map(({ settlement }) => settlement).filter((job) => job !== null);
     try {
-      // Settlements first: they do no harm by themselves, should the queue take them and not the rewards.
-      await this.#queue.add([...settlements, ...jobsOf(taken)]);
+      await this.#queue.add(jobsOf(taken));
     } catch (error) {
       for (const { decision } of taken) this.folded(observationKey(decision));
       throw error;
@@ -130,7 +128,10 @@ export class AcceptedRewards {
   }
 }
 
-/** Returns as few jobs as carry all of these: per catalog one for every hundred decisions. */
+/**
+ * Returns as few jobs as carry all of these: per catalog one for every hundred decisions, and the settlements. Settlements are
+ * first: they do no harm by themselves, should the queue take them and not the rewards.
+ */
 function jobsOf(taken: readonly TakenReports[]): Job[] {
   const byCatalog = new Map<string, Decision[]>();
   for (const { catalog, decision } of taken) {
@@ -138,7 +139,7 @@ function jobsOf(taken: readonly TakenReports[]): Job[] {
     byCatalog.set(catalog.name, decisions);
     decisions.push(decision);
   }
-  const jobs: Job[] = [];
+  const jobs = taken.map(({ settlement }) => settlement).filter((job) => job !== null);
   for (const [catalog, all] of byCatalog) {
     for (let from = 0; from < all.length; from += PER_JOB) {
       const payload: RewardsJob = { catalog, decisions: all.slice(from, from + PER_JOB) };

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
-import type { JobQueue } from '../../src/queue/job-queue.ts';
+import type { Job, JobQueue } from '../../src/queue/job-queue.ts';
 import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import type { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
@@ -111,6 +111,17 @@ describe('rewards that a store has lost', () => {
     accepted.folded(observationKey(decisions[1]));
     await accepted.sendAgain('default');
     expect(added).toEqual([{ catalog: 'default', decisions: [decisions[0], decisions[2]] }]);
+  });
+
+  it('are sent again with the job that closes their decision, if they left it open', async () => {
+    const added: Job[][] = [];
+    const { intake, accepted, open } = intakeOver({ add: async (jobs) => void added.push([...jobs]) });
+    open.set('default', openCatalog('default').catalog);
+    await intake.report([...reports(1, 'default', { more: true }), ...reports(2).slice(1)]);
+    await accepted.sendAgain('default');
+    const [first, again] = added.map((jobs) => jobs.map(({ name, runAt }) => ({ name, runAt })));
+    expect(again).toEqual(first);
+    expect(again).toContainEqual({ name: 'settlement', runAt: START + 60_000 });
   });
 
   it('are not sent to a catalog that was created again under that name', async () => {
