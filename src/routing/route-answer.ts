@@ -1,4 +1,10 @@
-import type { Decision, DecisionPolicy, Fallback, SlateReason } from '../decisions/decision.ts';
+import {
+  type Decision,
+  type DecisionPolicy,
+  type Fallback,
+  rewardDeadline,
+  type SlateReason,
+} from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { definitionIn } from './slate-definition.ts';
@@ -63,6 +69,6 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
     fallback: decision.fallback,
     detail,
     ...(decision.notes !== undefined && { notes: decision.notes }),
-    rewardDeadline: new Date(decision.deadline).toISOString(),
+    rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
   };
 }

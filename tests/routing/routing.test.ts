@@ -44,6 +44,17 @@ it('different requests with one Idempotency-Key in one moment: one is answered, 
   }
 });
 
+it('a request whose Idempotency-Key stands for a decision that was shown later is answered with the deadline of then', async () => {
+  const catalog = new RoutedCatalog();
+  const ask = () => catalog.ask({ activate: 'later' }, { idempotencyKey: 'one' });
+  const { decisionId, rewardDeadline } = await ask();
+  const log = await catalog.decisionLogs.open('default');
+  await log.activate(decisionId, START + 5_000);
+  const again = await ask();
+  expect(again.decisionId).toBe(decisionId);
+  expect(Date.parse(again.rewardDeadline)).toBe(Date.parse(rewardDeadline) + 5_000);
+});
+
 it('a catalog whose replica failed between two entries goes on being routed in; in the middle of one it is refused', async () => {
   const routed = new RoutedCatalog();
   const replica = { failure: new ReplicaFailedError('It stopped following its ledger.'), isConsistent: true };
