@@ -7,14 +7,16 @@ import { decide, type Question } from './decide.ts';
 /** Rankings that may wait at a time. Further decisions are not compared, so that a backlog cannot grow. */
 const MAX_WAITING = 64;
 
-/** Shadow variants rank what others serve, one at a time, after the answer was sent. */
+/** Shadow variants rank what others serve, one at a time, after the answer was sent. One that fails is reported, and the next one ranks. */
 export class ShadowRanking {
   readonly #recorder: ExposureRecorder;
+  readonly #onError: (message: string, error: unknown) => void;
   readonly #waiting: (() => void)[] = [];
   #turn: NodeJS.Immediate | null = null;
 
-  constructor(recorder: ExposureRecorder) {
+  constructor(recorder: ExposureRecorder, onError: (message: string, error: unknown) => void) {
     this.#recorder = recorder;
+    this.#onError = onError;
   }
 
   rank(question: Question, decision: Decision, catalog: Catalog): void {
@@ -33,7 +35,11 @@ export class ShadowRanking {
 
   /** One per turn of the event loop, so that no request waits for more than one. */
   #next(): void {
-    this.#waiting.shift()?.();
+    try {
+      this.#waiting.shift()?.();
+    } catch (error) {
+      this.#onError('a shadow variant could not rank', error);
+    }
     this.#turn = this.#waiting.length > 0 ? setImmediate(() => this.#next()) : null;
   }
 

@@ -115,7 +115,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
 
   const exposures = new ExposureRecorder(onError);
   onClose(() => exposures.close());
-  const shadows = new ShadowRanking(exposures);
+  const shadows = new ShadowRanking(exposures, onError);
   onClose(() => shadows.close());
   const routing = new Routing(
     catalogs,
