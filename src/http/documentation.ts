@@ -12,7 +12,7 @@ import { STREAM_MEDIA_TYPES } from './stream.ts';
 export function documentationOf<Parts extends RequestParts>(
   definition: EndpointDefinition<Parts>,
 ): RouteConfig {
-  const { method, path, name, tag, summary, description, request } = definition;
+  const { method, path, name, tag, summary, description, request, example } = definition;
   return createRoute({
     method,
     path,
@@ -27,7 +27,7 @@ export function documentationOf<Parts extends RequestParts>(
       ...(request.body && {
         body: {
           required: definition.bodyOptional !== true,
-          content: { 'application/json': { schema: request.body } },
+          content: { 'application/json': { schema: request.body, example } },
         },
       }),
     },

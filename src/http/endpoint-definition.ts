@@ -25,6 +25,8 @@ export interface EndpointDefinition<Parts extends RequestParts> {
   readonly summary: string;
   readonly description?: string;
   readonly request: Parts;
+  /** A body that passes: what `/docs` sends at a click. Every endpoint with a body has one. */
+  readonly example?: Parts['body'] extends z.ZodType ? z.input<Parts['body']> : never;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: boolean;
   /** Of the body; `ORDINARY_BODY` unless said. */

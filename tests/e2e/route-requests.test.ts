@@ -14,6 +14,10 @@ afterAll(async () => {
   folder.remove();
 });
 
+interface Operation {
+  readonly requestBody: { readonly content: Record<string, { readonly example: object }> };
+}
+
 const QUERY = 'where is my parcel';
 const names = SHOP_TOOLS.map(({ name }) => name);
 
@@ -23,6 +27,24 @@ describe('what a routing request may ask for', () => {
     expect(tools.map(({ name }) => name).sort()).toEqual([...names].sort());
     expect(tools.map(({ rank }) => rank)).toEqual(names.map((_, index) => index + 1));
     expect(tools.every(({ propensity }) => propensity === 1)).toBe(true);
+  });
+
+  it('answers the example of its own documentation', async () => {
+    const { paths } = await service.ask<{ paths: Record<string, Record<string, Operation>> }>(
+      'GET',
+      '/openapi.json',
+    );
+    const { example } = paths['/v1/route'].post.requestBody.content['application/json'];
+    expect((await service.request('POST', '/v1/route', example)).status).toBe(200);
+  });
+
+  it('takes a query or messages, not both', async () => {
+    const messages = [{ role: 'user', content: QUERY }];
+    const both = await service.request('POST', '/v1/route', { query: QUERY, messages });
+    expect(both.body).toMatchObject({
+      code: 'validation-failed',
+      violations: [{ path: 'query', message: 'send `query` or `messages`, not both' }],
+    });
   });
 
   it('gives propensities that add up to the size of the slate', async () => {

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import type { ZodType } from 'zod';
 import { apiEndpoints } from '../../src/http/app.ts';
 import { openApiDocument } from '../../src/http/documentation.ts';
 import { appWith } from './fake-nouns.ts';
+
+type Content = Record<string, { schema: ZodType; example: unknown }>;
 
 describe('/docs', () => {
   it('loads everything from here, under a policy that forbids anything else', async () => {
@@ -36,6 +39,18 @@ describe('openapi.json', () => {
     const names = operations.map(({ operationId }) => operationId);
     expect(new Set(names).size).toBe(names.length);
     for (const { responses } of operations) expect(Object.keys(responses)).toContain('503');
+  });
+
+  it('has an example of every body, which passes its schema', () => {
+    const bodies = apiEndpoints({} as never).flatMap(({ documentation: { operationId, request } }) => {
+      const content = (request?.body?.content as Content | undefined)?.['application/json'];
+      return content === undefined ? [] : [{ operationId, ...content }];
+    });
+    expect(bodies.length).toBeGreaterThan(10);
+    for (const { operationId, schema, example } of bodies) {
+      expect([operationId, example]).not.toContain(undefined);
+      expect([operationId, schema.safeParse(example).error]).toEqual([operationId, undefined]);
+    }
   });
 
   it('has no pattern that is more than a pattern', () => {

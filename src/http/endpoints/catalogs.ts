@@ -54,6 +54,7 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
     summary: 'Create a catalog, or change settings of one.',
     description: 'Settings that are left out stay as they are; `{}` creates a catalog with the defaults.',
     request: { params: catalogParams, body: catalogPatchSchema },
+    example: { rewards: { windowSeconds: 3600 } },
     answers: { 200: { description: 'The catalog as it is now.', schema: catalogSchema } },
     problems: ['unknown-policy'],
     handle: async ({ params, body }) => {
@@ -81,6 +82,7 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
     description:
       'They come first in every slate, after the pins of the request, until they end or are taken back. A request may still exclude them.',
     request: { params: catalogParams, body: pinsSchema },
+    example: { pins: [{ tool: 'refund_payment' }] },
     answers: { 200: { description: 'The pins as they are now.', schema: pinsViewSchema } },
     problems: ['catalog-not-found'],
     handle: async ({ params, body }) => ({

@@ -14,6 +14,7 @@ export const evaluationEndpoints = (evaluations: Evaluations): Endpoint[] => [
     summary: 'What would these policies have earned on the decisions that were logged?',
     description: 'A job in the background; ask for it until it has ended.',
     request: { params: catalogParams, body: evaluationDraftSchema },
+    example: { candidates: [{ policy: 'cosine' }, { policy: 'sc-linucb' }] },
     answers: { 202: { description: 'Queued.', schema: evaluationSchema } },
     problems: ['catalog-not-found', 'unknown-policy'],
     handle: async ({ params, body }) => ({

@@ -48,6 +48,14 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     tag: 'Experiments',
     summary: 'Create an experiment. Nothing happens until it is started.',
     request: { params: catalogParams, body: experimentDraftSchema },
+    example: {
+      name: 'try-cosine',
+      unit: 'sessionId',
+      variants: [
+        { name: 'now', share: 90 },
+        { name: 'cosine', share: 10, policy: 'cosine' },
+      ],
+    },
     answers: { 201: { description: 'The draft, with every default filled in.', schema: experimentSchema } },
     problems: ['catalog-not-found', 'experiment-exists', 'unknown-policy', 'evaluation-not-found'],
     handle: async ({ params, body }) => {
@@ -91,6 +99,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     summary: 'Let units in.',
     description: 'Every variant gets its learner now.',
     request: { params: experimentParams, body: changeBody },
+    example: { actor: 'anna' },
     bodyOptional: true,
     answers: { 200: { description: 'The experiment as it is now.', schema: movedExperimentSchema } },
     problems: ['catalog-not-found', 'experiment-not-found', 'experiment-conflict', 'experiment-overlap'],
@@ -107,6 +116,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     summary: 'End it: all units get the active policy again.',
     description: 'What was counted stays and can still be promoted.',
     request: { params: experimentParams, body: changeBody },
+    example: { actor: 'anna' },
     bodyOptional: true,
     answers: { 200: { description: 'The experiment as it is now.', schema: movedExperimentSchema } },
     problems: ['catalog-not-found', 'experiment-not-found', 'experiment-conflict'],
@@ -124,6 +134,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     description:
       'Without `variant` the winner; refused while there is none, and always under a sample-ratio mismatch.',
     request: { params: experimentParams, body: promoteBody },
+    example: { variant: 'cosine', actor: 'anna' },
     bodyOptional: true,
     answers: { 200: { description: 'The experiment as it is now.', schema: movedExperimentSchema } },
     problems: [
@@ -151,6 +162,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     summary: 'Serve retrieval order at once, for one variant or all.',
     description: 'The experiment goes on counting; stop it to end it.',
     request: { params: experimentParams, body: killBody },
+    example: { variant: 'cosine', actor: 'anna' },
     bodyOptional: true,
     answers: { 200: { description: 'The experiment as it is now.', schema: movedExperimentSchema } },
     problems: ['catalog-not-found', 'experiment-not-found', 'experiment-conflict'],
@@ -172,6 +184,7 @@ export const experimentEndpoints = (experiments: Experiments, evaluations: Evalu
     summary: 'Change the shares of the variants.',
     description: 'Moves as few units as possible, and says how many; comparisons start a new period.',
     request: { params: experimentParams, body: sharesBody },
+    example: { shares: { now: 50, cosine: 50 } },
 
     answers: { 200: { description: 'The experiment as it is now.', schema: movedExperimentSchema } },
     problems: ['catalog-not-found', 'experiment-not-found', 'experiment-conflict'],

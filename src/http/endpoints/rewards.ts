@@ -73,6 +73,7 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     summary: 'What became of a decision.',
     description: 'Answered as soon as the reward cannot be lost; it is learned a moment later.',
     request: { params: decisionParams, headers: idempotencyHeaders, body: outcomeSchema },
+    example: { tool: 'refund_payment', outcome: 'success' },
     answers: { 202: { description: 'Accepted.', schema: acceptedRewardSchema } },
     problems: ['decision-not-found', 'reward-late'],
     handle: async ({ params, headers, body }) => {
@@ -92,6 +93,7 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     description:
       'Rewards of one decision in one request are taken together. One that fails does not stop others.',
     request: { body: requestSchema },
+    example: { rewards: [{ decisionId: 'default.0k3v9q2m7x', tool: 'refund_payment', outcome: 'success' }] },
     answers: { 202: { description: 'One result per reward.', schema: answerSchema } },
     handle: async ({ body }, { requestId }) => {
       const results = await rewards.report(body.rewards);
@@ -132,6 +134,7 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     tag: 'Rewards',
     summary: 'Try rewards again that were given up.',
     request: { body: redriveSchema },
+    example: {},
     bodyOptional: true,
     answers: {
       200: { description: 'How many were put back.', schema: z.object({ redriven: z.int() }) },

@@ -15,6 +15,7 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     description:
       'Answers a slate of `k` tools and records the decision. Report outcomes with its `decisionId`.',
     request: { headers: idempotencyHeaders, body: routeRequestSchema },
+    example: { query: 'I want my money back', k: 3 },
     answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
     problems: ['catalog-not-found', 'idempotency-conflict', 'decision-expired'],
     handle: async ({ headers, body }, { signal }) => {

@@ -15,6 +15,12 @@ import {
   toolViewSchema,
 } from '../wire/tool.ts';
 
+const TOOL = {
+  name: 'refund_payment',
+  description: 'Give a customer their money back for a payment.',
+  inputSchema: { type: 'object', properties: { payment: { type: 'string' } }, required: ['payment'] },
+};
+
 const requestSchema = z
   .strictObject({
     put: toolsSchema.optional().meta({ description: 'Added, or changed if there is one of that name.' }),
@@ -38,6 +44,7 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     description:
       'Tools that did not change cost nothing; what was learned about removed ones is kept for a while.',
     request: { params: catalogParams, headers: changeHeaders, body: z.strictObject({ tools: toolsSchema }) },
+    example: { tools: [TOOL] },
     limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
@@ -54,6 +61,7 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     tag: 'Tools',
     summary: 'Put some tools, remove some.',
     request: { params: catalogParams, headers: changeHeaders, body: requestSchema },
+    example: { put: [TOOL], remove: ['old_refund'] },
     limits: TOOLS_BODY,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],

@@ -61,9 +61,13 @@ export const routeRequestSchema = z
       .default(true)
       .meta({ description: 'false: outcomes are counted, nothing is learned.' }),
   })
-  .refine((request) => (request.query === undefined) !== (request.messages === undefined), {
+  .refine((request) => request.query !== undefined || request.messages !== undefined, {
     path: ['query'],
-    message: 'is needed, or `messages`: exactly one of the two',
+    message: 'is needed, or `messages`',
+  })
+  .refine((request) => request.query === undefined || request.messages === undefined, {
+    path: ['query'],
+    message: 'send `query` or `messages`, not both',
   })
   .refine(({ pin = [], k }) => new Set(pin).size <= k, {
     path: ['pin'],
