@@ -11,8 +11,8 @@ import { foldTools } from './fold-tools.ts';
 
 /**
  * Folds one entry into the state; nothing else changes a state. Deterministic: no clock, no random source, no I/O; the same
- * entries give the same bits in every process. An entry that was folded before (its key or position is known) changes nothing,
- * and the first result is returned.
+ * entries give the same bits in every process. An entry at or before the state's position is ignored. A command whose key has
+ * an answer gets that answer again; rewards and exposures have their own records of what was counted.
  */
 export function fold(state: CatalogState, positioned: PositionedEntry): FoldResult {
   return atOnce(foldInSteps(state, positioned));

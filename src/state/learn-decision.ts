@@ -29,7 +29,7 @@ export function* learnCall(
   const { slot } = tool;
   const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
-  // The 0 that a shown tool got when the decision closed is removed from memory; A keeps it.
+  // Memory takes back the 0 that the tool got when the decision closed; the ridge cannot.
   const earlier = index < decision.shown && !reports.silent ? 1 : 0;
   reports.called = true;
   reports.silent = false;
@@ -70,10 +70,8 @@ export function* correctCall(
 
 /** What is learned from one tool of a decision. */
 interface Lesson extends CaseOutcome {
-  /** Index among the tools of the decision. */
-  readonly index: number;
-  /** Whether the ridge has not learned it yet. */
-  readonly fresh: boolean;
+  /** Index among the tools of the decision; absent for a call, which the ridge has learned already. */
+  readonly index?: number;
 }
 
 /** Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with 0, and the case is added to memory. */
@@ -87,17 +85,17 @@ export function* closeDecision(
   // A decision about the vectors of another embedder cannot be learned.
   if (!decision.learn || record.muted || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
-  for (const [index, name] of decision.tools.entries()) {
+  const slate = decision.tools.slice(0, decision.shown);
+  // The record has the calls of all reports, the decision beside its slate only those of the last ones.
+  for (const name of new Set([...slate, ...record.tools.keys()])) {
+    const index = slate.indexOf(name);
     const slot = state.tools.find(name)?.slot;
     const reports = record.tools.get(name);
-    if (slot === undefined || reports?.silent) continue;
-    if (reports?.called) {
-      lessons.push({ index, slot, reward: reports.taught, weight: reports.weight, fresh: false });
-    } else if (index >= decision.shown) {
-    } else if (mayTeach(state, decision, slot, 1)) {
-      lessons.push({ index, slot, reward: 0, fresh: true });
-    } else {
-      reportsOf(record, name).silent = true;
+    if (slot === undefined) continue;
+    if (reports?.called) lessons.push({ slot, reward: reports.taught, weight: reports.weight });
+    else if (index >= 0 && !reports?.silent) {
+      if (mayTeach(state, decision, slot, 1)) lessons.push({ index, slot, reward: 0 });
+      else reportsOf(record, name).silent = true;
     }
   }
   yield* teach(state, record, decision, lessons);
@@ -116,7 +114,7 @@ export function* learnDefault(
   for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
     const slot = state.tools.find(name)?.slot;
     if (slot === undefined || !mayTeach(state, decision, slot, 1)) continue;
-    lessons.push({ index, slot, reward, fresh: true });
+    lessons.push({ index, slot, reward });
   }
   yield* teach(state, record, decision, lessons);
 }
@@ -128,10 +126,10 @@ function* teach(
   lessons: readonly Lesson[],
 ): Generator<void, void> {
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    for (const { index, reward, weight = 1, fresh } of lessons) {
-      if (!fresh) continue;
+    for (const { index, reward } of lessons) {
+      if (index === undefined) continue;
       const example = exampleOf(state, record, decision, index, learner);
-      if (example !== null) learner.policy.learn(example, reward, weight);
+      if (example !== null) learner.policy.learn(example, reward, 1);
       yield;
     }
     rememberCase(record, decision, learner, lessons);

@@ -50,6 +50,16 @@ export class Story {
   }
 }
 
+/** P and N of one tool in the only case there is. */
+export function remembered(story: Story, name: string): { positives: number; negatives: number } | undefined {
+  const { policy } = story.state.learners.get('sc-linucb-memory@2')!;
+  const { slot } = story.state.tools.find(name)!;
+  const query = decision('a', ['t0']);
+  const [nearest] = policy.recall({ embedding: query.embedding, terms: query.terms }).cases;
+  const found = policy.caseCounts(nearest.caseId).find((count) => count.slot === slot);
+  return found && { positives: found.positives, negatives: found.negatives };
+}
+
 export function emptyState(): CatalogState {
   return new CatalogState('default', { kernels: createTypescriptKernels(), derived: true });
 }

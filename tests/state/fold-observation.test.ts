@@ -3,7 +3,7 @@ import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
 import type { ObservedDecision } from '../../src/ledger/entry.ts';
 import { RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
-import { columnsOf, decision, MINUTE, observe, report, START, Story } from './entries.ts';
+import { columnsOf, decision, MINUTE, observe, remembered, report, START, Story } from './entries.ts';
 
 const VERSION = 'sc-linucb-memory@2';
 
@@ -205,6 +205,16 @@ describe('folding observations', () => {
     });
     story.rewards(observe(stranger, [report('r2', 't1')]));
     expect(learned(story).numbers.updates).toBe(3);
+  });
+
+  it('remembers a tool that was called without being shown, though another report closes the decision', () => {
+    const story = Story.withTools(3);
+    const first = decision('a', ['t0', 't1', 't2'], { shown: 2 });
+    story.rewards(observe(first, [report('r1', 't2')], { closes: false }));
+    story.rewards(observe(decision('a', ['t0', 't1']), [report('r2', 't0')]));
+    expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 0 });
+    expect(remembered(story, 't1')).toEqual({ positives: 0, negatives: 1 });
+    expect(remembered(story, 't2')?.positives).toBeCloseTo(0.2, 6);
   });
 
   it('rejects what cannot be learned: unknown tools, another embedder', () => {

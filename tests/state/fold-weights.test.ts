@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { LearnerState } from '../../bandit/policy.ts';
 import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
-import { decision, MINUTE, observe, report, START, Story } from './entries.ts';
+import { decision, MINUTE, observe, remembered, report, START, Story } from './entries.ts';
 
 const VERSION = 'sc-linucb-memory@2';
 
@@ -12,16 +12,6 @@ function learned(story: Story): LearnerState {
 
 function contract(story: Story, rewards: Partial<RewardContract>): void {
   story.tell({ kind: 'settings', key: `settings/${story.entries.length}`, at: START, patch: { rewards } });
-}
-
-/** P and N of one tool in the only case there is. */
-function remembered(story: Story, name: string): { positives: number; negatives: number } | undefined {
-  const { policy } = story.state.learners.get(VERSION)!;
-  const { slot } = story.state.tools.find(name)!;
-  const query = decision('a', ['t0']);
-  const [nearest] = policy.recall({ embedding: query.embedding, terms: query.terms }).cases;
-  const found = policy.caseCounts(nearest.caseId).find((count) => count.slot === slot);
-  return found && { positives: found.positives, negatives: found.negatives };
 }
 
 describe('the weight of a report', () => {
