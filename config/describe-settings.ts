@@ -70,7 +70,8 @@ ${rows.join('\n')}
 ## Settings of a catalog
 
 What belongs to one catalog is set over the API: \`PUT /v1/catalogs/{catalog}\` with what is to change. What is left out
-stays, and \`GET\` shows all of it.
+stays, also single members of \`policy\` and \`rewards\`, and \`GET\` shows all of it. With another \`policy.name\` the policy starts from the defaults of
+that one, \`exploration\` included.
 
 | key | default | what it does |
 |---|---|---|
@@ -80,7 +81,7 @@ stays, and \`GET\` shows all of it.
 | \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
 | \`decomposition\` | \`clauses\` | How a query that asks for several things is taken apart, see [queries](queries.md#a-query-that-asks-for-several-things) |
 | \`detail\` | \`full\` | How much of each definition is served: \`full\`; \`brief\`, the first sentences of the description (200 characters at most) with the names and types of the parameters; \`names\`, the name alone. A request that says \`detail\` overrides it; an [experiment](experiments.md#how-much-of-each-definition) finds out what is best |
-| \`failMode\` | \`open\` | What a query gets when nothing in the catalog fits it, after pins: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
+| \`failMode\` | \`open\` | What a query gets, after pins, when no word and no vector of it touches any tool; with an embedding model this is rare: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
 | \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
 | \`retainText\` | \`false\` | Keeps the texts of queries with decisions |
 | \`ignoreDates\` | \`false\` | A definition in which nothing but days and times changed has not changed |

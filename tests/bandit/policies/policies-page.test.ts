@@ -4,15 +4,15 @@ import { POLICY_KINDS } from '../../../bandit/policies/registry.ts';
 
 /** The table of docs/policies.md, one row per policy and parameter. */
 function table(): string {
-  const rows = POLICY_KINDS.flatMap(({ name, sentence, parameters }) => [
-    `| \`${name}\` | | | | ${sentence} |`,
+  const rows = POLICY_KINDS.flatMap(({ name, sentence, parameters, defaultExploration }) => [
+    `| \`${name}\` | \`${defaultExploration}\` | | | | ${sentence} |`,
     ...parameters.map((parameter) => {
       const { minimum, maximum, integer } = parameter;
       const range = `${integer ? 'integer ' : ''}${minimum} … ${maximum}`;
-      return `| | \`${parameter.name}\` | ${parameter.default} | ${range} | ${parameter.sentence} |`;
+      return `| | | \`${parameter.name}\` | ${parameter.default} | ${range} | ${parameter.sentence} |`;
     }),
   ]);
-  return `| policy | parameter | default | range | what it does |\n|---|---|---|---|---|\n${rows.join('\n')}\n`;
+  return `| policy | explores by | parameter | default | range | what it does |\n|---|---|---|---|---|---|\n${rows.join('\n')}\n`;
 }
 
 it('docs/policies.md says what the registry says; the message of this test has the table to paste', () => {
