@@ -8,7 +8,7 @@ import type {
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './experiments/count-experiments.ts';
 import type { FoldResult, RewardOutcome, RewardReason, RewardStatus } from './fold-result.ts';
-import { closeDecision, correctCall, learnCall, learnDefault, mayTeach } from './learn-decision.ts';
+import { closeDecision, correctCall, learnCall, mayTeach } from './learn-decision.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 
 /**
@@ -63,7 +63,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (!teaches || state.decisions.mayBeDropped(decision)) return { kind: 'settlement', closed: false };
   countShown(state, decision);
   const opened = state.decisions.open(decision, state.clock);
-  yield* learnDefault(state, opened, decision, defaultReward);
+  yield* closeDecision(state, opened, decision, defaultReward);
   creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
   state.decisions.keep(opened);
   return { kind: 'settlement', closed: true };

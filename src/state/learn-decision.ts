@@ -29,8 +29,10 @@ export function* learnCall(
   const { slot } = tool;
   const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
-  // Memory takes back the 0 that the tool got when the decision closed; the ridge cannot.
+  // Memory takes back what the tool was taught when the decision closed; the ridge cannot.
   const earlier = index < decision.shown && !reports.silent ? 1 : 0;
+  const positives = weight * taught - earlier * record.closedWith;
+  const negatives = weight * (1 - taught) - earlier * (1 - record.closedWith);
   reports.called = true;
   reports.silent = false;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
@@ -38,9 +40,7 @@ export function* learnCall(
     if (example !== null) learner.policy.learn(example, taught, weight);
     learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
-    if (caseId !== undefined) {
-      learner.policy.amend(caseId, slot, weight * taught, weight * (1 - taught) - earlier, decision.unit);
-    }
+    if (caseId !== undefined) learner.policy.amend(caseId, slot, positives, negatives, decision.unit);
     yield;
   }
 }
@@ -74,14 +74,20 @@ interface Lesson extends CaseOutcome {
   readonly index?: number;
 }
 
-/** Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with 0, and the case is added to memory. */
+/**
+ * Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with `silence`, and
+ * the case is added to memory.
+ * @param silence 0, or the default reward of the contract where nothing at all was reported
+ */
 export function* closeDecision(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
+  silence = 0,
 ): Generator<void, void> {
   if (record.closed) return;
   record.closed = true;
+  record.closedWith = Math.min(1, Math.max(0, silence));
   // A decision about the vectors of another embedder cannot be learned.
   if (!decision.learn || record.muted || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
@@ -94,27 +100,9 @@ export function* closeDecision(
     if (slot === undefined) continue;
     if (reports?.called) lessons.push({ slot, reward: reports.taught, weight: reports.weight });
     else if (index >= 0 && !reports?.silent) {
-      if (mayTeach(state, decision, slot, 1)) lessons.push({ index, slot, reward: 0 });
+      if (mayTeach(state, decision, slot, 1)) lessons.push({ index, slot, reward: record.closedWith });
       else reportsOf(record, name).silent = true;
     }
-  }
-  yield* teach(state, record, decision, lessons);
-}
-
-/** Learns every shown tool with the default reward of the contract, because nothing was reported. */
-export function* learnDefault(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
-  defaultReward: number,
-): Generator<void, void> {
-  record.closed = true;
-  const reward = Math.min(1, Math.max(0, defaultReward));
-  const lessons: Lesson[] = [];
-  for (const [index, name] of decision.tools.slice(0, decision.shown).entries()) {
-    const slot = state.tools.find(name)?.slot;
-    if (slot === undefined || !mayTeach(state, decision, slot, 1)) continue;
-    lessons.push({ index, slot, reward });
   }
   yield* teach(state, record, decision, lessons);
 }

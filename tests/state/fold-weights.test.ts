@@ -62,6 +62,35 @@ describe('the weight of a report', () => {
     story.rewards(observe(observed, [report('r3', 't0')]));
     expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 1 });
   });
+
+  it.each([1, 0.25, 0])(
+    'takes the place of the default reward %d that the tool got before',
+    (defaultReward) => {
+      const story = Story.withTools(2);
+      const observed = decision('a', ['t0', 't1']);
+      story.tell({ kind: 'settlement', key: 's', at: START, decision: observed, defaultReward });
+      const byDefault = { positives: defaultReward, negatives: 1 - defaultReward };
+      expect([remembered(story, 't0'), remembered(story, 't1')]).toEqual([byDefault, byDefault]);
+      story.rewards(observe(observed, [report('r0', 't0', { outcome: 'failure', value: 0 })]));
+      story.rewards(observe(observed, [report('r1', 't1')]));
+      expect(remembered(story, 't0')).toEqual({ positives: 0, negatives: 1 });
+      expect(remembered(story, 't1')).toEqual({ positives: 1, negatives: 0 });
+    },
+  );
+
+  it('leaves memory alone where a default reward was over the limit of its unit', () => {
+    const story = Story.withTools(2);
+    contract(story, { unitHourlyWeight: 1 });
+    const earlier = { ...decision('a', ['t0']), id: 'default.a0', unit: 7 };
+    story.rewards(observe(earlier, [report('r0', 't0', { outcome: 'failure', value: 0 })]));
+    const observed = decision('a', ['t0', 't1'], { unit: 7 });
+    story.tell({ kind: 'settlement', key: 's', at: START, decision: observed, defaultReward: 0 });
+    expect(remembered(story, 't0')).toEqual({ positives: 0, negatives: 1 });
+    expect(remembered(story, 't1')).toEqual({ positives: 0, negatives: 1 });
+    contract(story, { unitHourlyWeight: 10 });
+    story.rewards(observe(observed, [report('r1', 't0')]));
+    expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 1 });
+  });
 });
 
 describe('what one unit may teach about one tool in an hour', () => {

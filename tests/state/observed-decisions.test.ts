@@ -70,7 +70,13 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('report'), id: decisionId, tail: rewardTail, outcome }),
   fc.record({ kind: fc.constant('flood'), id: decisionId, rewards: fc.integer({ min: 50, max: 400 }) }),
   fc.record({ kind: fc.constant('tool'), id: decisionId, name, reports }),
-  fc.record({ kind: fc.constant('close'), id: decisionId, name, case: fc.nat({ max: 2 ** 40 }) }),
+  fc.record({
+    kind: fc.constant('close'),
+    id: decisionId,
+    name,
+    case: fc.nat({ max: 2 ** 40 }),
+    reward: number,
+  }),
   fc.record({ kind: fc.constant('features'), id: decisionId, name, rows: fc.float32Array({ minLength: 1 }) }),
   fc.record({ kind: fc.constant('credit'), id: decisionId, name, amount, values: fc.record(values) }),
   fc.record({ kind: fc.constant('wait'), minutes: fc.integer({ min: 0, max: 100 }) }),
@@ -91,6 +97,7 @@ function change(record: ObservedRecord, step: Extract<Step, { id: string }>): vo
   } else if ('reports' in step) Object.assign(reportsOf(record, step.name), step.reports);
   else if ('case' in step) {
     record.closed = true;
+    record.closedWith = step.reward;
     record.muted ||= step.case % 2 === 1;
     record.cases.set(step.name, step.case);
   } else if ('rows' in step) record.features.set(step.name, step.rows);

@@ -8,7 +8,7 @@ import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from '.
  * The record of a decision in some eighty bytes:
  *
  *   id | flags u8 | deadline f64 | until f64 | number of tools, number of versions | u32 for the name of each
- *   per tool what was reported, per version its case and features, the rewards, the credit
+ *   per tool what was reported, per version its case and features, the rewards, the credit, what it closed with
  *
  * Names are numbers of a table that is not part of the record, at an offset that `namesOf` finds: so a record can change
  * from one table to another without being taken apart.
@@ -16,15 +16,21 @@ import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from '.
 const CLOSED = 1;
 const MUTED = 2;
 const CREDITED = 4;
+/** It closed with a reward that is not 0. */
+const DEFAULTED = 8;
 const FLAGS_BYTES = 1;
 const WINDOW_BYTES = 16;
 
 export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: string, names: Names): void {
-  const { tools, rewards, features, cases, credit } = record;
+  const { tools, rewards, features, cases, credit, closedWith } = record;
+  const isDefaulted = !Object.is(closedWith, 0);
   const versions = new Set([...cases.keys(), ...features.keys()]);
   writeDecisionId(writer, catalog, record.id);
   writer.u8(
-    (record.closed ? CLOSED : 0) | (record.muted ? MUTED : 0) | (credit === undefined ? 0 : CREDITED),
+    (record.closed ? CLOSED : 0) |
+      (record.muted ? MUTED : 0) |
+      (credit === undefined ? 0 : CREDITED) |
+      (isDefaulted ? DEFAULTED : 0),
   );
   writer.f64(record.deadline);
   writer.f64(record.until);
@@ -41,6 +47,7 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
   writer.count(rewards.size);
   for (const outcome of rewards.values()) writeReward(writer, outcome, record.id);
   if (credit !== undefined) writeCredit(writer, credit, [...tools.keys()]);
+  if (isDefaulted) writer.f64(closedWith);
 }
 
 export function unpackRecord(bytes: Buffer, catalog: string, names: Names): ObservedRecord {
@@ -71,6 +78,7 @@ export function unpackRecord(bytes: Buffer, catalog: string, names: Names): Obse
     deadline,
     until,
     closed: (flags & CLOSED) !== 0,
+    closedWith: 0,
     muted: (flags & MUTED) !== 0,
     tools,
     rewards,
@@ -78,6 +86,7 @@ export function unpackRecord(bytes: Buffer, catalog: string, names: Names): Obse
     cases,
   };
   if ((flags & CREDITED) !== 0) record.credit = readCredit(reader, toolNames);
+  if ((flags & DEFAULTED) !== 0) record.closedWith = reader.f64();
   return record;
 }
 

@@ -77,6 +77,7 @@ export class ObservedDecisions {
         deadline: decision.deadline,
         until: Math.max(decision.deadline, clock + decision.deadline - decision.at),
         closed: false,
+        closedWith: 0,
         muted: false,
         tools: new Map(),
         rewards: new Map(),

@@ -33,6 +33,8 @@ export interface ObservedRecord {
   /** When its window is over by the clock of the fold, whatever the clock was that made the decision. */
   readonly until: number;
   closed: boolean;
+  /** Reward with which shown tools were learned that had no call when the decision closed, 0…1; none that is `silent` was. */
+  closedWith: number;
   /** Whether its unit is over the limit, so that nothing more is learned from this decision. */
   muted: boolean;
   readonly tools: Map<string, ToolReports>;
