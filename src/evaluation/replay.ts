@@ -3,12 +3,14 @@ import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { policyKind } from '../../bandit/policies/registry.ts';
 import type { Policy } from '../../bandit/policy.ts';
 import type { Decision } from '../decisions/decision.ts';
-import type { ObservationEntry, Position } from '../ledger/entry.ts';
+import type { ObservationEntry, ObservedDecision, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/experiments/decision-credit.ts';
 import { fold } from '../state/fold.ts';
+import { whyNotApplied } from '../state/fold-observation.ts';
 import type { LearnerContext } from '../state/learner-version.ts';
+import { RECORD_GRACE_MS } from '../state/observed/observed-decisions.ts';
 import { type EvaluatedSlate, evaluatedSlate, SlateCandidates } from './evaluated-slate.ts';
 import type { Candidate, EvaluationResult, SkippedDecisions } from './evaluation.ts';
 import { BASELINES, candidateTarget, type Target } from './target.ts';
@@ -27,10 +29,15 @@ interface OpenDecision {
   readonly slate: EvaluatedSlate;
   /** Probabilities of the candidates at the time of the first report; null if the candidates do not change any more. */
   readonly targets: readonly Float64Array[] | null;
+  readonly deadline: number;
+  /** Rewards that came, so that a repeated one counts once. */
+  readonly rewardIds: Set<string>;
   credit: Credit;
 }
 
 const MAX_OPEN = 10_000;
+/** Below this many ids of closed decisions none is looked for that can be forgotten. */
+const FEW_CLOSED = 10_000;
 /** Decisions that are evaluated together once the policies do not learn any more, so that a matrix is read once for all. */
 const BATCH = 32;
 /** Rewards are clipped to this range, so that a slate of ten good tools does not count tenfold. */
@@ -47,6 +54,13 @@ export interface ReplaySettings {
  * Judges policies that never ran by decisions that were made. Each candidate starts without having learned anything and
  * learns from the rewards in the ledger, exactly as it would in the fold; it ranks each decision before it learns the rewards
  * of that decision. Tools are as they are now.
+ *
+ * A decision is in one of these states:
+ * - *unseen*: no entry of it was added. Its first one opens it, or closes it at once if it cannot be judged.
+ * - *open*: rewards that the fold would apply are credited to it, each once.
+ * - *closed*: it was judged once, by its credit, and later entries change nothing. An open decision closes with an entry that
+ *   closes it, when its window and the grace period of the fold are over, or when ten thousand newer ones are open. Its id is
+ *   kept until that period is over; after that nothing of its time is opened.
  */
 export class Replay {
   readonly skipped: SkippedDecisions = {
@@ -66,9 +80,16 @@ export class Replay {
   #learnedAt = Number.NEGATIVE_INFINITY;
   readonly #evaluated: Evaluated[] = [];
   readonly #open = new Map<string, OpenDecision>();
+  /** Deadlines of closed decisions by id; ms since the epoch. */
+  readonly #closed = new Map<string, number>();
+  /** The latest deadline of a closed decision whose id was forgotten. */
+  #forgottenThrough = Number.NEGATIVE_INFINITY;
+  #forgetAbove = FEW_CLOSED;
+  /** The largest `at` of an entry; ms since the epoch. */
+  #clock = 0;
   readonly #candidates = new SlateCandidates();
   /** Closed decisions that are to be tallied together. */
-  #closed: OpenDecision[] = [];
+  #untallied: OpenDecision[] = [];
   readonly #alpha: number;
 
   /** @param live state of the catalog, from which tools and settings are copied */
@@ -99,7 +120,7 @@ export class Replay {
   /** Returns the id of the decision that `add` needs for an entry; null: none. */
   wants({ position, entry }: PositionedEntry): string | null {
     if (entry.kind !== 'observation' || this.#isForLearning(position, entry)) return null;
-    return this.#open.has(entry.decision.id) ? null : entry.decision.id;
+    return this.#open.has(entry.decision.id) || this.#isClosed(entry.decision) ? null : entry.decision.id;
   }
 
   /** Replays one entry. @param decision of the entry as it was logged; null if it has expired, or `wants` returned null. */
@@ -108,9 +129,11 @@ export class Replay {
     if (this.#learning && position > this.#learnUntil) this.#freeze();
     if (this.#hasEnd && position <= this.#learnUntil) this.#learnedAt = Math.max(this.#learnedAt, entry.at);
     if (entry.kind !== 'observation' && entry.kind !== 'settlement') return;
+    this.#clock = Math.max(this.#clock, entry.at);
+    this.#expire();
     if (entry.kind === 'observation') {
       if (!this.#isForLearning(position, entry)) this.#observe(entry, decision);
-      else if (entry.closes) this.skipped.forLearning++;
+      else if (!this.#isClosed(entry.decision)) this.#skip(entry.decision, 'forLearning');
     }
     // Assignments would count in experiments of this state, of which there are none.
     if (this.#learning) fold(this.#state, positioned);
@@ -149,42 +172,72 @@ export class Replay {
 
   #observe(entry: ObservationEntry, decision: Decision | null): void {
     const { id } = entry.decision;
-    const known = this.#open.get(id) ?? this.#begin(id, decision);
+    const known = this.#open.get(id) ?? this.#begin(entry.decision, decision);
     if (known === null) return;
-    for (const report of entry.reports) known.credit = addReport(known.credit, report);
-    if (entry.closes || this.#open.size > MAX_OPEN) {
-      this.#close(entry.closes ? id : this.#open.keys().next().value!);
-    }
+    const applied = entry.reports.filter((report) => {
+      if (known.rewardIds.has(report.rewardId)) return false;
+      known.rewardIds.add(report.rewardId);
+      return whyNotApplied(this.#state, entry.decision, report) === null;
+    });
+    for (const report of applied) known.credit = addReport(known.credit, report);
+    // As in the fold; but one of which nothing is known yet except time-outs and refusals waits for more.
+    const judged = applied.some(({ tool, value }) => tool !== null || value <= 0);
+    if (entry.closes && judged && known.credit.tools.length > 0) this.#close(id);
+    else if (this.#open.size > MAX_OPEN) this.#close(this.#open.keys().next().value!);
   }
 
-  #begin(id: string, decision: Decision | null): OpenDecision | null {
-    if (decision === null) {
-      this.skipped.decisionGone++;
-      return null;
-    }
-    const slate = evaluatedSlate(decision, this.#state);
+  #begin(observed: ObservedDecision, decision: Decision | null): OpenDecision | null {
+    if (this.#isClosed(observed)) return null;
+    const slate = decision === null ? 'decisionGone' : evaluatedSlate(decision, this.#state);
     if (typeof slate === 'string') {
-      this.skipped[slate]++;
+      this.#skip(observed, slate);
       return null;
     }
     const targets = this.#learning ? this.#targetsOf(slate) : null;
-    const open: OpenDecision = { slate, targets, credit: EMPTY_CREDIT };
+    const { id, deadline } = observed;
+    const open: OpenDecision = { slate, targets, deadline, rewardIds: new Set(), credit: EMPTY_CREDIT };
     this.#open.set(id, open);
     return open;
+  }
+
+  #skip({ id, deadline }: ObservedDecision, why: keyof SkippedDecisions): void {
+    this.skipped[why]++;
+    this.#closed.set(id, deadline);
+  }
+
+  #isClosed({ id, deadline }: ObservedDecision): boolean {
+    return this.#closed.has(id) || (deadline <= this.#forgottenThrough && !this.#open.has(id));
   }
 
   #close(id: string): void {
     const open = this.#open.get(id)!;
     this.#open.delete(id);
-    if (open.credit.tools.length === 0) return; // only time-outs and refusals
+    this.#closed.set(id, open.deadline);
+    if (open.credit.tools.length === 0) return; // nothing was applied except time-outs and refusals
     this.decisions++;
-    this.#closed.push(open);
-    if (open.targets !== null || this.#closed.length === BATCH) this.#tallyClosed();
+    this.#untallied.push(open);
+    if (open.targets !== null || this.#untallied.length === BATCH) this.#tallyClosed();
+  }
+
+  /** Closes decisions, and forgets closed ones, that the fold would not apply anything to any more. */
+  #expire(): void {
+    const over = this.#clock - RECORD_GRACE_MS[this.#state.settings.rewards.onLate];
+    for (const [id, { deadline }] of this.#open) {
+      if (deadline >= over) break;
+      this.#close(id);
+    }
+    if (this.#closed.size <= this.#forgetAbove) return;
+    for (const [id, deadline] of this.#closed) {
+      if (deadline >= over) continue;
+      this.#closed.delete(id);
+      this.#forgottenThrough = Math.max(this.#forgottenThrough, deadline);
+    }
+    this.#forgetAbove = Math.max(FEW_CLOSED, 2 * this.#closed.size);
   }
 
   #tallyClosed(): void {
-    const closed = this.#closed;
-    this.#closed = [];
+    const closed = this.#untallied;
+    this.#untallied = [];
     const queries = closed.filter(({ targets }) => targets === null).map(({ slate }) => slate.decision.query);
     if (queries.length > 0) for (const { learner } of this.#evaluated) learner?.prepare(queries);
     for (const open of closed) this.#tally(open);

@@ -74,6 +74,17 @@ function silence(rewardId: string, value: number, at: number): OutcomeReport {
   return { rewardId, tool: null, outcome: 'not_used', value, weight: 1, at };
 }
 
+/** Returns why a report that is new is not applied; null: it is. */
+export function whyNotApplied(
+  state: CatalogState,
+  { deadline, fingerprint }: Pick<ObservedDecision, 'deadline' | 'fingerprint'>,
+  { at, tool }: OutcomeReport,
+): RewardReason | null {
+  if (isLate(state, { deadline }, at)) return 'after-deadline';
+  if (fingerprint !== state.fingerprint) return 'embedder-changed';
+  return tool !== null && state.tools.find(tool) === undefined ? 'tool-unknown' : null;
+}
+
 function* applyReport(
   state: CatalogState,
   record: ObservedRecord,
@@ -82,13 +93,14 @@ function* applyReport(
 ): Generator<void, RewardOutcome> {
   const { rewardId } = report;
   const contract = state.settings.rewards;
-  if (isLate(state, record, report.at)) return { rewardId, status: 'late', reason: 'after-deadline' };
-  if (decision.fingerprint !== state.fingerprint) {
-    return { rewardId, status: 'rejected', reason: 'embedder-changed' };
-  }
+  const reason = whyNotApplied(
+    state,
+    { deadline: record.deadline, fingerprint: decision.fingerprint },
+    report,
+  );
+  if (reason !== null) return { rewardId, status: reason === 'after-deadline' ? 'late' : 'rejected', reason };
   if (report.tool === null) return { rewardId, status: 'applied', reason: 'no-tool-named' };
-  const tool = state.tools.find(report.tool);
-  if (tool === undefined) return { rewardId, status: 'rejected', reason: 'tool-unknown' };
+  const tool = state.tools.find(report.tool)!;
 
   const reports = reportsOf(record, report.tool);
   tool.statistics.rewardSum += report.value;

@@ -8,7 +8,7 @@ import type { Decision } from '../../src/decisions/decision.ts';
 import type { EvaluationResult } from '../../src/evaluation/evaluation.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
 import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
-import type { ObservationEntry } from '../../src/ledger/entry.ts';
+import type { ObservationEntry, OutcomeReport } from '../../src/ledger/entry.ts';
 import { observedDecision } from '../../src/rewards/observed-decision.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
@@ -147,6 +147,89 @@ describe('a replay', () => {
       results[4],
       plainly(CANDIDATES[4].policy, 0, () => true),
     );
+  });
+
+  describe.each([
+    ['a candidate that learns', 2],
+    ['one that does not', 1],
+  ])('with %s', (_, candidate) => {
+    const [decision] = traffic.decisions;
+    const [best, other] = decision.slate.map((index) => decision.candidates[index]);
+    const context = { kernels, derived: true };
+    const entryOf = (reports: readonly OutcomeReport[], more: Partial<ObservationEntry> = {}) => ({
+      ...({ kind: 'observation', key: reports[0].rewardId, at: decision.at + 10, closes: true } as const),
+      ...{ decision: observedDecision(decision, []), reports },
+      ...more,
+    });
+    const reward = (id: string, more: Partial<OutcomeReport> = {}) =>
+      report(id, best, { at: decision.at + 10, ...more });
+
+    /** Replays entries of one decision. Returns what it says of them. */
+    function replayOf(entries: readonly ObservationEntry[], live = traffic.state) {
+      const replay = new Replay(live, CANDIDATES.slice(candidate, candidate + 1), context, {
+        alpha: 0.05,
+      });
+      const wanted: boolean[] = [];
+      for (const [i, entry] of entries.entries()) {
+        const id = replay.wants({ position: 3 + i, entry });
+        wanted.push(id !== null);
+        replay.add({ position: 3 + i, entry }, id === null ? null : decision);
+      }
+      const results = replay.results();
+      replay.free();
+      return { results, decisions: replay.decisions, skipped: replay.skipped, wanted };
+    }
+
+    it('judges a decision once, before it learns from it, however many entries it has', () => {
+      const first = entryOf([reward('a')]);
+      const once = replayOf([first]);
+      const more = replayOf([first, entryOf([reward('b', { tool: other })]), first]);
+      expect(once.decisions).toBe(1);
+      expect({ ...more, wanted: [] }).toEqual({ ...once, wanted: [] });
+      expect(more.wanted).toEqual([true, false, false]);
+    });
+
+    it('counts a repeated reward once', () => {
+      const live = new CatalogState('default', context);
+      for (const [i, entry] of traffic.setUp.entries()) fold(live, { position: i + 1, entry });
+      live.settings = { ...live.settings, rewards: { ...live.settings.rewards, aggregation: 'sum' } };
+      const first = entryOf([reward('a', { value: 0.4 })], { closes: false });
+      const close = entryOf([reward('b', { tool: other })]);
+      const once = replayOf([first, close], live);
+      const twice = replayOf([first, first, close], live);
+      expect(twice.decisions).toBe(1);
+      expect(twice.results).toEqual(once.results);
+      live.free();
+    });
+
+    it('does not judge by reports that the fold does not apply', () => {
+      const late = reward('late', { at: decision.deadline + 1 });
+      const unknown = reward('unknown', { tool: 'gone' });
+      for (const refused of [late, unknown]) expect(replayOf([entryOf([refused])]).decisions).toBe(0);
+      const once = replayOf([entryOf([reward('a')])]);
+      const more = replayOf([entryOf([late]), entryOf([unknown]), entryOf([reward('a')])]);
+      expect(more.decisions).toBe(1);
+      expect(more.results).toEqual(once.results);
+    });
+
+    it('judges a decision that stays open when its window is over, and never again', () => {
+      const later = { at: decision.deadline + 2 * 3_600_000 };
+      const another = traffic.entries[1];
+      const entries = [
+        entryOf([reward('a')], { closes: false }),
+        { ...another, ...later, reports: [{ ...another.reports[0], ...later }] },
+        entryOf([reward('b')], later),
+      ];
+      const { decisions, wanted } = replayOf(entries);
+      expect(decisions).toBe(1);
+      expect(wanted).toEqual([true, true, false]);
+    });
+
+    it('waits for more where a call only timed out', () => {
+      const timeout = reward('a', { outcome: 'timeout', value: 0 });
+      expect(replayOf([entryOf([timeout])]).decisions).toBe(0);
+      expect(replayOf([entryOf([timeout]), entryOf([reward('b')])]).decisions).toBe(1);
+    });
   });
 
   it('leaves out decisions of which a part came while it learned', () => {
