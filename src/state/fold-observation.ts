@@ -115,17 +115,18 @@ function* applyReport(
   else tool.statistics.successes++;
 
   if (!decision.learn) return { rewardId, status: 'applied', reason: 'learning-off' };
-  if (!mayTeach(state, decision, tool.slot, report.weight)) {
-    record.muted = true;
-    keepSilent(record, reports);
-    return { rewardId, status: 'applied', reason: 'unit-limit' };
-  }
   if (reports.called && contract.aggregation === 'first') {
     return { rewardId, status: 'applied', reason: 'superseded' };
   }
   const before = reports.taught;
   const shown = decision.tools.indexOf(report.tool) < decision.shown;
-  addValue(reports, report, shown, contract.aggregation);
+  const after = withValue(reports, report, shown, contract.aggregation);
+  const weight = reports.called ? after.weight * Math.abs(after.taught - before) : after.weight;
+  if (!mayTeach(state, decision, tool.slot, weight)) {
+    keepSilent(record, reports);
+    return { rewardId, status: 'applied', reason: 'unit-limit' };
+  }
+  Object.assign(reports, after);
   if (reports.called) yield* correctCall(state, record, decision, tool, before, reports);
   else yield* learnCall(state, record, decision, tool, reports);
   return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
@@ -138,27 +139,23 @@ function* applyReport(
  */
 const UNSHOWN_WEIGHT = 0.2;
 
-function addValue(
+/** Returns the reports with one more. */
+function withValue(
   reports: ToolReports,
-  report: OutcomeReport,
+  { value, weight }: OutcomeReport,
   shown: boolean,
   aggregation: 'first' | 'last' | 'sum' | 'mean',
-): void {
+): ToolReports {
+  const after = { ...reports, count: reports.count + 1, sum: reports.sum + value, last: value };
   if (reports.count === 0) {
-    reports.first = report.value;
-    reports.weight = shown ? report.weight : UNSHOWN_WEIGHT * Math.min(1, report.weight);
+    after.first = value;
+    after.weight = shown ? weight : UNSHOWN_WEIGHT * Math.min(1, weight);
   }
-  reports.count++;
-  reports.sum += report.value;
-  reports.last = report.value;
-  const value = {
-    first: reports.first,
-    last: reports.last,
-    sum: reports.sum,
-    mean: reports.sum / reports.count,
-  }[aggregation];
+  const { first, last, sum, count } = after;
+  const whole = { first, last, sum, mean: sum / count }[aggregation];
   // Rewards below 0 are learned as 0; statistics keep them unchanged.
-  reports.taught = Math.min(1, Math.max(0, value));
+  after.taught = Math.min(1, Math.max(0, whole));
+  return after;
 }
 
 /** Keeps a tool from being learned as a negative when the decision closes; if it was already, it stays one. */

@@ -89,7 +89,7 @@ export function* closeDecision(
   record.closed = true;
   record.closedWith = Math.min(1, Math.max(0, silence));
   // A decision about the vectors of another embedder cannot be learned.
-  if (!decision.learn || record.muted || decision.fingerprint !== state.fingerprint) return;
+  if (!decision.learn || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
   const slate = decision.tools.slice(0, decision.shown);
   // The record has the calls of all reports, the decision beside its slate only those of the last ones.

@@ -119,6 +119,55 @@ describe('what one unit may teach about one tool in an hour', () => {
     expect(learned(story).numbers.updates).toBe(8);
   });
 
+  it('keeps the tool that is over it from being learned, and not the rest of the decision', () => {
+    const story = Story.withTools(3);
+    contract(story, { unitHourlyWeight: 2 });
+    for (const id of ['a0', 'a1']) {
+      const taught = { ...decision('a', ['t0'], { unit: 7 }), id: `default.${id}` };
+      story.rewards(observe(taught, [report(`r-${id}`, 't0')]));
+    }
+    const observed = decision('a', ['t0', 't1', 't2'], { unit: 7 });
+    const reports = [report('r1', 't1'), report('r2', 't0')];
+    expect(story.rewards(observe(observed, reports))).toMatchObject([
+      { status: 'applied' },
+      { status: 'applied', reason: 'unit-limit' },
+    ]);
+    expect(remembered(story, 't0')).toEqual({ positives: 2, negatives: 0 });
+    expect(remembered(story, 't1')).toEqual({ positives: 1, negatives: 0 });
+    expect(remembered(story, 't2')).toEqual({ positives: 0, negatives: 1 });
+  });
+
+  it('is used up by what is taught: not by repeated or superseded reports, in part by corrections', () => {
+    for (const aggregation of ['first', 'last'] as const) {
+      const story = Story.withTools(1);
+      contract(story, { unitHourlyWeight: 2, aggregation });
+      const observed = decision('a', ['t0'], { unit: 7 });
+      for (let i = 0; i < 5; i++) story.rewards(observe(observed, [report(`r${i}`, 't0')]));
+      const again = { ...observed, id: 'default.a0' };
+      expect(story.rewards(observe(again, [report('r', 't0')]))).toEqual([
+        { rewardId: 'r', status: 'applied' },
+      ]);
+    }
+    const story = Story.withTools(1);
+    contract(story, { unitHourlyWeight: 2 });
+    const observed = decision('a', ['t0'], { unit: 7 });
+    const reasons = [1, 0.5, 1, 0.5].map((value, i) => {
+      return story.rewards(observe(observed, [report(`r${i}`, 't0', { value })]))[0].reason;
+    });
+    expect(reasons).toEqual([undefined, undefined, undefined, 'unit-limit']);
+    expect(remembered(story, 't0')).toEqual({ positives: 1, negatives: 0 });
+  });
+
+  it('is used up by a fifth when the tool was not shown', () => {
+    const story = Story.withTools(2);
+    contract(story, { unitHourlyWeight: 1 });
+    const reasons = Array.from({ length: 6 }, (_, i) => {
+      const observed = { ...decision('a', ['t0', 't1'], { shown: 1, unit: 7 }), id: `default.a${i}` };
+      return story.rewards(observe(observed, [report(`r${i}`, 't1')]))[0].reason;
+    });
+    expect(reasons).toEqual([...Array(5).fill('tool-not-shown'), 'unit-limit']);
+  });
+
   it('holds for default rewards, too', () => {
     const story = Story.withTools(1);
     contract(story, { unitHourlyWeight: 1 });

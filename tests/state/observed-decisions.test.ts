@@ -98,7 +98,6 @@ function change(record: ObservedRecord, step: Extract<Step, { id: string }>): vo
   else if ('case' in step) {
     record.closed = true;
     record.closedWith = step.reward;
-    record.muted ||= step.case % 2 === 1;
     record.cases.set(step.name, step.case);
   } else if ('rows' in step) record.features.set(step.name, step.rows);
   else {

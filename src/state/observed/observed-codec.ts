@@ -14,10 +14,9 @@ import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from '.
  * from one table to another without being taken apart.
  */
 const CLOSED = 1;
-const MUTED = 2;
-const CREDITED = 4;
+const CREDITED = 2;
 /** It closed with a reward that is not 0. */
-const DEFAULTED = 8;
+const DEFAULTED = 4;
 const FLAGS_BYTES = 1;
 const WINDOW_BYTES = 16;
 
@@ -27,10 +26,7 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
   const versions = new Set([...cases.keys(), ...features.keys()]);
   writeDecisionId(writer, catalog, record.id);
   writer.u8(
-    (record.closed ? CLOSED : 0) |
-      (record.muted ? MUTED : 0) |
-      (credit === undefined ? 0 : CREDITED) |
-      (isDefaulted ? DEFAULTED : 0),
+    (record.closed ? CLOSED : 0) | (credit === undefined ? 0 : CREDITED) | (isDefaulted ? DEFAULTED : 0),
   );
   writer.f64(record.deadline);
   writer.f64(record.until);
@@ -79,7 +75,6 @@ export function unpackRecord(bytes: Buffer, catalog: string, names: Names): Obse
     until,
     closed: (flags & CLOSED) !== 0,
     closedWith: 0,
-    muted: (flags & MUTED) !== 0,
     tools,
     rewards,
     features,

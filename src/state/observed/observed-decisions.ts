@@ -78,7 +78,6 @@ export class ObservedDecisions {
         until: Math.max(decision.deadline, clock + decision.deadline - decision.at),
         closed: false,
         closedWith: 0,
-        muted: false,
         tools: new Map(),
         rewards: new Map(),
         features: new Map(),

@@ -35,8 +35,6 @@ export interface ObservedRecord {
   closed: boolean;
   /** Reward with which shown tools were learned that had no call when the decision closed, 0…1; none that is `silent` was. */
   closedWith: number;
-  /** Whether its unit is over the limit, so that nothing more is learned from this decision. */
-  muted: boolean;
   readonly tools: Map<string, ToolReports>;
   /** Rewards that were applied: the exactly-once set, bounded by the window. */
   readonly rewards: Map<string, RewardOutcome>;
