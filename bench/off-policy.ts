@@ -7,7 +7,12 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type Estimator, offPolicyEstimates, refusalOf } from '../bandit/off-policy/off-policy-estimate.ts';
+import {
+  type Estimator,
+  offPolicyDifference,
+  offPolicyEstimates,
+  refusalOf,
+} from '../bandit/off-policy/off-policy-estimate.ts';
 import { lineChart } from './line-chart.ts';
 import { measuredOn } from './measured-on.ts';
 import { type CandidatePolicy, LoggedWorld } from './off-policy/logged-world.ts';
@@ -22,12 +27,13 @@ const { values } = parseArgs({
 const policies = Number(values.policies);
 const sizes = values.decisions.split(',').map(Number);
 const SITUATIONS = 400;
-const SETTINGS = { alpha: 0.05, rewards: { lower: 0, upper: 1 } };
+const SETTINGS = { alpha: 0.05, rewards: { lower: 0, upper: 1 }, comparisons: 1 };
 const NORMAL_975 = 1.959963984540054;
 
 /** One estimate of one policy, with the truth. */
 interface Outcome {
-  readonly estimator: Estimator;
+  /** difference: from the logging policy. */
+  readonly estimator: Estimator | 'difference';
   readonly refused: boolean;
   readonly truth: number;
   readonly value: number;
@@ -38,19 +44,25 @@ interface Outcome {
 }
 
 function evaluate(world: LoggedWorld, candidates: readonly CandidatePolicy[], decisions: number): Outcome[] {
+  const logging = world.loggingValue();
   return candidates.flatMap((policy, number) => {
     const tally = world.evaluate(policy, decisions, `${world.temperature} ${decisions} ${number}`);
     const refused = refusalOf(tally) !== null;
-    return offPolicyEstimates(tally, SETTINGS).map(({ standardError, ...estimate }) => ({
+    const values = offPolicyEstimates(tally, SETTINGS).map((value) => ({ ...value, truth: policy.value }));
+    const difference = {
+      ...offPolicyDifference(tally, SETTINGS),
+      estimator: 'difference' as const,
+      truth: policy.value - logging,
+    };
+    return [...values, difference].map(({ standardError, ...estimate }) => ({
       ...estimate,
       refused,
-      truth: policy.value,
       textbook: (NORMAL_975 * standardError) / Math.sqrt(tally.missingVariance),
     }));
   });
 }
 
-function summary(outcomes: readonly Outcome[], estimator: Estimator, refused: boolean) {
+function summary(outcomes: readonly Outcome[], estimator: Outcome['estimator'], refused: boolean) {
   const rows = outcomes.filter((row) => row.estimator === estimator && row.refused === refused);
   const mean = (of: (row: Outcome) => number) => rows.reduce((sum, row) => sum + of(row), 0) / rows.length;
   return {
@@ -64,7 +76,7 @@ function summary(outcomes: readonly Outcome[], estimator: Estimator, refused: bo
   };
 }
 
-const ESTIMATORS: readonly Estimator[] = ['ips', 'snips', 'dr'];
+const ESTIMATORS: readonly Outcome['estimator'][] = ['ips', 'snips', 'dr', 'difference'];
 
 function table(outcomes: readonly Outcome[], decisions: number) {
   return [false, true].flatMap((refused) =>

@@ -91,7 +91,8 @@ export class ApiClient {
 /** What is to be done at a terminal, where it is not what a program does that speaks HTTP. */
 const FIXES: Readonly<Record<string, string>> = {
   'catalog-not-found':
-    'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs` lists those there are.',
+    'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs list` shows those there are.',
+  'experiment-not-found': '`bandolier experiment list --catalog <name>` shows those there are.',
   'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
 };
 

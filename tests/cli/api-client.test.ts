@@ -62,6 +62,7 @@ it('lists everything that is wrong with what was sent', async () => {
 
 it.each([
   ['catalog-not-found', /^What is wrong\. .*bandolier import <file> --catalog <name>/],
+  ['experiment-not-found', /^What is wrong\. .*bandolier experiment list/],
   ['no-winner', /^What is wrong\. .*bandolier experiment promote <name> <variant>/],
 ])('names the command that mends %s', async (code, message) => {
   const api = await answering([404, { code, detail: 'What is wrong.', suggestedFix: 'PUT it.' }]);
