@@ -32,7 +32,8 @@ const MAX_ATTEMPTS = 5;
  * - *absent*: nothing is known of it here. Requests fail with `catalog-not-found`.
  * - *open*: requests use it.
  * - *failed*: the stores have it, but it could not be opened. Requests fail with `unavailable` and the reason.
- * - *opening*, *closing*, *erasing*: a command is under way. To requests the catalog is absent, or failed if it was.
+ * - *opening*: the stores have it, and it is being opened. Requests fail with `unavailable`.
+ * - *creating*, *closing*, *erasing*: a command is under way. To requests the catalog is absent, or failed if it was.
  *
  * Commands move a name from state to state: `acquire` opens what the stores have (absent or failed → opening → open,
  * failed, or absent if it was deleted), `change` creates what they do not have, `remove` (open or failed → closing → erasing →
@@ -48,6 +49,7 @@ export class Catalogs {
   readonly #open = new Map<string, OpenedCatalog>();
   /** By name: why it could not be opened. */
   readonly #failed = new Map<string, Error>();
+  readonly #opening = new Set<string>();
   readonly #commands = new CommandQueues();
   readonly #openCatalog: OpenCatalog;
   readonly #closed: ClosedCatalogs;
@@ -84,8 +86,15 @@ export class Catalogs {
     return this.#shard?.includes(name) ?? true;
   }
 
+  /** Returns a catalog that is open, whether or not it can be used. */
   find(name: string): Catalog | undefined {
     return this.#open.get(name);
+  }
+
+  /** Returns a catalog as `get` does; undefined if there is none of this name. @throws as `get` while there is, or may be, one */
+  getIfAny(name: string): Catalog | undefined {
+    const isHere = [this.#open, this.#failed, this.#opening].some((names) => names.has(name));
+    return isHere || name === 'default' || !this.serves(name) ? this.get(name) : undefined;
   }
 
   names(): string[] {
@@ -101,7 +110,7 @@ export class Catalogs {
     return this.#failed;
   }
 
-  /** @throws Problem catalog-not-found, wrong-shard, unavailable if it failed; the failure of its replica */
+  /** @throws Problem catalog-not-found, wrong-shard, unavailable if it failed or is being opened; the failure of its replica */
   get(name: string): Catalog {
     const catalog = this.#open.get(name);
     if (catalog === undefined) throw this.#missing(name);
@@ -173,6 +182,7 @@ export class Catalogs {
   }
 
   async #acquire(name: string): Promise<void> {
+    this.#opening.add(name);
     try {
       await (name === 'default' ? this.#createDefault() : this.#opened(name, false));
     } catch (error) {
@@ -180,6 +190,8 @@ export class Catalogs {
       if (error instanceof LedgerRemovedError) return;
       this.#failed.set(name, error as Error);
       throw error;
+    } finally {
+      this.#opening.delete(name);
     }
   }
 
@@ -235,6 +247,11 @@ export class Catalogs {
         'This is tried again and again. If it stays so, mend what the message says, or delete the catalog.',
         { retryAfterSeconds: 10 },
       );
+    }
+    if (this.#opening.has(name)) {
+      return new Problem('unavailable', `Catalog "${name}" is being opened.`, 'Send the request again.', {
+        retryAfterSeconds: 1,
+      });
     }
     if (name === 'default') {
       return new Problem('unavailable', 'Catalog "default" is being emptied.', 'Send the request again.', {

@@ -7,8 +7,6 @@ export type Activation = 'first' | 'again' | 'unknown';
  * Keeps the decisions of one catalog until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
 export interface DecisionLog {
-  /** Whether other processes write to it too: then a decision that is not found may be written a moment later. */
-  readonly isShared: boolean;
   /**
    * Appends a decision, which is durable when it resolves. Of several decisions with one id the first one is kept; returns false
    * when this is another one.
@@ -33,6 +31,8 @@ export interface DecisionLog {
 
 /** The decision logs of one deployment, one per catalog. */
 export interface DecisionLogs {
+  /** Whether other processes write to them too: then a decision that is not found may be written a moment later. */
+  readonly isShared: boolean;
   /** Returns the log of a catalog, the same instance each time; an empty one is created when there is none. */
   open(catalog: string): Promise<DecisionLog>;
   /** Returns the log of a catalog in order to read it, and creates nothing. Null when nothing was ever written to it. */

@@ -39,7 +39,6 @@ const HOUR_MS = 60 * 60 * 1000;
  * - *deleted*: the segment that holds it has been dropped, which happens when all its decisions have expired.
  */
 export class FileDecisionLog implements DecisionLog {
-  readonly isShared = false;
   readonly #log: SegmentLog;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;

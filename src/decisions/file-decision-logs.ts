@@ -6,6 +6,7 @@ import { FileDecisionLog, type FileDecisionLogOptions } from './file-decision-lo
 
 /** The decision logs in a data folder: `catalogs/<catalog>/decisions`. */
 export class FileDecisionLogs implements DecisionLogs {
+  readonly isShared = false;
   readonly #dataDir: string;
   readonly #options: FileDecisionLogOptions;
   readonly #open = new Map<string, Promise<FileDecisionLog>>();

@@ -60,7 +60,6 @@ const READ_BATCH = 200;
  * *dropped*, because its catalog was deleted, which writes nothing any more.
  */
 export class RedisDecisionLog implements DecisionLog {
-  readonly isShared = true;
   readonly #client: RedisClient;
   readonly #epoch: RedisEpoch;
   readonly #catalog: string;

@@ -24,6 +24,7 @@ return #ids
 
 /** The decision logs of all catalogs in one Redis. */
 export class RedisDecisionLogs implements DecisionLogs {
+  readonly isShared = true;
   readonly #connections: RedisConnections;
   readonly #options: RedisDecisionLogOptions;
   readonly #open = new Map<string, RedisDecisionLog>();

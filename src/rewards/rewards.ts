@@ -53,12 +53,11 @@ export class Rewards {
     return this.#intake.report(reports);
   }
 
-  /** Returns the status of a reward. @throws Problem reward-not-found when it is unknown, or was forgotten. */
+  /** Returns the status of a reward. @throws Problem reward-not-found when it is unknown, or was forgotten; as `Catalogs.get` */
   async status(rewardId: string): Promise<RewardState> {
     const decisionId = rewardId.slice(0, rewardId.lastIndexOf('.'));
     const name = catalogOf(decisionId);
-    if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name); // throws what is wrong with it
-    const catalog = name === null ? undefined : this.#catalogs.find(name);
+    const catalog = name === null ? undefined : this.#catalogs.getIfAny(name);
     if (catalog === undefined) throw notFound(rewardId);
     const folded = outcomeOf(catalog.state, decisionId, rewardId);
     if (folded !== undefined) return folded;

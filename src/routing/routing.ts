@@ -86,17 +86,16 @@ export class Routing {
 
   async #find<Found>(decisionId: string, read: (log: DecisionLog) => Promise<Found | null>): Promise<Found> {
     const name = catalogOf(decisionId);
-    if (name !== null && !this.#catalogs.serves(name)) this.#catalogs.get(name);
-    if (name !== null && this.#catalogs.find(name) !== undefined) {
+    const { decisionLogs } = this.#parts;
+    if (name !== null && this.#catalogs.getIfAny(name) !== undefined) {
       const found = await this.#catalogs.holding(name, async () => {
-        const log = await this.#parts.decisionLogs.find(name);
-        if (log === null) return null;
-        const decision = await read(log);
-        if (decision === null && log.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
-        return decision;
+        const log = await decisionLogs.find(name);
+        return log === null ? null : read(log);
       });
       if (found !== null) return found;
     }
+    // Another router may have made it, in a catalog that it created a moment ago.
+    if (decisionLogs.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
     throw new Problem(
       'decision-not-found',
       `There is no decision "${decisionId}".`,
@@ -116,12 +115,15 @@ export class Routing {
   }
 }
 
-/** Made while Redis was away, by another router, which keeps it until it can write. */
+/**
+ * Made by another router: while Redis was away, so that this router keeps it until it can write, or in a catalog that is not
+ * known here yet.
+ */
 function onItsWay(decisionId: string): Problem {
   return new Problem(
     'unavailable',
-    `Decision "${decisionId}" is not in Redis yet: the router that made it writes it as soon as it can.`,
-    'Send this again after a second. If it is still missing after ten minutes, that router has died before it could.',
+    `Decision "${decisionId}" is not in Redis yet, or its catalog not open here: the router that made it writes it as soon as it can.`,
+    'Send this again after a second. If it is still missing after ten minutes, that router has died before it could, or its catalog was deleted.',
     { retryAfterSeconds: 1 },
   );
 }

@@ -192,6 +192,21 @@ describe('a catalog that failed', () => {
     expect(catalogs.failed().size).toBe(0);
   });
 
+  it('is not taken for one that is absent, also while it is being opened', async () => {
+    const { stores, catalogs } = await failed();
+    const unavailable = expect.objectContaining({ code: 'unavailable' });
+    expect(() => catalogs.getIfAny('shop')).toThrow(unavailable);
+    expect(catalogs.getIfAny('other')).toBeUndefined();
+    stores.held.add('other');
+    stores.hold('open other');
+    const acquired = catalogs.acquire('other');
+    await settled();
+    expect(() => catalogs.getIfAny('other')).toThrow(unavailable);
+    stores.let('open other');
+    await acquired;
+    expect(catalogs.getIfAny('other')).toBe(catalogs.get('other'));
+  });
+
   it('can be deleted', async () => {
     const { stores, catalogs } = await failed();
     await catalogs.remove('shop');

@@ -70,9 +70,11 @@ async function processOver(stores: Stores) {
       return replica.state;
     },
   } as unknown as Catalog;
+  const known = (name: string) => (name === 'default' ? catalog : undefined);
   const catalogs = {
     serves: () => true,
-    find: (name: string) => (name === 'default' ? catalog : undefined),
+    find: known,
+    getIfAny: known,
     get: () => catalog,
     names: () => ['default'],
     holding: (_: string, work: (one: Catalog) => unknown) => work(catalog),

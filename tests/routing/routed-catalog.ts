@@ -69,7 +69,7 @@ export class RoutedCatalog {
     this.parts = this.#partsOf();
     const catalogs = {
       serves: () => true,
-      find: () => this.catalog,
+      getIfAny: () => this.catalog,
       get: () => this.catalog,
       holding: (_: string, work: (one: Catalog) => unknown) => work(this.catalog),
     } as unknown as Catalogs;

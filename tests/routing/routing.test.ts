@@ -1,5 +1,10 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Catalogs } from '../../src/catalog/catalogs.ts';
+import { decisionIdFor } from '../../src/decisions/decision-id.ts';
+import type { DecisionLogs } from '../../src/decisions/decision-log.ts';
+import { LedgerRemovedError } from '../../src/ledger/ledger.ts';
+import { rewardIdFor } from '../../src/rewards/reward-report.ts';
+import { Rewards } from '../../src/rewards/rewards.ts';
 import { Routing } from '../../src/routing/routing.ts';
 import { ReplicaFailedError } from '../../src/state/replica.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
@@ -7,6 +12,7 @@ import { START } from '../state/entries.ts';
 import { create, move } from '../state/experiment-entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
+const DAY = 24 * 60 * 60 * 1000;
 const ASSIGNMENT = { experiment: 'trial', variant: 'new', allocation: 1, unit: '0123456789abcdef' };
 
 /** With an experiment that no request in here belongs to: none names a session. */
@@ -66,4 +72,44 @@ it('a catalog whose replica failed between two entries goes on being routed in; 
   expect((await routing.route(request)).tools).toHaveLength(1);
   replica.isConsistent = false;
   await expect(routing.route(request)).rejects.toBe(replica.failure);
+});
+
+describe('a decision of a catalog that is not open here', () => {
+  const made = (at: number) => decisionIdFor('shop', at);
+  const unavailable = { code: 'unavailable' };
+  const notFound = { code: 'decision-not-found' };
+
+  /** A process with `default` alone. @param isShared whether other processes write decisions too */
+  async function without(isShared: boolean, fault: Error) {
+    const { parts, catalog } = new RoutedCatalog();
+    const open = Object.assign(catalog, { replica: { failure: null }, close: async () => undefined });
+    const openCatalog = async (name: string) => (name === 'default' ? open : Promise.reject(fault));
+    const closed = { erase: async () => undefined, release: async () => undefined };
+    const catalogs = await Catalogs.start(openCatalog as never, closed, []);
+    const decisionLogs = { isShared } as unknown as DecisionLogs;
+    const routing = new Routing(catalogs, { ...parts, decisionLogs }, {} as never, () => {});
+    return { catalogs, routing };
+  }
+
+  it('is unavailable with its catalog, where that could not be opened', async () => {
+    const { catalogs, routing } = await without(false, new Error('byte 7'));
+    await catalogs.acquire('shop').catch(() => {});
+    const id = made(START - DAY);
+    const asked = [routing.findHead(id), routing.explain(id), routing.activate(id)];
+    for (const one of asked) await expect(one).rejects.toMatchObject(unavailable);
+    const rewards = new Rewards(catalogs, {} as never, {} as never);
+    await expect(rewards.status(rewardIdFor(id))).rejects.toMatchObject(unavailable);
+  });
+
+  it('may be one of a catalog that another router has just created, if it is young', async () => {
+    const { routing } = await without(true, new LedgerRemovedError('shop'));
+    await expect(routing.findHead(made(START - 400))).rejects.toMatchObject(unavailable);
+    await expect(routing.findHead(made(START - DAY))).rejects.toMatchObject(notFound);
+    await expect(routing.findHead('shop.a')).rejects.toMatchObject(notFound);
+  });
+
+  it('is unknown where no other process makes decisions', async () => {
+    const { routing } = await without(false, new LedgerRemovedError('shop'));
+    await expect(routing.findHead(made(START - 400))).rejects.toMatchObject(notFound);
+  });
 });
