@@ -150,10 +150,12 @@ describe('a replay', () => {
   });
 
   describe.each([
-    ['a candidate that learns', 2],
+    ['a candidate that learns', 3],
     ['one that does not', 1],
   ])('with %s', (_, candidate) => {
     const [decision] = traffic.decisions;
+    /** So many that there are estimates. */
+    const others = traffic.entries.slice(1);
     const [best, other] = decision.slate.map((index) => decision.candidates[index]);
     const context = { kernels, derived: true };
     const entryOf = (reports: readonly OutcomeReport[], more: Partial<ObservationEntry> = {}) => ({
@@ -164,7 +166,7 @@ describe('a replay', () => {
     const reward = (id: string, more: Partial<OutcomeReport> = {}) =>
       report(id, best, { at: decision.at + 10, ...more });
 
-    /** Replays entries of one decision. Returns what it says of them. */
+    /** Replays entries. Returns what it says of them. */
     function replayOf(entries: readonly ObservationEntry[], live = traffic.state) {
       const replay = new Replay(live, CANDIDATES.slice(candidate, candidate + 1), context, {
         alpha: 0.05,
@@ -173,7 +175,7 @@ describe('a replay', () => {
       for (const [i, entry] of entries.entries()) {
         const id = replay.wants({ position: 3 + i, entry });
         wanted.push(id !== null);
-        replay.add({ position: 3 + i, entry }, id === null ? null : decision);
+        replay.add({ position: 3 + i, entry }, traffic.decisions.find((one) => one.id === id) ?? null);
       }
       const results = replay.results();
       replay.free();
@@ -195,9 +197,9 @@ describe('a replay', () => {
       live.settings = { ...live.settings, rewards: { ...live.settings.rewards, aggregation: 'sum' } };
       const first = entryOf([reward('a', { value: 0.4 })], { closes: false });
       const close = entryOf([reward('b', { tool: other })]);
-      const once = replayOf([first, close], live);
-      const twice = replayOf([first, first, close], live);
-      expect(twice.decisions).toBe(1);
+      const once = replayOf([first, close, ...others], live);
+      const twice = replayOf([first, first, close, ...others], live);
+      expect(once.results[0].estimates).not.toEqual([]);
       expect(twice.results).toEqual(once.results);
       live.free();
     });
