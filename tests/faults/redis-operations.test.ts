@@ -174,7 +174,7 @@ describe.skipIf(redisProgram.path === null)(`running on Redis${redisProgram.miss
     const socket = connect(Number(new URL(router.url).port), '127.0.0.1');
     socket.on('error', () => {});
     const head =
-      'POST /v1/route HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n';
+      'POST /v1/route HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n';
     socket.write(`${head}content-length: 100\r\n\r\n{`);
     // The router has begun with it.
     await once(socket, 'data');
