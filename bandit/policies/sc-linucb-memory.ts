@@ -34,8 +34,8 @@ const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0, 0];
  * those that are not called again, and the ridge learns to hold evidence against them; when queries come back, that is
  * wrong all at once. See docs/decisions/2026-11-22-evidence-never-counts-against.md.
  */
-const EVIDENCE = [2, 3, 4, 6];
-/** What is logged of a candidate: the features of x, and the mean that it had. */
+const EVIDENCE = (['mx', 'vote', 'rho', 'taught'] as const).map((name) => MEMORY_FEATURES.indexOf(name));
+/** Names of what is logged of a candidate: the features of x, and the mean that it had. */
 const LOGGED = [...MEMORY_FEATURES, 'mean'];
 const MEAN_AT = MEMORY_FEATURES.length;
 /** However much a tool was taught, it is worth no more than this to try it. */
@@ -233,7 +233,7 @@ class ScLinUcbMemory implements Policy {
     this.taught.scale(slot, 0);
   }
 
-  /** Of cases; what a unit taught ridge and taught vectors cannot be told from what others did. */
+  /** Forgets cases alone: what a unit taught ridge and taught vectors cannot be told from what others did. */
   forgetUnit(unit: number): number {
     return this.memory.forgetUnit(unit);
   }

@@ -131,7 +131,7 @@ export function savedRidge(state: LearnerState): {
   };
 }
 
-/** Those that there are. */
+/** Returns the embeddings of the queries that have one. */
 export function embeddingsOf(queries: readonly QueryFeatures[]): Float32Array[] {
   return queries.map(({ embedding }) => embedding).filter((embedding) => embedding !== null);
 }

@@ -147,7 +147,7 @@ export class SemanticRidge {
     this.#frozen ??= new FrozenScorer(this.#options.kernels, this.#vectors, this.ridge.solution, this.#prior);
   }
 
-  /** Of a frozen ridge: see `FrozenScorer.prepare`. What is projected is small enough to need no preparation. */
+  /** Prepares a frozen ridge, see `FrozenScorer.prepare`. What is projected is small enough to need no preparation. */
   prepare(queries: readonly Float32Array[]): void {
     if (this.#projection === null) this.#frozen?.prepare(queries);
   }

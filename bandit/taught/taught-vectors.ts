@@ -4,7 +4,7 @@ import type { LearnerState, QueryFeatures, TaughtScores, TermShare } from '../po
 import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
 
 /** Rows that are kept at most: 21 MB at D = 256 and B = 1,024. */
-export const TAUGHT_TOOLS = 4096;
+const TAUGHT_TOOLS = 4096;
 const WEIGHT_LIMIT = 2;
 /** Where rewards are 0 … 1, an expected one outside of this says nothing more. */
 const LEAST_EXPECTED = -1;
@@ -23,6 +23,12 @@ export interface TaughtOptions {
   readonly failures: number;
   /** Most tools with a vector. */
   readonly tools?: number;
+}
+
+/** ψ(q) whose numbers are finite. */
+interface CheckedQuery extends TaughtQuery {
+  /** |ψ|². */
+  readonly square: number;
 }
 
 /**
@@ -210,25 +216,23 @@ export class TaughtVectors {
   }
 
   /** rate · min(weight, 2), and never more than 1/|ψ|². */
-  #rate({ embedding, weights }: TaughtQuery, weight: number): number {
-    let square = 0;
-    for (const value of weights) square += value * value;
-    if (embedding !== null) for (const value of embedding) square += value * value;
+  #rate({ square }: CheckedQuery, weight: number): number {
     const rate = this.#options.rate * Math.min(weight, WEIGHT_LIMIT);
     return rate * square > 1 ? 1 / square : rate;
   }
 
-  #checked(query: QueryFeatures): TaughtQuery {
+  #checked(query: QueryFeatures): CheckedQuery {
     const { dimensions, buckets } = this.#options;
     const psi = taughtQuery(query, buckets);
     if (psi.embedding !== null && psi.embedding.length !== dimensions) {
       throw new RangeError(`a query has ${dimensions} dimensions here, got ${psi.embedding.length}`);
     }
-    let sum = 0;
-    for (const value of psi.weights) sum += value;
-    if (psi.embedding !== null) for (const value of psi.embedding) sum += value;
-    if (!Number.isFinite(sum)) throw new RangeError('the features of a query are finite numbers');
-    return psi;
+    let square = 0;
+    for (const value of psi.weights) square += value * value;
+    if (psi.embedding !== null) for (const value of psi.embedding) square += value * value;
+    // Squares of float32 numbers cannot overflow a float64.
+    if (!Number.isFinite(square)) throw new RangeError('the features of a query are finite numbers');
+    return { ...psi, square };
   }
 
   /** w·ψ in float64: the first half, then the buckets in ascending order. */
