@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { PolicySettingsError } from '../../bandit/policies/policy-kind.ts';
+import { Problem } from '../errors/problem.ts';
 import {
   type CatalogSettings,
   DEFAULT_CATALOG_SETTINGS,
   type PolicyPatch,
   type SettingsPatch,
 } from '../ledger/catalog-settings.ts';
-import { Problem } from '../problem.ts';
 import { changedPolicy } from '../state/policy-settings.ts';
 import type { StateDigest } from '../state/snapshot-codec.ts';
 import type { Catalog } from './catalog.ts';

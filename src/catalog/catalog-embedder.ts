@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { Problem } from '../errors/problem.ts';
 import type { BoundEmbedder, EmbedderEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
-import { Problem } from '../problem.ts';
 import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 import type { Catalog } from './catalog.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
+import { Problem } from '../errors/problem.ts';
 import type { Position } from '../ledger/entry.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
-import { Problem } from '../problem.ts';
 import type { Catalogs } from './catalogs.ts';
 
 const TIMEOUT_MS = 5_000;

@@ -1,5 +1,5 @@
+import { Problem } from '../errors/problem.ts';
 import { LedgerErasingError, LedgerRemovedError } from '../ledger/ledger.ts';
-import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { CommandQueues } from './command-queues.ts';
 

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { Problem } from '../errors/problem.ts';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
-import { Problem } from '../problem.ts';
-import { inSlices, mapInSteps } from '../slices.ts';
+import { inSlices, mapInSteps } from '../scheduling/slices.ts';
 import type { ToolsApplied } from '../state/fold-result.ts';
 import type { Catalog } from './catalog.ts';
 import { definitionHash } from './definition-hash.ts';

@@ -1,8 +1,8 @@
+import { Problem } from '../errors/problem.ts';
 import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { EmbeddingCache } from '../models/cache/embedding-cache.ts';
 import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
-import { Problem } from '../problem.ts';
 import { denseText } from '../retrieval/document-text.ts';
 
 /** Definitions that are embedded between two looks at the signal. */

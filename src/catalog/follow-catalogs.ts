@@ -1,6 +1,6 @@
-import { every, type Repeated } from '../every.ts';
+import { isStoreAway } from '../errors/store-errors.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
-import { isStoreAway } from '../store-errors.ts';
+import { every, type Repeated } from '../scheduling/every.ts';
 import type { Catalogs } from './catalogs.ts';
 
 const LOOK_EVERY_MS = 500;

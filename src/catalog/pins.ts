@@ -1,5 +1,5 @@
+import { Problem } from '../errors/problem.ts';
 import type { Pin } from '../ledger/catalog-settings.ts';
-import { Problem } from '../problem.ts';
 import type { Catalog } from './catalog.ts';
 import { changeSettings } from './catalog-administration.ts';
 import type { Catalogs } from './catalogs.ts';

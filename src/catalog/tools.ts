@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { Problem } from '../errors/problem.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
-import { Problem } from '../problem.ts';
-import { inSlices, type Steps } from '../slices.ts';
+import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';

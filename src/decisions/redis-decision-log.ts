@@ -1,10 +1,10 @@
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { catalogKey } from '../redis/keys.ts';
 import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
 import { GatheredCommands, Script } from '../redis/script.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';

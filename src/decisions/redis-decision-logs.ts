@@ -1,8 +1,8 @@
-import { every } from '../every.ts';
 import { identityKey } from '../ledger/redis-ledger-identity.ts';
 import { catalogKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
+import { every } from '../scheduling/every.ts';
 import type { DecisionLog, DecisionLogs } from './decision-log.ts';
 import { RedisDecisionLog, type RedisDecisionLogOptions } from './redis-decision-log.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { isStoreAway } from '../errors/store-errors.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
-import { isStoreAway } from '../store-errors.ts';
 import { type Decision, type DecisionHead, rewardDeadline } from './decision.ts';
 
 export const SETTLEMENT_JOB = 'settlement';

@@ -1,7 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import { Problem } from '../errors/problem.ts';
 import { policyOf, type VariantDraft } from '../experiments/experiment-draft.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import { Problem } from '../problem.ts';
 import { isSamePolicy } from '../state/policy-settings.ts';
 import type { Candidate } from './evaluation.ts';
 

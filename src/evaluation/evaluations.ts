@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { Problem } from '../errors/problem.ts';
 import type { ExperimentDraft } from '../experiments/experiment-draft.ts';
-import { Problem } from '../problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { Candidate, Evaluation } from './evaluation.ts';
 import { candidatesOf, type EvaluationDraft } from './evaluation-draft.ts';

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { refusingPolicies } from '../catalog/catalog-administration.ts';
+import { Problem } from '../errors/problem.ts';
 import type { DetailLevel, PolicyPatch, PolicySettings } from '../ledger/catalog-settings.ts';
 import {
   type AutomaticPromotion,
@@ -10,7 +11,6 @@ import {
   type Metric,
   type VariantDefinition,
 } from '../ledger/experiment-definition.ts';
-import { Problem } from '../problem.ts';
 import { completePolicy } from '../state/policy-settings.ts';
 
 /** An experiment as a user describes it; fields that are left out have defaults. */

@@ -1,8 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { every, type Repeated } from '../every.ts';
+import { Problem } from '../errors/problem.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
-import { Problem } from '../problem.ts';
+import { every, type Repeated } from '../scheduling/every.ts';
 import type { Leases } from '../snapshots/snapshot-store.ts';
 import { type ExperimentRecord, reportOf } from '../state/experiments/experiment-record.ts';
 import type { Experiments } from './experiments.ts';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { Problem, type ProblemCode } from '../errors/problem.ts';
 import type { ExperimentChange } from '../ledger/experiment-definition.ts';
-import { Problem, type ProblemCode } from '../problem.ts';
 import type { ExperimentRecord } from '../state/experiments/experiment-record.ts';
 import type { ExperimentRefusal } from '../state/fold-result.ts';
 import { basisPoints, completeDraft, type ExperimentDraft } from './experiment-draft.ts';

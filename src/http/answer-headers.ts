@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Hono } from 'hono';
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import type { Admission } from './admission.ts';
 
 declare module 'hono' {

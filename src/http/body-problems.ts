@@ -1,4 +1,4 @@
-import { Problem, type Violation } from '../problem.ts';
+import { Problem, type Violation } from '../errors/problem.ts';
 
 /** Everything that is wrong with the values of a request. */
 export function invalid(violations: readonly Violation[]): Problem {

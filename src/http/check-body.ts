@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import type { Violation } from '../problem.ts';
-import type { Steps } from '../slices.ts';
+import type { Violation } from '../errors/problem.ts';
+import type { Steps } from '../scheduling/slices.ts';
 import { jsonPath } from './json-body.ts';
 
 /** At most so many violations are listed; checking stops there. */

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createRoute, OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import type { Hono } from 'hono';
-import type { ProblemCode } from '../problem.ts';
+import type { ProblemCode } from '../errors/problem.ts';
 import type { AnswerNotes, Endpoint, EndpointDefinition, RequestParts } from './endpoint-definition.ts';
 import { PROBLEM_MEDIA_TYPE, problemSchema, statusOf } from './problem-json.ts';
 import { STREAM_MEDIA_TYPES } from './stream.ts';

@@ -1,6 +1,6 @@
 import type { RouteConfig, z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import type { ProblemCode } from '../problem.ts';
+import type { ProblemCode } from '../errors/problem.ts';
 import type { BodyIntake } from './body-intake.ts';
 import type { FailureLog } from './failures.ts';
 import type { BodyLimits } from './json-scanner.ts';

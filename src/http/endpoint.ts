@@ -1,7 +1,7 @@
 import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { Problem, type Violation } from '../problem.ts';
-import { inSlices } from '../slices.ts';
+import { Problem, type Violation } from '../errors/problem.ts';
+import { inSlices } from '../scheduling/slices.ts';
 import type { Ticket } from './admission.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { emptyBody, invalid } from './body-problems.ts';

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
-import { Problem } from '../problem.ts';
-import { isStoreAway } from '../store-errors.ts';
+import { Problem } from '../errors/problem.ts';
+import { isStoreAway } from '../errors/store-errors.ts';
 import { requestId } from './answer-headers.ts';
 import { asProblem, problemHeaders, problemJson, statusOf } from './problem-json.ts';
 

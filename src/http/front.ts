@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import type { Admission, RequestClass, Ticket } from './admission.ts';
 import { refuse } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';

@@ -1,6 +1,6 @@
 import type { HonoRequest } from 'hono';
-import { Problem, type Violation } from '../problem.ts';
-import { inSlices, type Steps } from '../slices.ts';
+import { Problem, type Violation } from '../errors/problem.ts';
+import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { HeldBody } from './body-intake.ts';
 import { invalid, notJson } from './body-problems.ts';
 import { isJson } from './request-guard.ts';

@@ -1,4 +1,4 @@
-import type { Problem } from '../problem.ts';
+import type { Problem } from '../errors/problem.ts';
 import { invalid, notJson, tooLarge } from './body-problems.ts';
 
 /** How much one body may hold, for one kind of requests. Whatever exceeds it is refused while the body is being read. */

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
-import { Problem, type ProblemCode } from '../problem.ts';
-import { isStoreAway } from '../store-errors.ts';
+import { Problem, type ProblemCode } from '../errors/problem.ts';
+import { isStoreAway } from '../errors/store-errors.ts';
 
 /** The only place that knows which status a problem has. */
 export function statusOf(code: ProblemCode): ProblemStatus {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import { requestId } from './answer-headers.ts';
 import { problemHeaders, problemJson, statusOf } from './problem-json.ts';
 

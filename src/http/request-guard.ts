@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { isLoopback } from '../../config/loopback.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 
 /** A host with its port: what a URL has between `//` and the path. */
 interface Authority {

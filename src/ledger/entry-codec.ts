@@ -1,4 +1,4 @@
-import { atOnce, eachInSteps, inSlices, type Steps } from '../slices.ts';
+import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type {
   EmbedderEntry,

@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { RecentRecords } from '../storage/recent-records.ts';
 import { listSegments, Segment } from '../storage/segment.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
@@ -7,7 +8,6 @@ import {
   StorageIncompleteError,
   StorageTrimmedError,
 } from '../storage/storage-errors.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, decodeEntry, encodeEntries } from './entry-codec.ts';
 import {

@@ -1,4 +1,4 @@
-import { StoreUnavailableError } from '../store-errors.ts';
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import type { Entry, Position } from './entry.ts';
 
 export interface PositionedEntry {

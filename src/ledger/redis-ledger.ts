@@ -1,9 +1,9 @@
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { snapshotsKey } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { answered, available } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { every } from '../every.ts';
 import { CATALOGS_KEY, catalogKey, snapshotsKey } from '../redis/keys.ts';
 import type { RedisConnections } from '../redis/redis-connection.ts';
 import { available } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
+import { every } from '../scheduling/every.ts';
 import type { Position } from './entry.ts';
 import {
   type Ledger,

@@ -1,8 +1,8 @@
 import { type Job as BullmqJob, DelayedError, WaitingError, Worker } from 'bullmq';
+import { isStoreAway } from '../errors/store-errors.ts';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
-import { isStoreAway } from '../store-errors.ts';
 import { type JobData, ownId, type QueueClock } from './bullmq-job.ts';
 import type { JobCounts } from './job-counts.ts';
 import { type Job, type JobHandler, MAX_ATTEMPTS, UnrecoverableJobError } from './job-queue.ts';

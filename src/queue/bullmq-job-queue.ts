@@ -1,8 +1,8 @@
 import { type JobsOptions, Queue } from 'bullmq';
+import { OutcomeUnknownError, StoreUnavailableError } from '../errors/store-errors.ts';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import { answered, available, isRefusal, mayHaveRun } from '../redis/redis-failures.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import { BullmqConsumer } from './bullmq-consumer.ts';
 import { bullmqId, idsOfJobs, type JobData, jobKey, ownId, type QueueClock } from './bullmq-job.ts';
 import { JobCounts } from './job-counts.ts';

@@ -1,5 +1,5 @@
+import { isStoreAway, StoreUnavailableError } from '../errors/store-errors.ts';
 import type { SegmentLogOptions } from '../storage/segment-log.ts';
-import { isStoreAway, StoreUnavailableError } from '../store-errors.ts';
 import type { JobBook, LiveJob } from './job-book.ts';
 import type { JobEvent, StoredJob } from './job-event.ts';
 import { JobJournal } from './job-journal.ts';

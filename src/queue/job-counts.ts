@@ -1,7 +1,7 @@
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { JOBS_PREFIX } from '../redis/keys.ts';
 import type { RedisClient } from '../redis/redis-connection.ts';
 import { Script } from '../redis/script.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
 import { failedBeforeKey, jobKey } from './bullmq-job.ts';
 import type { Job } from './job-queue.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
-import { StoreUnavailableError } from '../store-errors.ts';
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { EPOCH_KEY } from './keys.ts';
 
 /** This is not the Redis that the process knows, or not any more. Nothing may be written to it. */

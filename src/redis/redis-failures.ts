@@ -1,4 +1,4 @@
-import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../errors/store-errors.ts';
 
 /** What a connection says of commands that it never sent. */
 const NOT_SENT = /isn't (writeable|ready)|Failed to refresh slots/;

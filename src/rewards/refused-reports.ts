@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
-import type { ProblemCode } from '../problem.ts';
-import { OutcomeUnknownError } from '../store-errors.ts';
+import type { ProblemCode } from '../errors/problem.ts';
+import { OutcomeUnknownError } from '../errors/store-errors.ts';
 
 const MAX_WAIT_MS = 1000;
 /** Why a report was refused: the code of its problem, or `duplicate`, because it repeats one that was accepted. */

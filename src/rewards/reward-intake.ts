@@ -2,7 +2,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { settlementJobOf } from '../decisions/settlements.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AcceptedRewards, TakenReports } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import type { Problem } from '../errors/problem.ts';
 import type { Outcome } from '../ledger/entry.ts';
-import type { Problem } from '../problem.ts';
 
 /** What an agent reports. Fixed wire shape. */
 export interface RewardReport {

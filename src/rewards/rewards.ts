@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { rewardDeadline } from '../decisions/decision.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import type { DeadJob } from '../queue/job-queue.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RewardOutcome, RewardStatus } from '../state/fold-result.ts';

@@ -3,7 +3,7 @@ import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/d
 import { catalogOf, madeAt } from '../decisions/decision-id.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import { Settlements } from '../decisions/settlements.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../errors/problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
 import type { RouteAnswer } from './route-answer.ts';

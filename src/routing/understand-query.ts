@@ -1,8 +1,8 @@
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
+import { Problem } from '../errors/problem.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
-import { Problem } from '../problem.ts';
 import {
   type ConversationQuery,
   conversationQuery,

@@ -1,10 +1,10 @@
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../config/package-root.ts';
-import { every, type Repeated } from '../every.ts';
 import type { Position } from '../ledger/entry.ts';
 import { lastBefore } from '../ledger/find-position.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { OpenLedgers } from '../ledger/open-ledgers.ts';
+import { every, type Repeated } from '../scheduling/every.ts';
 import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
 
 /** Where the thread finds ledger and snapshots: it opens them for itself. */

@@ -1,6 +1,6 @@
 import type { Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
-import { inSlices } from '../slices.ts';
+import { inSlices } from '../scheduling/slices.ts';
 import { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import type { LearnerContext } from '../state/learner-version.ts';

@@ -1,6 +1,6 @@
 import type { Entry, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
-import { atOnce } from '../slices.ts';
+import { atOnce } from '../scheduling/slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldExposures } from './experiments/count-experiments.ts';
 import { foldExperiment } from './experiments/fold-experiment.ts';

@@ -5,7 +5,7 @@ import {
   LedgerTrimmedError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
-import { inSlices, type Steps } from '../slices.ts';
+import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldInSteps } from './fold.ts';
 import type { FoldResult } from './fold-result.ts';

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { threadFile } from '../../config/package-root.ts';
-import { every, type Repeated } from '../every.ts';
+import { every, type Repeated } from '../scheduling/every.ts';
 
 /** The task of the thread, which answers with the inverse, packed. */
 export interface RefactoriseTask {

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { OutcomeUnknownError, StoreUnavailableError } from '../errors/store-errors.ts';
 import type { Entry, Position } from '../ledger/entry.ts';
 import {
   type Ledger,
@@ -6,7 +7,6 @@ import {
   LedgerTrimmedError,
   type PositionedEntry,
 } from '../ledger/ledger.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { FoldResult } from './fold-result.ts';
 import { FollowingState } from './following-state.ts';

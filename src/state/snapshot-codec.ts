@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import type { Position } from '../ledger/entry.ts';
-import { atOnce } from '../slices.ts';
+import { atOnce } from '../scheduling/slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
 import type { RewardOutcome } from './fold-result.ts';

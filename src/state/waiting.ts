@@ -1,5 +1,5 @@
+import { OutcomeUnknownError } from '../errors/store-errors.ts';
 import type { Entry, Position } from '../ledger/entry.ts';
-import { OutcomeUnknownError } from '../store-errors.ts';
 import type { FoldResult } from './fold-result.ts';
 
 /** A command waits this long while no entry is folded. */

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoreUnavailableError } from '../store-errors.ts';
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { groupBytes, MAX_GROUP_RECORDS, MAX_RECORD_BYTES } from './record-format.ts';
 
 export interface WriteOptions {

@@ -1,7 +1,7 @@
 import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { every, type Repeated } from '../every.ts';
-import { StoreUnavailableError } from '../store-errors.ts';
+import { StoreUnavailableError } from '../errors/store-errors.ts';
+import { every, type Repeated } from '../scheduling/every.ts';
 import {
   createFileWhole,
   createFolder,

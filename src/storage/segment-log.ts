@@ -1,5 +1,5 @@
 import { rm, stat } from 'node:fs/promises';
-import { OutcomeUnknownError } from '../store-errors.ts';
+import { OutcomeUnknownError } from '../errors/store-errors.ts';
 import { createFolder, removeUnfinished, syncFolder } from './durable-file.ts';
 import { type Appended, type CommittedGroup, GroupCommit, type WriteOptions } from './group-commit.ts';
 import type { HeldLock } from './process-lock.ts';

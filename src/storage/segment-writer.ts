@@ -1,5 +1,5 @@
 import { type FileHandle, open, rm } from 'node:fs/promises';
-import { OutcomeUnknownError } from '../store-errors.ts';
+import { OutcomeUnknownError } from '../errors/store-errors.ts';
 import { createFileWhole, syncFolder, writeFileDurably, writeFully } from './durable-file.ts';
 import { FILE_HEADER } from './record-format.ts';
 import { Segment } from './segment.ts';

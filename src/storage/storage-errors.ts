@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { OutcomeUnknownError, StoreUnavailableError } from '../store-errors.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../errors/store-errors.ts';
 
 /** Thrown when another process has taken the lock of the data folder, so that this one must stop. Nothing was acknowledged. */
 export class LockLostError extends StoreUnavailableError {

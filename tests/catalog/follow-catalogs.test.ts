@@ -1,8 +1,8 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import { Catalogs, type OpenCatalog } from '../../src/catalog/catalogs.ts';
 import { CatalogFollower } from '../../src/catalog/follow-catalogs.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 
 /** Catalogs in a store; what is wrong with one of them is said when it is opened, or asked whether it exists. */
 async function stored(faults: Map<string, Error>, names: Set<string>) {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Decision, headOf } from '../../src/decisions/decision.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */

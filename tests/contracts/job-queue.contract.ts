@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 
 /** One place in which jobs are kept, used by one process at a time. */
 export interface QueuePlace {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileDecisionLog } from '../../src/decisions/file-decision-log.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { sampleDecision } from './arbitrary-decision.ts';

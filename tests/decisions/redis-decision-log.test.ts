@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisDecisionLog } from '../../src/decisions/redis-decision-log.ts';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Settlements } from '../../src/decisions/settlements.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Job } from '../../src/queue/job-queue.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
 
 /** A queue that is away at first. */

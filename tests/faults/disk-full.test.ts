@@ -3,11 +3,11 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 

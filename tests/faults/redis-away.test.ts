@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { catalogKey } from '../../src/redis/keys.ts';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { until } from '../e2e/running-service.ts';
 import { Shop } from '../e2e/shop.ts';

@@ -15,20 +15,22 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
       'zod',
       '@hono/zod-openapi',
       'zod/v4/core.js',
-      '../../src/problem.ts',
+      '../../src/errors/problem.ts',
       '../../config/settings.ts',
     ],
   },
   config: {
     allowed: ['zod', 'node:fs', './settings.ts'],
-    forbidden: ['hono', '../src/problem.ts', '../bandit/policy.ts'],
+    forbidden: ['hono', '../src/errors/problem.ts', '../bandit/policy.ts'],
   },
+  'src/errors': { allowed: ['./problem.ts'], forbidden: ['node:fs', 'zod', '../http/app.ts'] },
+  'src/scheduling': { allowed: ['./every.ts'], forbidden: ['node:fs', 'zod', '../state/fold.ts'] },
   'src/storage': {
-    allowed: ['node:fs', 'node:fs/promises', './segment.ts', '../store-errors.ts'],
-    forbidden: ['../ledger/entry.ts', '../problem.ts', 'lmdb'],
+    allowed: ['node:fs', 'node:fs/promises', './segment.ts', '../errors/store-errors.ts'],
+    forbidden: ['../ledger/entry.ts', '../errors/problem.ts', 'lmdb'],
   },
   'src/redis': {
-    allowed: ['ioredis', 'node:crypto', './keys.ts', '../store-errors.ts'],
+    allowed: ['ioredis', 'node:crypto', './keys.ts', '../errors/store-errors.ts'],
     forbidden: ['../ledger/entry.ts', 'bullmq'],
   },
   'src/ledger': {
@@ -37,30 +39,35 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
   },
   'src/queue': { allowed: ['../storage/segment.ts'], forbidden: ['../ledger/entry.ts', '../http/app.ts'] },
   'src/state': {
-    allowed: ['../ledger/entry.ts', '../../bandit/policy.ts', '../slices.ts', 'node:timers/promises'],
+    allowed: [
+      '../ledger/entry.ts',
+      '../../bandit/policy.ts',
+      '../scheduling/slices.ts',
+      'node:timers/promises',
+    ],
     forbidden: [
       '../catalog/catalog.ts',
       '../decisions/decision.ts',
       '../redis/keys.ts',
-      '../problem.ts',
+      '../errors/problem.ts',
       'prom-client',
     ],
   },
   'src/state/experiments': {
     allowed: ['../catalog-state.ts', '../../ledger/entry.ts', '../observed/observed-record.ts'],
-    forbidden: ['../../catalog/catalog.ts', '../../redis/keys.ts', '../../problem.ts'],
+    forbidden: ['../../catalog/catalog.ts', '../../redis/keys.ts', '../../errors/problem.ts'],
   },
   'src/snapshots': {
     allowed: ['../state/fold.ts', '../redis/keys.ts', '../storage/segment.ts'],
-    forbidden: ['../catalog/catalog.ts', '../stores/stores.ts', '../problem.ts'],
+    forbidden: ['../catalog/catalog.ts', '../stores/stores.ts', '../errors/problem.ts'],
   },
   'src/outgoing': {
     allowed: ['node:http', './private-address.ts'],
-    forbidden: ['../ledger/entry.ts', '../problem.ts', 'undici'],
+    forbidden: ['../ledger/entry.ts', '../errors/problem.ts', 'undici'],
   },
   'src/models': {
     allowed: ['../outgoing/request.ts', './embedder.ts'],
-    forbidden: ['../retrieval/bm25.ts', '../ledger/entry.ts', '../problem.ts'],
+    forbidden: ['../retrieval/bm25.ts', '../ledger/entry.ts', '../errors/problem.ts'],
   },
   'src/models/onnx': {
     allowed: ['onnxruntime-node', '../embedder.ts', '../../../config/package-root.ts'],
@@ -75,13 +82,13 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
       '../retrieval/bm25.ts',
       '../models/embedder.ts',
       '../snapshots/stored-state.ts',
-      '../problem.ts',
+      '../errors/problem.ts',
     ],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
   'src/queries': {
     allowed: ['../retrieval/tokenise.ts', '../models/http/chat-endpoint.ts', './splitter.ts'],
-    forbidden: ['../retrieval/tool-index.ts', '../decisions/decision.ts', '../problem.ts', 'zod'],
+    forbidden: ['../retrieval/tool-index.ts', '../decisions/decision.ts', '../errors/problem.ts', 'zod'],
   },
   'src/decisions': {
     allowed: ['../queue/job-queue.ts', '../redis/keys.ts', '../ledger/entry.ts'],
@@ -115,7 +122,7 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: [
       '../endpoint.ts',
       '../wire/parameters.ts',
-      '../../problem.ts',
+      '../../errors/problem.ts',
       '../../routing/route-request.ts',
       '@hono/zod-openapi',
     ],

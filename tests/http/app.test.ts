@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../../src/problem.ts';
+import { Problem } from '../../src/errors/problem.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import { appWith, notFound } from './fake-nouns.ts';
 

@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import { describe, expect, it } from 'vitest';
+import type { Violation } from '../../src/errors/problem.ts';
 import { bodyCheck, MAX_VIOLATIONS } from '../../src/http/check-body.ts';
-import type { Violation } from '../../src/problem.ts';
-import { atOnce } from '../../src/slices.ts';
+import { atOnce } from '../../src/scheduling/slices.ts';
 
 function checked(schema: z.ZodType, value: unknown) {
   const violations: Violation[] = [];

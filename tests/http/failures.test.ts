@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { afterEach, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { answerFailures } from '../../src/http/failures.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 
 afterEach(() => void vi.useRealTimers());
 

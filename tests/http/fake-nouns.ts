@@ -1,6 +1,6 @@
+import { Problem } from '../../src/errors/problem.ts';
 import { Admission } from '../../src/http/admission.ts';
 import { createApp, type Nouns } from '../../src/http/app.ts';
-import { Problem } from '../../src/problem.ts';
 
 type FakeNouns = { readonly [Name in keyof Nouns]?: Partial<Nouns[Name]> };
 

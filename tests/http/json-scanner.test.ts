@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { Problem } from '../../src/errors/problem.ts';
 import { ArrivingBody } from '../../src/http/body-intake.ts';
 import { parseBody } from '../../src/http/json-body.ts';
 import {
@@ -11,7 +12,6 @@ import {
   ORDINARY_BODY,
 } from '../../src/http/json-scanner.ts';
 import { TOOLS_BODY } from '../../src/http/wire/tool.ts';
-import { Problem } from '../../src/problem.ts';
 
 const PACE = { bytesPerSecond: 1, graceSeconds: 60 };
 

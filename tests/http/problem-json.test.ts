@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { Problem } from '../../src/errors/problem.ts';
+import { OutcomeUnknownError } from '../../src/errors/store-errors.ts';
 import { asProblem, problemHeaders, problemJson } from '../../src/http/problem-json.ts';
-import { Problem } from '../../src/problem.ts';
-import { OutcomeUnknownError } from '../../src/store-errors.ts';
 
 describe('problem+json', () => {
   it('has the members of RFC 9457 and ours', () => {

@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedger, FileLedgerReader } from '../../src/ledger/file-ledger.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RecentRecords } from '../../src/storage/recent-records.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 

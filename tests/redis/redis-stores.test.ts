@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RedisLedgers } from '../../src/ledger/redis-ledgers.ts';
@@ -11,7 +12,6 @@ import { type RedisClient, RedisConnections } from '../../src/redis/redis-connec
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
-import { StoreUnavailableError } from '../../src/store-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { evaluationStoreContract } from '../contracts/evaluation-store.contract.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { RefusedReports } from '../../src/rewards/refused-reports.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { START, Story } from '../state/entries.ts';
 
 /** Catalogs that fold what is submitted; `fail` says what happens to the next entry. */

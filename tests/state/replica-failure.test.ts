@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OutcomeUnknownError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { type Ledger, LedgerCorruptError, LedgerRemovedError } from '../../src/ledger/ledger.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/snapshot-codec.ts';
 import { WaitingCommands } from '../../src/state/waiting.ts';
-import { OutcomeUnknownError } from '../../src/store-errors.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
 

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry, Position } from '../../src/ledger/entry.ts';
 import { type Ledger, LedgerTrimmedError, type PositionedEntry } from '../../src/ledger/ledger.ts';
 import type { CatalogState } from '../../src/state/catalog-state.ts';
 import { Replica, ReplicaFailedError } from '../../src/state/replica.ts';
 import { stateDigest } from '../../src/state/snapshot-codec.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { emptyState, putTools, START, Story, tool } from './entries.ts';
 
 /** A ledger in memory that can be trimmed, restored and away. */

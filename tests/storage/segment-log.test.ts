@@ -3,9 +3,9 @@ import { readdirSync } from 'node:fs';
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { OutcomeUnknownError, StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { SegmentLog } from '../../src/storage/segment-log.ts';
 import { LockLostError, StorageTrimmedError } from '../../src/storage/storage-errors.ts';
-import { OutcomeUnknownError, StoreUnavailableError } from '../../src/store-errors.ts';
 import { checkLog, contentsIn, contentsOf, records } from './log-contents.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 

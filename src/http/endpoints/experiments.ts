@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
+import { Problem } from '../../errors/problem.ts';
 import type { Evaluations } from '../../evaluation/evaluations.ts';
 import type { Experiments } from '../../experiments/experiments.ts';
-import { Problem } from '../../problem.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams } from '../wire/catalog.ts';

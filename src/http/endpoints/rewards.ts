@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { Problem } from '../../problem.ts';
+import { Problem } from '../../errors/problem.ts';
 import type { Rewards } from '../../rewards/rewards.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';

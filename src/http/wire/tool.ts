@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { Problem } from '../../problem.ts';
+import { Problem } from '../../errors/problem.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema } from './input-schema.ts';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inSlices, mapInSteps } from '../../slices.ts';
+import { inSlices, mapInSteps } from '../../scheduling/slices.ts';
 import { EmbeddingFile, textKey } from './embedding-file.ts';
 
 export interface EmbeddingCacheOptions {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { every, type Repeated } from '../src/every.ts';
+import { every, type Repeated } from '../../src/scheduling/every.ts';
 
 const MS = 1_000;
 
