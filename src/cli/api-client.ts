@@ -13,6 +13,11 @@ export class ApiProblem extends Error {
   }
 }
 
+/** The path of a catalog in the API. */
+export function catalogPath(catalog: string): string {
+  return `/v1/catalogs/${encodeURIComponent(catalog)}`;
+}
+
 const MAX_ATTEMPTS = 8;
 
 /** Talks to a running service over HTTP, as any other program would. */

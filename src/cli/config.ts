@@ -23,6 +23,12 @@ export interface SettingFlags {
   readonly catalogs?: string;
 }
 
+/** Options that mean the same for every command that has them. */
+export const urlOption = new Option('--url <url>', 'service to talk to; default: the one of this machine');
+export const jsonOption = new Option('--json', 'as JSON');
+export const catalogOption = (more?: string): Option =>
+  new Option('--catalog <name>', more === undefined ? 'catalog' : `catalog, ${more}`).default('default');
+
 export const hostOption = new Option('--host <address>', 'address to listen on (BANDOLIER_HOST)');
 export const portOption = new Option(
   '--port <number>',

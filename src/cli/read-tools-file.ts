@@ -1,57 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parse as parseYaml } from 'yaml';
+import { toolSchema } from '../http/wire/tool.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { openApiTools } from './openapi-tools.ts';
+import { otherDocument, whatItIs } from './other-documents.ts';
 import { UserError } from './terminal.ts';
+import {
+  type Fields,
+  fieldsNotTaken,
+  isFields,
+  isProviderTool,
+  isTool,
+  type Refused,
+  someOf,
+  toolOf,
+} from './tool-fields.ts';
 
 export interface ReadTools {
+  /** Each fits into a catalog, and has a name that no other one has. */
   readonly tools: readonly ToolDefinition[];
+  /** Tools that cannot go in, and why. */
+  readonly refused: readonly Refused[];
+  /** Tools that their provider defines itself: there is nothing to route to. */
+  readonly providerTools: readonly string[];
+  /** Tools that got their server as a prefix, because tools of other servers have the same name. */
+  readonly prefixed: readonly string[];
   /** Names of fields that our shape has no place for. */
   readonly ignored: readonly string[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Fields of our own shape that are taken over as they are. */
-const OWN_FIELDS = ['server', 'tags', 'examples', 'replaces', 'metadata'];
-/** Where a schema may stand: ours and MCP, Anthropic, OpenAI. */
-const SCHEMA_FIELDS = ['inputSchema', 'input_schema', 'parameters'];
-const KNOWN_FIELDS = new Set([
-  'name',
-  'description',
-  'id',
-  'type',
-  'strict',
-  ...OWN_FIELDS,
-  ...SCHEMA_FIELDS,
-]);
-
-/**
- * Reads tools in any of the shapes they come in: an MCP `tools/list` result (with or without its JSON-RPC
- * envelope), OpenAI function tools (nested or flat), Anthropic tools, our own; as an array, as `{tools: [...]}`,
- * as an object of tools by name, as a single tool, or as JSON lines.
- *
- * @throws UserError naming what is wrong and where.
- */
-export function readToolsFile(text: string, server?: string): ReadTools {
-  const items = listTools(parse(text));
-  if (items.length === 0) throw new UserError('There are no tools in this file.');
-  const ignored = new Set<string>();
-  const tools = items.map((item, index) => {
-    const fields = unwrapped(item);
-    for (const name of Object.keys(fields)) if (!KNOWN_FIELDS.has(name)) ignored.add(name);
-    return toolOf(fields, index, server);
-  });
-  refuseRepeatedNames(tools);
-  return { tools, ignored: [...ignored] };
+export interface ReadToolsOptions {
+  /** Of tools that name none. */
+  readonly server?: string;
+  /** Before every name. */
+  readonly prefix?: string;
 }
 
-function parse(text: string): unknown {
+/**
+ * Reads tools in any of the shapes they come in: MCP `tools/list` results (all pages, with or without their JSON-RPC
+ * envelopes), OpenAI tools (chat or responses), Anthropic tools, OpenAPI 3 documents, our own, which an export has too; as an
+ * array, as `{tools: [...]}`, as an object of tools by name, as a single tool, or as JSON lines.
+ *
+ * @throws UserError that says what it is, if it holds no tools
+ */
+export function readToolsFile(text: string, { server, prefix = '' }: ReadToolsOptions = {}): ReadTools {
+  const documents = parse(text);
+  const [first] = documents;
+  const read = documents.length === 1 && isOpenApi(first) ? readOpenApi(first) : readTools(documents);
+  if (read.tools.length + read.refused.length === 0) {
+    const [only] = read.providerTools;
+    if (only === undefined) throw new UserError('There are no tools in this file.');
+    throw new UserError(
+      `All tools of this file are those of the provider itself: ${someOf(read.providerTools)}.`,
+    );
+  }
+  const served = read.tools.map((tool) => (server === undefined ? tool : { server, ...tool }));
+  const { tools, prefixed } = prefixRepeated(served);
+  const refused = [...read.refused];
+  const named = tools.map((tool) => ({ ...tool, name: prefix + tool.name }));
+  return { ...read, tools: acceptable(named, refused), refused, prefixed };
+}
+
+type ReadBefore = Omit<ReadTools, 'prefixed'>;
+
+function parse(text: string): readonly unknown[] {
   try {
-    return JSON.parse(text);
+    return [JSON.parse(text)];
   } catch (whole) {
+    if (/^(?:\s|#.*|---)*["']?[\w$-]+["']?\s*:(?:\s|$)/.test(text)) return [parsedYaml(text)];
     const lines = text.split('\n').map((line) => line.trim());
     if (lines.filter((line) => line !== '').length < 2) {
       throw new UserError(`The file is not JSON: ${(whole as Error).message}.`);
     }
     return lines.flatMap((line, index) => (line === '' ? [] : [parseLine(line, index)]));
+  }
+}
+
+function parsedYaml(text: string): unknown {
+  try {
+    return parseYaml(text);
+  } catch (error) {
+    throw new UserError(`The file is not YAML: ${(error as Error).message.split('\n')[0]}`);
   }
 }
 
@@ -65,92 +94,189 @@ function parseLine(line: string, index: number): unknown {
   }
 }
 
-function listTools(value: unknown): unknown[] {
-  if (Array.isArray(value)) return value;
-  if (!isFields(value))
+function isOpenApi(value: unknown): value is Fields {
+  return isFields(value) && typeof value.openapi === 'string';
+}
+
+function readOpenApi(document: Fields): ReadBefore {
+  if (!/^3\.[01]\b/.test(String(document.openapi))) {
+    throw new UserError(`This is OpenAPI ${String(document.openapi)}; Bandolier reads 3.0 and 3.1.`);
+  }
+  const { tools, refused } = openApiTools(document);
+  if (tools.length + refused.length === 0) {
+    throw new UserError('This OpenAPI document has no operations in `paths`, so there are no tools in it.');
+  }
+  return { tools, refused, providerTools: [], ignored: [] };
+}
+
+function readTools(documents: readonly unknown[]): ReadBefore {
+  const [first] = documents;
+  const isList = documents.length === 1 && Array.isArray(first);
+  const items = isList ? itemsOf(first, false) : itemsOf(documents, documents.length === 1);
+  const providerTools: string[] = [];
+  const ignored = new Set<string>();
+  const refused: Refused[] = [];
+  const tools: ToolDefinition[] = [];
+  for (const [index, item] of items.entries()) {
+    if (isFields(item) && isProviderTool(item)) {
+      providerTools.push(String(item.name ?? item.server_label ?? item.type));
+      continue;
+    }
+    // OpenAI's chat completions wrap the tool: {type: 'function', function: {…}}.
+    const fields = isFields(item) && isFields(item.function) ? item.function : item;
+    if (!isNamed(fields)) {
+      throw new UserError(`Tool number ${index + 1} has no name. ${whatItIs(fields)}`);
+    }
+    const tool = toolOf(fields);
+    if (tool === null) refused.push({ name: fields.name, why: 'its input schema is no object' });
+    else if (isTool(fields)) tools.push(tool);
+    else {
+      throw new UserError(
+        `Number ${index + 1}, "${fields.name}", is no tool: it has no input schema. ${whatItIs(fields)}`,
+      );
+    }
+    for (const name of fieldsNotTaken(fields)) ignored.add(name);
+  }
+  return { tools, refused, providerTools, ignored: [...ignored] };
+}
+
+function isNamed(value: unknown): value is Fields & { readonly name: string } {
+  return isFields(value) && typeof value.name === 'string' && value.name.trim() !== '';
+}
+
+/**
+ * Lists the tools of values each of which is a tool, a list of tools, a page of one, or a line of an export.
+ *
+ * @param isAlone the one value is the whole file
+ */
+function itemsOf(values: readonly unknown[], isAlone: boolean): unknown[] {
+  const items: unknown[] = [];
+  let pages = 0;
+  let cursor: unknown = null;
+  for (const value of values) {
+    if (isFields(value) && isExportLine(value)) {
+      if (value.kind === 'tool' && value.removedAt === null) items.push(value.tool);
+      continue;
+    }
+    const list = listOf(value, isAlone);
+    if (list === null) {
+      if (cursor !== null) break;
+      items.push(value);
+      continue;
+    }
+    pages++;
+    cursor = list.nextCursor;
+    for (const item of list.tools) items.push(...(isNamespace(item) ? toolsOfNamespace(item) : [item]));
+  }
+  if (cursor === null) return items;
+  throw new UserError(
+    `This is page ${pages} of a longer list, and the next one is not in the file: its nextCursor is ${JSON.stringify(cursor)}. Nothing was changed. ` +
+      'Ask the server for the other pages (tools/list with that cursor), and put all of them into one file, one answer per line.',
+  );
+}
+
+interface ToolList {
+  readonly tools: readonly unknown[];
+  /** Of an MCP list that goes on; null: it does not. */
+  readonly nextCursor: unknown;
+}
+
+/** @returns null when the value is no list: then it has to be a tool. @throws UserError */
+function listOf(value: unknown, isAlone: boolean): ToolList | null {
+  if (!isFields(value)) {
+    if (!isAlone) return null;
     throw new UserError('The file has to hold tools: an array, or an object with `tools`.');
+  }
   const { error, result } = value;
   if ('jsonrpc' in value && error != null) {
     const { message = JSON.stringify(error) } = isFields(error) ? error : {};
     throw new UserError(`This is a JSON-RPC error and holds no tools: ${message}`);
   }
+  if (isNamespace(value)) return { tools: [value], nextCursor: null };
+  const other = isAlone ? otherDocument(value) : null;
+  if (other !== null) throw new UserError(`There are no tools in this file. ${other}`);
   for (const [holder, path] of [
     [value, ''],
     [result, 'result.'],
   ] as const) {
     if (!isFields(holder)) continue;
+    const cursor = holder.nextCursor;
+    const nextCursor = cursor === undefined || cursor === '' ? null : cursor;
     for (const member of ['tools', 'functions']) {
-      if (Array.isArray(holder[member])) return holder[member];
-      if (member in holder) return toolsByName(holder[member], `${path}${member}`);
+      const list = holder[member];
+      if (Array.isArray(list)) return { tools: list, nextCursor };
+      if (isAlone && member in holder && !isTool(value)) {
+        return { tools: toolsByName(list, `${path}${member}`), nextCursor };
+      }
     }
   }
-  if ('result' in value) throw new UserError('`result` of this JSON-RPC answer has no `tools`.');
-  if (typeof value.name === 'string' || isFields(value.function)) return [value];
-  return toolsByName(value, 'The file');
+  if ('jsonrpc' in value && 'result' in value)
+    throw new UserError('`result` of this JSON-RPC answer has no `tools`.');
+  if (!isAlone || isFields(value.function) || isProviderTool(value)) return null;
+  if (typeof value.name === 'string' && isTool(value)) return null;
+  return { tools: toolsByName(value, 'The file'), nextCursor: null };
 }
 
-/** Reads `{name: {description, …}}`. @throws UserError if a value does not look like a tool */
+/** `bandolier export` writes these; the line of a tool has the tool and what is known of it. */
+function isExportLine({ kind, catalog }: Fields): boolean {
+  return (
+    typeof catalog === 'string' &&
+    ['policy', 'experiment', 'tool', 'decision', 'reward'].includes(String(kind))
+  );
+}
+
+/** OpenAI's responses API groups the functions of a server so. */
+function isNamespace(value: unknown): value is Fields & { readonly tools: readonly unknown[] } {
+  return isFields(value) && value.type === 'namespace' && Array.isArray(value.tools);
+}
+
+function toolsOfNamespace({ name, tools }: Fields & { readonly tools: readonly unknown[] }): unknown[] {
+  return tools.map((tool) => (isFields(tool) && name !== undefined ? { server: name, ...tool } : tool));
+}
+
+/** Reads `{name: {description, …}}`. @throws UserError if a value is no tool */
 function toolsByName(value: unknown, what: string): unknown[] {
   const entries = isFields(value) ? Object.entries(value) : [];
-  const other = entries.find(([, tool]) => !isToolBody(tool));
+  const other = entries.find(([, tool]) => !isTool(tool));
   if (isFields(value) && other === undefined)
     return entries.map(([name, tool]) => ({ name, ...(tool as Fields) }));
-  const found = isFields(value) ? `an object with ${someOf(Object.keys(value))}` : JSON.stringify(value);
   const why = other === undefined ? '' : ` "${other[0]}" has neither a description nor an input schema.`;
   throw new UserError(
-    `${what} holds no tools, it is ${found}.${why} Tools are an array, or an object of tools by name, each with \`description\` or \`inputSchema\`.`,
+    `${what} holds no tools. ${whatItIs(value)}${why}\n` +
+      'Tools are an array, or an object of tools by name, each with `description` and `inputSchema`.',
   );
 }
 
-function isToolBody(value: unknown): boolean {
-  if (!isFields(value)) return false;
-  return typeof value.description === 'string' || SCHEMA_FIELDS.some((field) => isFields(value[field]));
+/** Puts the server before the names that tools of several servers have. */
+function prefixRepeated(tools: readonly ToolDefinition[]): Pick<ReadTools, 'tools' | 'prefixed'> {
+  const servers = new Map<string, Set<string | undefined>>();
+  for (const { name, server } of tools) servers.set(name, (servers.get(name) ?? new Set()).add(server));
+  const prefixed: string[] = [];
+  const renamed = tools.map((tool) => {
+    if (tool.server === undefined || servers.get(tool.name)!.size === 1) return tool;
+    const name = `${tool.server.trim().replace(/\s+/g, '_')}.${tool.name}`;
+    prefixed.push(name);
+    return { ...tool, name };
+  });
+  return { tools: renamed, prefixed };
 }
 
-/** The first names, quoted. */
-function someOf(names: readonly string[]): string {
-  const some = names.slice(0, 5).map((name) => `"${name}"`);
-  return `${some.join(', ')}${names.length > some.length ? ', …' : ''}`;
-}
-
-/** OpenAI's chat completions wrap the tool: `{type: 'function', function: {…}}`. */
-function unwrapped(item: unknown): Fields {
-  if (!isFields(item)) return {};
-  return isFields(item.function) ? item.function : item;
-}
-
-function toolOf(fields: Fields, index: number, server: string | undefined): ToolDefinition {
-  const { name, description } = fields;
-  if (typeof name !== 'string' || name === '') {
-    throw new UserError(`Tool number ${index + 1} has no name. Every tool needs one, unique in its catalog.`);
+/** Returns the tools that a catalog takes, each once; the others are added to `refused`. */
+function acceptable(tools: readonly ToolDefinition[], refused: Refused[]): ToolDefinition[] {
+  const byName = new Map<string, ToolDefinition>();
+  for (const tool of tools) {
+    const same = byName.get(tool.name);
+    if (same !== undefined) {
+      if (isDeepStrictEqual(same, tool)) continue;
+      refused.push({ name: tool.name, why: 'another tool of the file has this name: rename one of them' });
+      continue;
+    }
+    const { error } = toolSchema.safeParse(tool);
+    if (error === undefined) byName.set(tool.name, tool);
+    else {
+      const faults = error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
+      refused.push({ name: tool.name.slice(0, 100), why: faults.join('; ') });
+    }
   }
-  const schema = SCHEMA_FIELDS.map((field) => fields[field]).find(
-    (value) => value !== undefined && value !== null,
-  );
-  if (schema !== undefined && !isFields(schema))
-    throw new UserError(`The input schema of "${name}" is no object.`);
-  const own = Object.fromEntries(
-    OWN_FIELDS.flatMap((field) => (fields[field] == null ? [] : [[field, fields[field]]])),
-  );
-  return {
-    name,
-    description: typeof description === 'string' ? description : '',
-    inputSchema: schema ?? { type: 'object' },
-    ...(server !== undefined && { server }),
-    ...own,
-  };
-}
-
-function refuseRepeatedNames(tools: readonly ToolDefinition[]): void {
-  const seen = new Set<string>();
-  const repeated = tools.map(({ name }) => name).filter((name) => seen.size === seen.add(name).size);
-  if (repeated.length === 0) return;
-  throw new UserError(
-    `${repeated.length} tools have a name that another tool has: ${someOf([...new Set(repeated)])}. ` +
-      'Names identify tools: put each server into a catalog of its own, or make them differ, e.g. "mail.search".',
-  );
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return [...byName.values()];
 }

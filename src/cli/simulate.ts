@@ -67,7 +67,8 @@ Examples:
 }
 
 async function runSimulation(options: SimulateOptions): Promise<void> {
-  const { tools } = readToolsFile(await read(options.tools));
+  const { tools, refused } = readToolsFile(await read(options.tools));
+  for (const { name, why } of refused) process.stderr.write(`bandolier: left out ${name}: ${why}\n`);
   const all = readLabels(await read(options.queries), options.queries);
   const [learn, heldOut] =
     options.heldOut === undefined

@@ -32,6 +32,11 @@ export function lastWords(error: unknown): string {
   return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
 }
 
+/** For programs: everything that is known, on standard output. */
+export function printJson(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
 /** Columns padded to their widest cell, one line per row. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((row) => row[column].length)));

@@ -16,7 +16,20 @@ const anthropic = { name: 'get_weather', description: 'Weather.', input_schema: 
 describe('readToolsFile', () => {
   it.each<[string, unknown]>([
     ['our own shape', { tools: [ours] }],
-    ['an MCP tools/list result', { tools: [ours], nextCursor: 'x' }],
+    ['an MCP tools/list result', { tools: [ours] }],
+    ['the last page of one', { tools: [ours], nextCursor: '' }],
+    ['the tools of a request', { model: 'm', messages: [], tools: [openaiFlat] }],
+    ['a page of our own API', { tools: [{ ...ours, definitionHash: 'h', addedAt: 't' }], nextCursor: null }],
+    ['Anthropic tools with their type', [{ ...anthropic, type: 'custom' }]],
+    [
+      'lines of an export',
+      [
+        { kind: 'policy', catalog: 'default' },
+        { kind: 'tool', catalog: 'default', tool: ours, removedAt: null },
+        { kind: 'tool', catalog: 'default', tool: { ...ours, name: 'old' }, removedAt: 7 },
+      ],
+    ],
+    ['the same tool twice', [ours, ours]],
     ['its JSON-RPC envelope', { jsonrpc: '2.0', id: 1, result: { tools: [ours] } }],
     ['OpenAI function tools', [openai]],
     ['OpenAI function tools, flat', { tools: [openaiFlat] }],
@@ -42,16 +55,127 @@ describe('readToolsFile', () => {
 
   it('keeps what belongs to our shape and names what does not', () => {
     const tool = { ...ours, server: 'weather', tags: ['a'], replaces: ['old'], annotations: {}, title: 'T' };
-    const { tools, ignored } = readToolsFile(JSON.stringify([tool]), 'github');
+    const { tools, ignored } = readToolsFile(JSON.stringify([tool]), { server: 'github' });
     expect(tools).toEqual([{ ...ours, server: 'weather', tags: ['a'], replaces: ['old'] }]);
     expect([...ignored].sort()).toEqual(['annotations', 'title']);
-    expect(readToolsFile(JSON.stringify([ours]), 'github').tools[0].server).toBe('github');
+    expect(readToolsFile(JSON.stringify([ours]), { server: 'github' }).tools[0].server).toBe('github');
   });
 
   it('fills in what a tool may lack', () => {
     expect(readToolsFile('[{"name": "ping", "parameters": null}]').tools).toEqual([
       { name: 'ping', description: '', inputSchema: { type: 'object' } },
     ]);
+  });
+
+  it('joins the pages of an MCP list, and refuses a list that goes on', () => {
+    const page = (n: number, nextCursor?: string) => ({ tools: [{ ...ours, name: `t${n}` }], nextCursor });
+    const answer = (result: unknown, id: number) => ({ jsonrpc: '2.0', id, result });
+    const pages = [page(1, 'a'), page(2, 'b'), page(3)];
+    const lines = pages.map((one, id) => JSON.stringify(answer(one, id))).join('\n');
+    for (const text of [JSON.stringify(pages), lines]) {
+      expect(readToolsFile(text).tools.map(({ name }) => name)).toEqual(['t1', 't2', 't3']);
+    }
+    for (const some of [pages.slice(0, 1), pages.slice(0, 2), [page(1, 'a'), ours]]) {
+      expect(() => readToolsFile(JSON.stringify(some))).toThrow(
+        /longer list.*nextCursor is "[ab]".*all of them/s,
+      );
+    }
+    expect(() => readToolsFile(JSON.stringify(page(1, 'a')))).toThrow(/page 1 of a longer list/);
+  });
+
+  it('names tools that the provider defines, and puts the others', () => {
+    const own = [
+      { type: 'web_search' },
+      { type: 'web_search_20250305', name: 'search_web', max_uses: 3 },
+      { type: 'mcp', server_label: 'deepwiki', server_url: 'https://mcp.example.com' },
+      { type: 'custom', name: 'code', description: 'Takes code as it is.' },
+    ];
+    const read = readToolsFile(JSON.stringify({ tools: [own[0], openaiFlat, ...own.slice(1)] }));
+    expect(read.tools).toEqual(expected);
+    expect(read.providerTools).toEqual(['web_search', 'search_web', 'deepwiki', 'code']);
+    expect(() => readToolsFile(JSON.stringify(own))).toThrow(/provider itself: "web_search"/);
+  });
+
+  it('reads the namespaces of the responses API as servers', () => {
+    const file = [{ type: 'namespace', name: 'crm', tools: [openaiFlat] }];
+    expect(readToolsFile(JSON.stringify(file)).tools).toEqual([{ ...expected[0], server: 'crm' }]);
+    expect(readToolsFile(JSON.stringify(file[0])).tools).toHaveLength(1);
+  });
+
+  it('puts the server before names that several servers have, and a prefix before all', () => {
+    const file = ['Git Hub', 'linear', undefined].map((server) => ({ ...ours, name: 'search', server }));
+    const { tools, prefixed, refused } = readToolsFile(
+      JSON.stringify([...file, { ...ours, server: 'linear' }]),
+    );
+    expect(tools.map(({ name }) => name)).toEqual([
+      'Git_Hub.search',
+      'linear.search',
+      'search',
+      'get_weather',
+    ]);
+    expect(prefixed).toEqual(['Git_Hub.search', 'linear.search']);
+    expect(refused).toEqual([]);
+    const named = readToolsFile(JSON.stringify(file), { prefix: 'eu.' }).tools;
+    expect(named.map(({ name }) => name)).toEqual(['eu.Git_Hub.search', 'eu.linear.search', 'eu.search']);
+  });
+
+  it('names tools that cannot go in, and takes the others', () => {
+    const deep = JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`);
+    const { tools, refused } = readToolsFile(
+      JSON.stringify([
+        { ...ours, name: 'long', description: 'x'.repeat(20_000) },
+        { ...ours, name: 'deep', inputSchema: deep },
+        { ...ours, name: 'listed', parameters: [], inputSchema: [] },
+        { ...ours, name: 'n'.repeat(300) },
+        ours,
+        { ...ours, description: 'Another one.' },
+      ]),
+    );
+    expect(tools).toEqual(expected);
+    expect(refused.map(({ name, why }) => [name, why])).toEqual([
+      ['listed', 'its input schema is no object'],
+      ['long', 'description must not be longer than 16384 characters'],
+      ['deep', 'inputSchema must not be nested deeper than 64 levels'],
+      ['n'.repeat(100), 'name must not be longer than 256 characters'],
+      ['get_weather', expect.stringMatching(/another tool of the file has this name/)],
+    ]);
+  });
+
+  it.each<[RegExp, unknown]>([
+    [
+      /looks like a package\.json/,
+      { name: 'x', version: '1.0.0', description: 'D', type: 'module', scripts: {} },
+    ],
+    [/looks like a package-lock/, { name: 'x', lockfileVersion: 3, packages: {} }],
+    [/looks like a tsconfig/, { compilerOptions: {} }],
+    [/labelled queries.*simulate/, { query: 'q', relevant: ['a'] }],
+    [/labelled queries.*simulate/, [{ query: 'q', relevant: ['a'] }]],
+    [/a conversation/, [{ role: 'user', content: 'hi' }]],
+    [
+      /Postman.*OpenAPI 3/,
+      { info: { schema: 'https://schema.getpostman.com/json/collection/v2.1.0/' }, item: [] },
+    ],
+    [
+      /JSON Schema/,
+      { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object', properties: {} },
+    ],
+    [/OpenAPI 2\.0.*3\.0 and 3\.1.*Convert/, { swagger: '2.0', paths: { '/a': { get: {} } } }],
+    [/reads 3\.0 and 3\.1/, { openapi: '4.0.0', paths: {} }],
+    [/no operations/, { openapi: '3.1.0', paths: {} }],
+    [
+      /MCP servers \("github", "linear"\).*--server github --method tools\/list \| bandolier import/s,
+      { mcpServers: { github: { command: 'npx' }, linear: { url: 'https://mcp.example.com' } } },
+    ],
+    [/MCP servers \("a"\)/, { servers: { a: { command: 'x' } }, inputs: [] }],
+    [
+      /Number 1, "Ada", is no tool: it has no input schema.*"email"/,
+      [{ name: 'Ada', email: 'ada@example.com' }],
+    ],
+    [/Number 1, "Lamp", is no tool/, [{ name: 'Lamp', description: 'Gives light.', price: 5 }]],
+    [/number 1 has no name.*"type", "geometry"/, [{ type: 'Feature', geometry: {} }]],
+  ])('says %s', (sentence, file) => {
+    expect(() => readToolsFile(JSON.stringify(file))).toThrow(UserError);
+    expect(() => readToolsFile(JSON.stringify(file))).toThrow(sentence);
   });
 
   it.each([
@@ -69,11 +193,10 @@ describe('readToolsFile', () => {
     ],
     ['{"jsonrpc": "2.0", "id": 1, "result": {"resources": []}}', /`result`.*no `tools`/],
     ['{"tools": {}}', /no tools/],
-    ['{"tools": null}', /tools holds no tools, it is null/],
+    ['{"tools": null}', /tools holds no tools\. This is null/],
     ['{"tools": {"error": {"message": "no"}}}', /tools holds no tools/],
     ['{"get_weather": {"description": "Weather."}, "note": {"text": "x"}}', /"note" has neither/],
-    ['[{"name": "a", "parameters": []}]', /schema of "a"/],
-    ['[{"name": "a"}, {"name": "b"}, {"name": "a"}]', /1 tools have a name .*"a"/],
+    ['paths: [', /not YAML/],
   ])('says what is wrong with %j', (text, sentence) => {
     expect(() => readToolsFile(text)).toThrow(UserError);
     expect(() => readToolsFile(text)).toThrow(sentence);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
 import { metric } from './shop.ts';
@@ -148,6 +149,28 @@ describe('import', () => {
     expect(tool.body).toMatchObject({ server: 'desk' });
   });
 
+  it('puts what can go in, names what cannot, and says before what would change', async () => {
+    const tools = [openaiTool('small'), { type: 'web_search' }, { ...openaiTool('long'), strict: true }];
+    (tools[2] as ReturnType<typeof openaiTool>).function.description = 'x'.repeat(20_000);
+    const words = ['import', '-', '--catalog', 'mixed', '--prefix', 'eu.', ...url()];
+    const run = (...more: string[]) => bandolier([...words, ...more], {}, JSON.stringify(tools));
+    const why = /1 of the tools cannot go in:\n {2}eu\.long: description must not be longer than 16384/;
+
+    const dry = await run('--dry-run');
+    expect(dry).toMatchObject({ code: 1, stderr: expect.stringMatching(why) });
+    expect(dry.stdout).toMatch(/^Catalog mixed: 1 added, 0 changed.*dry run\)\.$/m);
+    expect(dry.stdout).toMatch(/provider defines them itself: "web_search"/);
+    expect((await service.request('GET', '/v1/catalogs/mixed')).status).toBe(404);
+
+    expect(await run('--replace')).toMatchObject({ code: 1, stderr: expect.stringMatching(/Nothing was/) });
+    expect((await service.request('GET', '/v1/catalogs/mixed')).status).toBe(404);
+
+    expect(await run()).toMatchObject({ code: 1, stderr: expect.stringMatching(why) });
+    const again = await run('--dry-run', '--json');
+    expect(JSON.parse(again.stdout)).toMatchObject({ added: 0, unchanged: 1, providerTools: ['web_search'] });
+    expect(JSON.parse(again.stdout).refused).toHaveLength(1);
+  });
+
   it('says what is wrong with a file, or that nobody answers', async () => {
     expect(await bandolier(['import', 'missing.json', ...url()])).toMatchObject({
       code: 1,
@@ -155,10 +178,16 @@ describe('import', () => {
     });
     expect(await bandolier(['import', '-', ...url()], {}, '[{"name": " "}]')).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/put\[0\]\.name/),
+      stderr: expect.stringMatching(/number 1 has no name/),
+    });
+    const packageFile = fileURLToPath(new URL('../../package.json', import.meta.url));
+    expect(await bandolier(['import', packageFile, ...url()])).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/There are no tools in this file\. This looks like a package\.json/),
     });
     expect(
-      await bandolier(['import', '-', '--url', 'http://127.0.0.1:1'], {}, '[{"name": "a"}]'),
+      await bandolier(['import', '-', '--url', 'http://127.0.0.1:1'], {}, JSON.stringify([openaiTool('a')])),
     ).toMatchObject({ code: 1, stderr: expect.stringMatching(/No service answers/) });
   });
 });

@@ -1,0 +1,200 @@
+import { MAX_SCHEMA_LENGTH } from '../http/wire/input-schema.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { briefSchema, pointedAt } from '../routing/brief-schema.ts';
+import { type Fields, isFields, type Refused } from './tool-fields.ts';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+/** The caller's HTTP client sets these: OpenAPI says that their descriptions are to be ignored. */
+const OWN_HEADERS = new Set(['accept', 'content-type', 'authorization']);
+const MAX_REFERENCES = 32;
+
+/**
+ * Reads the operations of an OpenAPI 3 document, one tool per operation: its name is the `operationId`, or method and path
+ * where there is none; its arguments are the parameters, and `body` for the request body. `metadata` says which method and path
+ * it calls. Schemas stay as they are, unless they are too long for a tool: then names and types are left. What they refer to
+ * comes with them in `$defs`. References to other documents are
+ * never followed; operations that need one are refused.
+ *
+ * Source: https://spec.openapis.org/oas/v3.1.1.html, and v3.0.4.html.
+ */
+export function openApiTools(document: Fields): { tools: ToolDefinition[]; refused: Refused[] } {
+  const tools: ToolDefinition[] = [];
+  const refused: Refused[] = [];
+  const names = new Set<string>();
+  const server = isFields(document.info) ? document.info.title : undefined;
+  const attempt = (name: string, read: () => void): void => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof ReferenceProblem)) throw error;
+      refused.push({ name, why: error.message });
+    }
+  };
+  const readPath = (path: string, item: Fields): void => {
+    for (const method of METHODS) {
+      const operation = item[method];
+      if (!isFields(operation)) continue;
+      const name = nameOf(operation, method, path, names);
+      names.add(name);
+      attempt(name, () => {
+        tools.push({
+          name,
+          description: descriptionOf(operation, item, method, path),
+          inputSchema: argumentsOf(document, operation, item),
+          ...(typeof server === 'string' && server.trim() !== '' && { server: server.trim() }),
+          ...(isTexts(operation.tags) && { tags: operation.tags }),
+          metadata: { method, path },
+        });
+      });
+    }
+  };
+  const paths = Object.entries(isFields(document.paths) ? document.paths : {});
+  for (const [path, item] of paths) attempt(path, () => readPath(path, resolved(document, item)));
+  return { tools, refused };
+}
+
+/** A reference that leads nowhere, round in a circle, or to another document. */
+class ReferenceProblem extends Error {}
+
+function nameOf({ operationId }: Fields, method: string, path: string, taken: ReadonlySet<string>): string {
+  if (typeof operationId === 'string' && operationId.trim() !== '' && !taken.has(operationId.trim())) {
+    return operationId.trim();
+  }
+  return `${method}_${path.replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_|_$/g, '')}`;
+}
+
+function descriptionOf(operation: Fields, item: Fields, method: string, path: string): string {
+  const texts = [operation.summary ?? item.summary, operation.description ?? item.description];
+  const said = texts.filter((text) => typeof text === 'string').map((text) => text.trim());
+  const [summary, ...rest] = [...new Set(said)].filter((text) => text !== '');
+  if (summary === undefined) return `${method.toUpperCase()} ${path}`;
+  return [summary, ...rest].join('\n\n');
+}
+
+function argumentsOf(document: Fields, operation: Fields, item: Fields): Fields {
+  const properties: Record<string, unknown> = {};
+  const required: string[] = [];
+  for (const parameter of parametersOf(document, operation, item)) {
+    const { name, description } = parameter;
+    const schema = schemaIn(parameter);
+    properties[name] = typeof description === 'string' ? { description, ...schema } : schema;
+    if (parameter.required === true) required.push(name);
+  }
+  if (operation.requestBody !== undefined) {
+    const body = resolved(document, operation.requestBody);
+    const name = Object.hasOwn(properties, 'body') ? 'request_body' : 'body';
+    properties[name] = bodySchema(body);
+    if (body.required === true) required.push(name);
+  }
+  const schema = { type: 'object', properties, ...(required.length > 0 && { required }) };
+  const whole = withDefinitions(document, schema);
+  return JSON.stringify(whole).length > MAX_SCHEMA_LENGTH ? briefSchema(whole) : whole;
+}
+
+type Parameter = Fields & { readonly name: string };
+
+/** Those of the operation take the place of those of its path that have the same name and place. */
+function parametersOf(document: Fields, operation: Fields, item: Fields): Parameter[] {
+  const parameters = new Map<string, Parameter>();
+  for (const list of [item.parameters, operation.parameters]) {
+    for (const given of Array.isArray(list) ? list : []) {
+      const parameter = resolved(document, given);
+      const { name, in: place } = parameter;
+      if (typeof name !== 'string' || (place === 'header' && OWN_HEADERS.has(name.toLowerCase()))) continue;
+      parameters.set(`${place} ${name}`, parameter as Parameter);
+    }
+  }
+  // Of several places with the same name the first is the argument.
+  const byName = new Map([...parameters.values()].reverse().map((one) => [one.name, one] as const));
+  return [...byName.values()].reverse();
+}
+
+/** The schema of a parameter, which may stand in its one media type. */
+function schemaIn({ schema, content }: Fields): Fields {
+  if (isFields(schema)) return schema;
+  const [type] = isFields(content) ? Object.values(content) : [];
+  return isFields(type) && isFields(type.schema) ? type.schema : {};
+}
+
+function bodySchema({ content, description }: Fields): Fields {
+  const types = isFields(content) ? Object.entries(content) : [];
+  const json = types.find(([type]) => /^application\/(\w+\+)?json\b|^\*\/\*$/.test(type)) ?? types[0];
+  const [, type] = json ?? [];
+  const schema = isFields(type) && isFields(type.schema) ? type.schema : {};
+  return typeof description === 'string' ? { description, ...schema } : schema;
+}
+
+/** Follows the references of anything but a schema. */
+function resolved(document: Fields, given: unknown): Fields {
+  let current = given;
+  for (let steps = 0; steps < MAX_REFERENCES; steps++) {
+    if (!isFields(current)) throw new ReferenceProblem('it refers to something that is not there');
+    if (typeof current.$ref !== 'string') return current;
+    current = target(document, current.$ref);
+  }
+  throw new ReferenceProblem('its references lead round in a circle');
+}
+
+function target(document: Fields, reference: string): unknown {
+  if (!reference.startsWith('#/')) {
+    throw new ReferenceProblem(
+      `it refers to "${reference.slice(0, 200)}", which is outside of this document: bundle the document first`,
+    );
+  }
+  const found = pointedAt(document, decoded(reference));
+  if (found === undefined) throw new ReferenceProblem(`it refers to "${reference}", which is not there`);
+  return found;
+}
+
+/** Pointers in a URI fragment are percent-encoded. */
+function decoded(reference: string): string {
+  try {
+    return decodeURIComponent(reference);
+  } catch {
+    return reference;
+  }
+}
+
+/** Returns the schema with everything that it refers to in `$defs`, so that it can stand alone. Cycles stay references. */
+function withDefinitions(document: Fields, schema: Fields): Fields {
+  const names = new Map<string, string>();
+  const definitions: Record<string, unknown> = {};
+  const rewritten = (value: unknown, isSchema: boolean): unknown => {
+    if (Array.isArray(value)) return value.map((item) => rewritten(item, isSchema));
+    if (!isFields(value)) return value;
+    const entries = Object.entries(value).map(([key, member]) => {
+      // A property may be called $ref, and examples may hold anything.
+      if (isSchema && key === '$ref' && typeof member === 'string') return [key, referenceTo(member)];
+      if (isSchema && DATA_KEYWORDS.has(key)) return [key, member];
+      return [key, rewritten(member, !(isSchema && MAPS.has(key)))];
+    });
+    return Object.fromEntries(entries);
+  };
+  const referenceTo = (reference: string): string => {
+    const known = names.get(reference);
+    if (known !== undefined) return `#/$defs/${known}`;
+    const found = target(document, reference);
+    const name = freeName(reference, definitions);
+    names.set(reference, name);
+    definitions[name] = null; // the name is taken while what it stands for is being made
+    definitions[name] = rewritten(found, true);
+    return `#/$defs/${name}`;
+  };
+  const whole = rewritten(schema, true) as Fields;
+  return names.size === 0 ? whole : { ...whole, $defs: definitions };
+}
+
+const DATA_KEYWORDS = new Set(['example', 'examples', 'default', 'enum', 'const', 'discriminator', 'xml']);
+/** Keywords that hold schemas by name: their members are no keywords. */
+const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+
+function freeName(reference: string, taken: Readonly<Record<string, unknown>>): string {
+  const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^\w.-]+/g, '_');
+  let name = last;
+  for (let n = 2; Object.hasOwn(taken, name); n++) name = `${last}_${n}`;
+  return name;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((text) => typeof text === 'string');
+}
