@@ -21,7 +21,7 @@ import { cosine } from '../bandit/tool-vectors.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import { CAREFUL_AGENT, conductOf } from '../src/simulation/agent.ts';
 import { shuffled } from '../src/simulation/catalog-changes.ts';
@@ -203,7 +203,7 @@ async function main(): Promise<void> {
     },
   });
   const kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
+  const embedder = await openModelFolder(join(packageRoot(), 'models', 'tool-static-256'));
   const streams = [await sampleStream(embedder)];
   if (existsSync(options.data)) streams.push(await toollensStream(options.data, embedder));
   else

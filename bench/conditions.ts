@@ -22,7 +22,7 @@ import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { packageRoot } from '../config/package-root.ts';
 import type { ToolDefinition } from '../src/ledger/tool-definition.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import type { ToolIndex } from '../src/retrieval/tool-index.ts';
@@ -182,7 +182,7 @@ async function main(): Promise<void> {
     console.log(`No xlam-toolret in ${options.data} (option --data): nothing to measure.`);
     return;
   }
-  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const embedder = await openModelFolder(options.model);
   const chat = ChatModel.configured(process.env);
   const kernels = await loadKernels();
   const chatQueries = Number(options['chat-queries']);

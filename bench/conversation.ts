@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { type ConversationQuery, conversationQuery, plainQuery } from '../src/queries/conversation.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { measuredOn } from './measured-on.ts';
@@ -83,7 +83,7 @@ async function measure(
 }
 
 async function main(): Promise<void> {
-  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const embedder = await openModelFolder(options.model);
   const rows: Row[] = [];
   for (const { set: name, split, use, from, to } of PARTS) {
     const set = await ToolSet.open(options.data, name, embedder);

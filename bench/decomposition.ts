@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { splitQuery } from '../src/queries/split-query.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { measuredOn } from './measured-on.ts';
@@ -202,7 +202,7 @@ function printLearned(rows: readonly LearnedRow[]): void {
 }
 
 async function main(): Promise<void> {
-  const embedder = await OnnxEmbedder.open({ folder: options.model, cachedQueries: 1 });
+  const embedder = await openModelFolder(options.model);
   const wanted = options.sets.split(',').filter((name) => name !== '');
   const rows: Row[] = [];
   for (const [name, split, use] of SPLITS) {

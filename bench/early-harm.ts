@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS, type PolicySettings } from '../src/ledger/catalog-settings.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { CAREFUL_AGENT } from '../src/simulation/agent.ts';
 import { shuffled } from '../src/simulation/catalog-changes.ts';
 import type { LabelledQuery } from '../src/simulation/evaluate.ts';
@@ -130,7 +130,7 @@ async function main(): Promise<void> {
     return;
   }
   const kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
+  const embedder = await openModelFolder(join(packageRoot(), 'models', 'tool-static-256'));
   const policy = { ...DEFAULT_CATALOG_SETTINGS.policy, parameters: JSON.parse(options.parameters) };
   const rows = [];
   console.log(

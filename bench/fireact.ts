@@ -10,7 +10,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import type { ToolIndex } from '../src/retrieval/tool-index.ts';
@@ -104,7 +104,7 @@ async function main(): Promise<void> {
   }
   const load = loadavg();
   const kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: options.model, cachedQueries: 0 });
+  const embedder = await openModelFolder(options.model);
   const texts = catalogue.tools.map(({ tool }) => denseText(tool));
   const embeddings = await embedder.embedDocuments(texts);
   const embeddingOf = new Map(catalogue.tools.map(({ id }, at) => [id, embeddings[at]]));

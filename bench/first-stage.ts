@@ -16,7 +16,7 @@ import { nominate } from '../bandit/nominate.ts';
 import { randomFor } from '../bandit/random.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { proposals } from '../src/retrieval/best-slots.ts';
 import { type Shortlist, shortlist } from '../src/retrieval/shortlist.ts';
 import type { ToolIndex, ToolSearch, ToolSearchResult } from '../src/retrieval/tool-index.ts';
@@ -231,7 +231,7 @@ const { values: options } = parseArgs({
   },
 });
 
-const embedder = await OnnxEmbedder.open({ folder: options.model });
+const embedder = await openModelFolder(options.model);
 const [name, passes] = STREAMS[options.stream];
 const stream = await streamOf(name, options.data, embedder);
 await embedder.close();

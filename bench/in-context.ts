@@ -18,7 +18,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';
 import { ChatModel } from './chat-model.ts';
 import { ChatPlayer } from './in-context/chat-player.ts';
@@ -134,7 +134,7 @@ async function main(): Promise<void> {
     },
   });
   const kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const embedder = await openModelFolder(options.model);
   const texts = new EmbeddedTexts(embedder);
   const chat = ChatModel.configured(process.env);
   const seeds = (): number => Number(options.seeds);

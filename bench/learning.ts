@@ -15,7 +15,7 @@ import type { Kernels } from '../bandit/kernels/kernels.ts';
 import { POLICY_KINDS } from '../bandit/policies/registry.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import { CAREFUL_AGENT } from '../src/simulation/agent.ts';
 import { NO_CHANGES } from '../src/simulation/catalog-changes.ts';
 import {
@@ -273,7 +273,7 @@ async function main(): Promise<void> {
       ? ROWS.filter(({ onDemand }) => onDemand !== true)
       : ROWS.filter(({ name }) => options.rows.split(',').some((part) => name.includes(part)));
   const kernels: Kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const embedder = await openModelFolder(options.model);
   const streams = new Map<string, Stream>();
   const rows = options['without-version-1'] ? chosen : chosen.flatMap((row) => [row, ...versionOneOf(row)]);
   const all: Measured[] = [];

@@ -12,8 +12,8 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import type { Embedder } from '../src/models/embedder.ts';
-import { OnnxEmbedder } from '../src/models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../src/models/onnx/onnx-reranker.ts';
+import { openModelFolder } from '../src/models/open-embedder.ts';
 import type { Reranker } from '../src/models/reranker.ts';
 import { denseText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
@@ -159,7 +159,7 @@ async function main(): Promise<void> {
     console.log(`No data sets in ${options.data} (option --data): nothing to measure.`);
     return;
   }
-  const embedder = await OnnxEmbedder.open({ folder: options.model });
+  const embedder = await openModelFolder(options.model);
   const reranker =
     options.reranker === undefined
       ? null

@@ -17,7 +17,7 @@ import { randomFor } from '../../bandit/random.ts';
 import { bucketOf } from '../../bandit/taught/taught-query.ts';
 import { packageRoot } from '../../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
-import { OnnxEmbedder } from '../../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../../src/models/open-embedder.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { CAREFUL_AGENT, conductOf } from '../../src/simulation/agent.ts';
 import { shuffled } from '../../src/simulation/catalog-changes.ts';
@@ -70,7 +70,7 @@ async function main(): Promise<void> {
     return;
   }
   const kernels = await loadKernels();
-  const embedder = await OnnxEmbedder.open({ folder: join(packageRoot(), 'models', 'tool-static-256') });
+  const embedder = await openModelFolder(join(packageRoot(), 'models', 'tool-static-256'));
   const set = new LabelledSet(values.data, 'toollens', embedder);
   const tools = await set.tools();
   const train = shuffled(await set.queries('train'), 'adversary');

@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { modelFolder, openEmbedder } from '../models/onnx/onnx-embedder.ts';
+import { modelFolder, openEmbedder } from '../models/open-embedder.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
 import { loadKernels } from '../stores/load-kernels.ts';

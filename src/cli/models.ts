@@ -1,8 +1,8 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
-import { OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
+import { openModelFolder } from '../models/open-embedder.ts';
 import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
 import { pullModel } from '../models/pull/pull-model.ts';
 import { resolveEmbedder } from '../service/models.ts';
@@ -94,7 +94,7 @@ async function describe(settings: Settings, name: string): Promise<string> {
   const resolved = resolveEmbedder(settings, name);
   if (resolved === 'none' || resolved === 'endpoint') return `${name}: nothing to load.`;
   try {
-    const embedder = await OnnxEmbedder.open({ folder: resolved, cachedQueries: 0 });
+    const embedder = await openModelFolder(resolved);
     const start = performance.now();
     await embedder.embedQueries(['Read the file and send it by mail.']);
     const ms = (performance.now() - start).toFixed(1);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { POLICY_KINDS, policyKind, policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import { openEmbedder } from '../models/onnx/onnx-embedder.ts';
+import { openEmbedder } from '../models/open-embedder.ts';
 import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';

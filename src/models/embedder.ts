@@ -12,6 +12,14 @@ export interface Embedder {
   close(): Promise<void>;
 }
 
+/** What an embedder tells its owner. */
+export interface EmbedderListeners {
+  /** It became available or unavailable. */
+  readonly onChange?: (available: boolean, reason: string) => void;
+  /** The model is given so many texts. */
+  readonly onTexts?: (kind: 'query' | 'document', count: number) => void;
+}
+
 /** Thrown when texts cannot be embedded now; the router goes on with BM25 alone. */
 export class EmbedderUnavailableError extends Error {
   override readonly name = 'EmbedderUnavailableError';

@@ -7,8 +7,8 @@ import { EmbeddingCache } from '../models/cache/embedding-cache.ts';
 import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
 import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import { HttpEmbedder } from '../models/http/http-embedder.ts';
-import { modelFolder, OnnxEmbedder } from '../models/onnx/onnx-embedder.ts';
 import { OnnxReranker } from '../models/onnx/onnx-reranker.ts';
+import { modelFolder, openModelFolder } from '../models/open-embedder.ts';
 import { pulledModelFolder } from '../models/pull/model-store.ts';
 import type { Reranker } from '../models/reranker.ts';
 import { createSplitters, type Splitters } from '../queries/llm-splitter.ts';
@@ -123,7 +123,7 @@ async function openResolved(
     onChange: (available: boolean, reason: string) => onChange(resolved, available, reason),
     onTexts,
   };
-  if (resolved !== ENDPOINT) return OnnxEmbedder.open({ folder: resolved, ...listeners });
+  if (resolved !== ENDPOINT) return openModelFolder(resolved, listeners);
   const { embeddingsUrl: url, embeddingsModel: model, embeddingsKey: key } = settings;
   if (url === undefined || model === undefined) {
     throw new UnusableModelError(

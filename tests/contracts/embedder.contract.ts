@@ -80,7 +80,7 @@ export function embedderContract(
 
     it('is unavailable once closed; closing twice is harmless', async () => {
       const other = await open();
-      const waiting = other.embedDocuments(Array.from({ length: 100 }, (_, at) => `${known[0]} ${at}`));
+      const waiting = other.embedDocuments(Array.from({ length: 20_000 }, (_, at) => `${known[0]} ${at}`));
       const rejected = expect(waiting).rejects.toThrow(EmbedderUnavailableError);
       await other.close();
       await other.close();

@@ -28,13 +28,17 @@ export interface TinyModelOptions {
   readonly rows?: number;
   /** Changes the token vectors. */
   readonly seed?: number;
+  /** Other words than the tiny vocabulary. */
+  readonly vocabulary?: readonly string[];
+  /** Their vectors, one after the other. */
+  readonly table?: Float32Array;
 }
 
 /** Writes a model folder that a real runtime can load: token vectors, summed over the text, normalised. */
 export function writeTinyModel(folder: string, options: TinyModelOptions = {}): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'model.onnx'), tinyModel(options));
-  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(tinyTokenizer()));
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(bertTokenizer(options.vocabulary)));
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ model_type: 'static-embedding' }));
   return folder;
 }
@@ -61,16 +65,19 @@ export function writeTinyPairModel(folder: string, weights: Readonly<Record<stri
   ]);
   const model = Buffer.concat([intField(1, 8), bytesField(7, graph), bytesField(8, intField(2, 13))]);
   writeFileSync(join(folder, 'model.onnx'), model);
-  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(tinyTokenizer()));
+  writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(bertTokenizer()));
   return folder;
 }
 
-/** WordPiece over `TINY_VOCABULARY`, with the marks that BERT models expect around a text. */
-function tinyTokenizer(): unknown {
-  const special = TINY_VOCABULARY.slice(0, 4);
+/** The tokenizer.json of uncased WordPiece over a vocabulary, with the marks that BERT models expect around a text. */
+export function bertTokenizer(vocabulary: readonly string[] = TINY_VOCABULARY) {
+  const special = ['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'].filter((token) =>
+    vocabulary.includes(token),
+  );
+  const id = (token: string): number => vocabulary.indexOf(token);
   return {
     version: '1.0',
-    added_tokens: special.map((content, id) => ({ id, content, special: true, normalized: false })),
+    added_tokens: special.map((content) => ({ id: id(content), content, special: true, normalized: false })),
     normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, lowercase: true },
     pre_tokenizer: { type: 'BertPreTokenizer' },
     post_processor: {
@@ -88,8 +95,8 @@ function tinyTokenizer(): unknown {
         { SpecialToken: { id: '[SEP]', type_id: 1 } },
       ],
       special_tokens: {
-        '[CLS]': { id: '[CLS]', ids: [2], tokens: ['[CLS]'] },
-        '[SEP]': { id: '[SEP]', ids: [3], tokens: ['[SEP]'] },
+        '[CLS]': { id: '[CLS]', ids: [id('[CLS]')], tokens: ['[CLS]'] },
+        '[SEP]': { id: '[SEP]', ids: [id('[SEP]')], tokens: ['[SEP]'] },
       },
     },
     decoder: { type: 'WordPiece', prefix: '##', cleanup: true },
@@ -98,7 +105,7 @@ function tinyTokenizer(): unknown {
       unk_token: '[UNK]',
       continuing_subword_prefix: '##',
       max_input_chars_per_word: 100,
-      vocab: Object.fromEntries(TINY_VOCABULARY.map((word, id) => [word, id])),
+      vocab: Object.fromEntries(vocabulary.map((word, at) => [word, at])),
     },
   };
 }
@@ -110,13 +117,14 @@ function tinyModel({
   raw = false,
   perToken = false,
   extraInput,
-  rows = TINY_VOCABULARY.length,
+  vocabulary = TINY_VOCABULARY,
+  rows = vocabulary.length,
   seed = 1,
-}: TinyModelOptions): Buffer {
-  const table = Float32Array.from({ length: rows * dimensions }, (_, at) => {
+  table = Float32Array.from({ length: rows * dimensions }, (_, at) => {
     // Special tokens have no vector, so that a text without known words gets none.
     return at < 4 * dimensions ? 0 : Math.sin((at + 1) * (seed + 0.7));
-  });
+  }),
+}: TinyModelOptions): Buffer {
   const nodes = [
     node('Gather', ['table', 'input_ids'], ['tokens']),
     node('Cast', ['attention_mask'], ['mask'], [attribute('to', FLOAT)]),

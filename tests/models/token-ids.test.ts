@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { TokenIds } from '../../src/models/onnx/token-ids.ts';
+import { bundledModelFolder } from '../../src/models/open-embedder.ts';
+import { bertTokenizer } from './tiny-model.ts';
 
-const folder = fileURLToPath(new URL('../../models/tool-static-256/', import.meta.url));
-const read = (name: string) => JSON.parse(readFileSync(`${folder}${name}`, 'utf8'));
-const definition = read('tokenizer.json');
-const tokenizer = new Tokenizer(definition, read('tokenizer_config.json'));
+const file = readFileSync(join(bundledModelFolder(), 'static-model.bin'), 'utf8');
+const definition = bertTokenizer(file.slice(file.indexOf('[PAD]')).split('\n'));
+const tokenizer = new Tokenizer(definition, {});
 
 const word = fc.oneof(
   fc.string({ maxLength: 12 }),

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../../config/package-root.ts';
-import { EmbedderUnavailableError, UnusableModelError } from '../embedder.ts';
+import { type EmbedderListeners, EmbedderUnavailableError, UnusableModelError } from '../embedder.ts';
 import type { Embedded } from './sentence-model.ts';
 
 /** The data with which the embedding thread (`workers/embed-thread.ts`) is started. */
@@ -29,13 +29,9 @@ export type EmbedAnswer =
   | ({ readonly kind: 'vectors'; readonly id: number } & Embedded)
   | { readonly kind: 'failed'; readonly id: number; readonly message: string };
 
-export interface EmbedThreadOptions {
+export interface EmbedThreadOptions extends EmbedderListeners {
   /** Folder with model.onnx and tokenizer.json. */
   readonly folder: string;
-  /** Called when the thread ended unexpectedly, and when it works again. */
-  readonly onChange?: (available: boolean, reason: string) => void;
-  /** Is called with the number of texts that the model is given. */
-  readonly onTexts?: (priority: EmbedPriority, count: number) => void;
   /** Pause before the thread is started again, ms; `attempt` counts from 0 since its last answer. */
   readonly restartDelay?: (attempt: number) => number;
   readonly startThread?: (data: EmbedThreadData) => Worker;

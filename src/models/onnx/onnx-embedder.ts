@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { packageRoot } from '../../../config/package-root.ts';
 import { QueryCache } from '../cache/query-cache.ts';
 import { type Embedder, EmbedderUnavailableError } from '../embedder.ts';
 import { EmbedThread, type EmbedThreadOptions } from './embed-thread.ts';
@@ -60,19 +58,4 @@ export class OnnxEmbedder implements Embedder {
   close(): Promise<void> {
     return this.#thread.close();
   }
-}
-
-/** The model folder that a setting means: `bundled`, `none` (null), or a folder. */
-export function modelFolder(model: string): string | null {
-  if (model === 'none') return null;
-  return model === 'bundled' ? join(packageRoot(), 'models', 'tool-static-256') : model;
-}
-
-/** @throws UnusableModelError when the folder holds no model that can be used. */
-export async function openEmbedder(
-  model: string,
-  listeners: Pick<OnnxEmbedderOptions, 'onChange' | 'onTexts'> = {},
-): Promise<Embedder | null> {
-  const folder = modelFolder(model);
-  return folder === null ? null : OnnxEmbedder.open({ folder, ...listeners });
 }

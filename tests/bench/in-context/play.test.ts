@@ -10,7 +10,7 @@ import {
 } from '../../../bench/in-context/play.ts';
 import { EmbeddedTexts, OneHotPlayer, PolicyPlayer } from '../../../bench/in-context/policy-players.ts';
 import type { Embedder } from '../../../src/models/embedder.ts';
-import { OnnxEmbedder } from '../../../src/models/onnx/onnx-embedder.ts';
+import { openModelFolder } from '../../../src/models/open-embedder.ts';
 import { loadKernels } from '../../../src/stores/load-kernels.ts';
 
 const [fQfA, , fQmA, mQmA] = EXPERIMENTS;
@@ -129,9 +129,7 @@ describe('policies in the experiments', () => {
   let texts: EmbeddedTexts;
   beforeAll(async () => {
     kernels = await loadKernels();
-    embedder = await OnnxEmbedder.open({
-      folder: new URL('../../../models/tool-static-256', import.meta.url).pathname,
-    });
+    embedder = await openModelFolder(new URL('../../../models/tool-static-256', import.meta.url).pathname);
     texts = new EmbeddedTexts(embedder);
   });
   afterAll(() => embedder.close());
