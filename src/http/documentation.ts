@@ -5,7 +5,7 @@ import { createRoute, OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import type { Hono } from 'hono';
 import type { ProblemCode } from '../errors/problem.ts';
 import type { AnswerNotes, Endpoint, EndpointDefinition, RequestParts } from './endpoint-definition.ts';
-import { PROBLEM_MEDIA_TYPE, problemSchema, statusOf } from './problem-json.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUS, problemSchema } from './problem-json.ts';
 import { STREAM_MEDIA_TYPES } from './stream.ts';
 
 /** What openapi.json says about an endpoint: its own words, and the problems that every endpoint shares. */
@@ -70,13 +70,13 @@ function mediaType(stream: AnswerNotes['stream']): string {
 }
 
 function problems(codes: readonly ProblemCode[]): RouteConfig['responses'] {
-  const statuses = [...new Set(codes.map(statusOf))];
+  const statuses = [...new Set(codes.map((code) => PROBLEM_STATUS[code]))];
   return Object.fromEntries(
     statuses.map((status) => [
       status,
       {
         description: codes
-          .filter((code) => statusOf(code) === status)
+          .filter((code) => PROBLEM_STATUS[code] === status)
           .map((code) => `\`${code}\``)
           .join(', '),
         content: { [PROBLEM_MEDIA_TYPE]: { schema: problemSchema } },

@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { requestId } from './answer-headers.ts';
-import { asProblem, problemHeaders, problemJson, statusOf } from './problem-json.ts';
+import { asProblem, PROBLEM_STATUS, problemHeaders, problemJson } from './problem-json.ts';
 
 export interface FailureLog {
   error(fields: object, message: string): void;
@@ -28,7 +28,7 @@ export function answerFailures(app: Hono, log: FailureLog): void {
   };
   app.onError((error, context) => {
     const problem = asProblem(error);
-    if (statusOf(problem.code) >= 500 && problem.cause !== undefined) {
+    if (PROBLEM_STATUS[problem.code] >= 500 && problem.cause !== undefined) {
       const { method, path } = context.req;
       const fields = { requestId: context.var.requestId, method, path, err: problem.cause };
       if (isStoreAway(problem.cause)) logOutage(fields, problem.message);
@@ -69,5 +69,5 @@ export function refuseOtherMethods(app: Hono): void {
 function answer(context: Context, problem: Problem): Response {
   const id = context.var.requestId ?? requestId(undefined);
   const body = JSON.stringify(problemJson(problem, id));
-  return context.body(body, statusOf(problem.code), problemHeaders(problem));
+  return context.body(body, PROBLEM_STATUS[problem.code], problemHeaders(problem));
 }

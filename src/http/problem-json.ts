@@ -2,82 +2,48 @@ import { z } from '@hono/zod-openapi';
 import { Problem, type ProblemCode } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 
-/** The only place that knows which status a problem has. */
-export function statusOf(code: ProblemCode): ProblemStatus {
-  switch (code) {
-    case 'malformed-request':
-      return 400;
-    case 'host-not-allowed':
-    case 'origin-not-allowed':
-      return 403;
-    case 'catalog-not-found':
-    case 'tool-not-found':
-    case 'decision-not-found':
-    case 'reward-not-found':
-    case 'experiment-not-found':
-    case 'version-not-found':
-    case 'snapshot-not-found':
-    case 'evaluation-not-found':
-    case 'endpoint-not-found':
-      return 404;
-    case 'method-not-allowed':
-      return 405;
-    case 'request-timeout':
-      return 408;
-    case 'idempotency-conflict':
-    case 'experiment-exists':
-    case 'experiment-conflict':
-    case 'experiment-overlap':
-    case 'sample-ratio-mismatch':
-    case 'no-winner':
-    case 'evaluation-conflict':
-    case 'decision-not-activated':
-    case 'decision-expired':
-    case 'reward-late':
-      return 409;
-    case 'revision-mismatch':
-      return 412;
-    case 'body-too-large':
-    case 'too-many-tools':
-      return 413;
-    case 'unsupported-media-type':
-      return 415;
-    case 'expectation-failed':
-      return 417;
-    case 'wrong-shard':
-      return 421;
-    case 'validation-failed':
-    case 'unknown-policy':
-      return 422;
-    case 'too-many-requests':
-      return 429;
-    case 'headers-too-large':
-      return 431;
-    case 'internal':
-      return 500;
-    case 'unavailable':
-    case 'shutting-down':
-      return 503;
-  }
-}
+/** The status of every problem. No other file knows one. */
+export const PROBLEM_STATUS = {
+  'malformed-request': 400,
+  'host-not-allowed': 403,
+  'origin-not-allowed': 403,
+  'catalog-not-found': 404,
+  'tool-not-found': 404,
+  'decision-not-found': 404,
+  'reward-not-found': 404,
+  'experiment-not-found': 404,
+  'version-not-found': 404,
+  'snapshot-not-found': 404,
+  'evaluation-not-found': 404,
+  'endpoint-not-found': 404,
+  'method-not-allowed': 405,
+  'request-timeout': 408,
+  'idempotency-conflict': 409,
+  'experiment-exists': 409,
+  'experiment-conflict': 409,
+  'experiment-overlap': 409,
+  'sample-ratio-mismatch': 409,
+  'no-winner': 409,
+  'evaluation-conflict': 409,
+  'decision-not-activated': 409,
+  'decision-expired': 409,
+  'reward-late': 409,
+  'revision-mismatch': 412,
+  'body-too-large': 413,
+  'too-many-tools': 413,
+  'unsupported-media-type': 415,
+  'expectation-failed': 417,
+  'wrong-shard': 421,
+  'validation-failed': 422,
+  'unknown-policy': 422,
+  'too-many-requests': 429,
+  'headers-too-large': 431,
+  internal: 500,
+  unavailable: 503,
+  'shutting-down': 503,
+} as const satisfies Record<ProblemCode, number>;
 
-export type ProblemStatus =
-  | 400
-  | 403
-  | 404
-  | 405
-  | 408
-  | 409
-  | 412
-  | 413
-  | 415
-  | 417
-  | 421
-  | 422
-  | 429
-  | 431
-  | 500
-  | 503;
+export type ProblemStatus = (typeof PROBLEM_STATUS)[ProblemCode];
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -97,7 +63,7 @@ export function problemJson(problem: Problem, requestId: string): ProblemJson {
   return {
     type: `urn:bandolier:problem:${problem.code}`,
     title: titleOf(problem.code),
-    status: statusOf(problem.code),
+    status: PROBLEM_STATUS[problem.code],
     detail: problem.message,
     code: problem.code,
     suggestedFix: problem.suggestedFix,
@@ -133,7 +99,7 @@ export function asProblem(error: unknown): Problem {
 
 /** Headers that a problem brings with it. */
 export function problemHeaders(problem: Problem): Record<string, string> {
-  const status = statusOf(problem.code);
+  const status = PROBLEM_STATUS[problem.code];
   const retryAfter = problem.retryAfterSeconds ?? (status === 429 || status === 503 ? 1 : undefined);
   return {
     'content-type': PROBLEM_MEDIA_TYPE,

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Problem } from '../errors/problem.ts';
 import { requestId } from './answer-headers.ts';
-import { problemHeaders, problemJson, statusOf } from './problem-json.ts';
+import { PROBLEM_STATUS, problemHeaders, problemJson } from './problem-json.ts';
 
 /** How long a refused body is still read: a client that is cut off while it sends may never see its answer. */
 const LINGER_MS = 500;
@@ -10,7 +10,7 @@ const LINGER_MS = 500;
 /** Answers a problem in the place of the app. */
 export function refuse(request: IncomingMessage, response: ServerResponse, problem: Problem): void {
   const { headers, body } = answerOf(problem, request.headers['x-request-id']);
-  response.writeHead(statusOf(problem.code), headers);
+  response.writeHead(PROBLEM_STATUS[problem.code], headers);
   response.end(request.method === 'HEAD' ? undefined : body);
   response.once('finish', () => {
     if (request.complete) return;
@@ -26,7 +26,7 @@ export function refuseConnection(socket: Duplex, problem: Problem): void {
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}`,
   );
-  socket.end([`HTTP/1.1 ${statusOf(problem.code)} Refused`, ...lines, '', body].join('\r\n'));
+  socket.end([`HTTP/1.1 ${PROBLEM_STATUS[problem.code]} Refused`, ...lines, '', body].join('\r\n'));
   socket.resume();
   const cutOff = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(cutOff));
