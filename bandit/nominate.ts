@@ -26,15 +26,16 @@ function byVotes(recall: Recall, eligible: (slot: number) => boolean): number[] 
 /** One pass with the ten best so far: there may be thousands of rows, and most of them are below the tenth. */
 function byTaught({ slots, values }: TaughtScores, eligible: (slot: number) => boolean): number[] {
   const best: number[] = [];
+  let bar = 0;
   for (let row = 0; row < values.length; row++) {
     const value = values[row];
-    const last = best[NOMINATIONS - 1];
-    if (!(value > 0) || slots[row] < 0 || (last !== undefined && !isBetter(row, last))) continue;
-    if (!eligible(slots[row])) continue;
+    if (!(value >= bar && value > 0) || slots[row] < 0) continue;
     let at = best.length;
     while (at > 0 && isBetter(row, best[at - 1])) at--;
+    if (at === NOMINATIONS || !eligible(slots[row])) continue;
     best.splice(at, 0, row);
     if (best.length > NOMINATIONS) best.pop();
+    if (best.length === NOMINATIONS) bar = values[best[NOMINATIONS - 1]];
   }
   return best.map((row) => slots[row]);
 

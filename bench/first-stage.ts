@@ -92,10 +92,11 @@ function mixed(signal: Signal, half: 'lexical' | 'dense', share: number, tools: 
     const row = new Int32Array(tools);
     for (const [i, slot] of candidates.slots.entries()) row[slot] = i;
     const scores = {
-      lexical: (slot: number) => columns.lexical[row[slot]],
-      dense: (slot: number) => columns.dense[row[slot]],
-      base: (slot: number) => base[row[slot]],
-      similarity: (slot: number) => candidates.similarity[row[slot]],
+      of: (slot: number) => {
+        const { lexical, dense } = columns;
+        const similarity = candidates.similarity[row[slot]];
+        return { lexical: lexical[row[slot]], dense: dense[row[slot]], base: base[row[slot]], similarity };
+      },
     };
     const retrieved = proposals(candidates.slots, base, request);
     const chosen: Shortlist = shortlist({ has: () => true }, retrieved, scores, request);

@@ -1,4 +1,5 @@
-import type { FusedScores, RetrievalScores } from './retrieval-scores.ts';
+import { float64Columns } from '../../bandit/columns.ts';
+import type { FusedScores, RetrievalScores, ToolScores } from './retrieval-scores.ts';
 
 /** Largest weight of a part of the query against the whole query. */
 const PART_WEIGHT = 0.7;
@@ -21,11 +22,10 @@ export class PartScores {
 
   /** Copies the scores of these slots; those of all others are 0. */
   keep(scores: FusedScores, slots: Int32Array): void {
-    const lexicals = scores.lexicalsOf(slots);
-    const denses = scores.densesOf(slots);
     for (let i = 0; i < slots.length; i++) {
-      this.#lexical[slots[i]] = lexicals[i];
-      this.#dense[slots[i]] = denses[i];
+      const slot = slots[i];
+      this.#lexical[slot] = scores.lexical(slot);
+      this.#dense[slot] = scores.dense(slot);
     }
   }
 
@@ -58,69 +58,38 @@ export class DecomposedScores implements RetrievalScores {
     this.#parts = parts;
   }
 
-  lexical(slot: number): number {
-    return this.#lexical(this.#bestPart(slot), slot);
-  }
-
-  dense(slot: number): number {
-    return this.#dense(this.#bestPart(slot), slot);
-  }
-
-  /** Returns e(q)·φ of the whole query: learners do not use the parts. */
-  similarity(slot: number): number {
-    return this.#whole.similarity(slot);
-  }
-
-  base(slot: number): number {
-    return this.#base(this.#bestPart(slot), slot);
-  }
-
-  /** Returns g of all these slots for the whole query, followed by g for each part. */
-  basesOf(slots: Int32Array): Float64Array[] {
-    const whole = this.#whole;
-    const lexicals = whole.lexicalsOf(slots);
-    const denses = whole.densesOf(slots);
-    const most = whole.fuseAll(lexicals, denses);
-    const says = this.#parts.map((part) => {
-      const bases = new Float64Array(slots.length);
-      for (let i = 0; i < slots.length; i++) {
-        const slot = slots[i];
-        bases[i] = whole.fuse(
-          lexicals[i] + part.weight * (part.lexical(slot) - lexicals[i]),
-          denses[i] + part.weight * (part.dense(slot) - denses[i]),
-        );
-        if (bases[i] > most[i]) most[i] = bases[i];
-      }
-      return bases;
-    });
-    return [most, ...says];
-  }
-
-  /** Returns g of a tool for one part; null: for the whole query. */
-  #base(part: PartScores | null, slot: number): number {
-    return this.#whole.fuse(this.#lexical(part, slot), this.#dense(part, slot));
-  }
-
-  #bestPart(slot: number): PartScores | null {
-    let best: PartScores | null = null;
-    let most = this.#base(null, slot);
+  /** The similarity is e(q)·φ of the whole query: learners do not use the parts. */
+  of(slot: number): ToolScores {
+    const whole = this.#whole.of(slot);
+    let best = whole;
     for (const part of this.#parts) {
-      const says = this.#base(part, slot);
-      if (says > most) {
-        best = part;
-        most = says;
-      }
+      const lexical = whole.lexical + part.weight * (part.lexical(slot) - whole.lexical);
+      const dense = whole.dense + part.weight * (part.dense(slot) - whole.dense);
+      const base = this.#whole.fuse(lexical, dense);
+      if (base > best.base) best = { lexical, dense, base, similarity: whole.similarity };
     }
     return best;
   }
 
-  #lexical(part: PartScores | null, slot: number): number {
-    const whole = this.#whole.lexical(slot);
-    return part === null ? whole : whole + part.weight * (part.lexical(slot) - whole);
-  }
-
-  #dense(part: PartScores | null, slot: number): number {
-    const whole = this.#whole.dense(slot);
-    return part === null ? whole : whole + part.weight * (part.dense(slot) - whole);
+  /** Returns g of all these slots, followed by g for each part. */
+  basesOf(slots: Int32Array): Float64Array[] {
+    const whole = this.#whole;
+    const [most, ...says] = float64Columns(slots.length, 1 + this.#parts.length);
+    for (let i = 0; i < slots.length; i++) {
+      const slot = slots[i];
+      const lexical = whole.lexical(slot);
+      const dense = whole.dense(slot);
+      most[i] = whole.fuse(lexical, dense);
+      for (let p = 0; p < says.length; p++) {
+        const part = this.#parts[p];
+        const base = whole.fuse(
+          lexical + part.weight * (part.lexical(slot) - lexical),
+          dense + part.weight * (part.dense(slot) - dense),
+        );
+        says[p][i] = base;
+        if (base > most[i]) most[i] = base;
+      }
+    }
+    return [most, ...says];
   }
 }

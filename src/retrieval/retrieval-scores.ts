@@ -1,16 +1,21 @@
 import type { Bm25Hits } from './bm25.ts';
 import type { VectorHits } from './vectors/vector-index.ts';
 
+/** The retrieval scores of one tool for one query. */
+export interface ToolScores {
+  /** h, 0…1. */
+  readonly lexical: number;
+  /** c, 0…1. */
+  readonly dense: number;
+  /** g, 0…1: ½h + ½c, or h where there is no embedding. */
+  readonly base: number;
+  /** e(q)·φ, −1…1. */
+  readonly similarity: number;
+}
+
 /** The retrieval scores of every live tool, by slot. */
 export interface RetrievalScores {
-  /** h, 0…1. */
-  lexical(slot: number): number;
-  /** c, 0…1. */
-  dense(slot: number): number;
-  /** g, 0…1: ½h + ½c, or h where there is no embedding. */
-  base(slot: number): number;
-  /** e(q)·φ, −1…1. */
-  similarity(slot: number): number;
+  of(slot: number): ToolScores;
 }
 
 /**
@@ -33,8 +38,11 @@ export class FusedScores implements RetrievalScores {
     return this.#words.maximum > 0 ? this.#words.scores[slot] / this.#words.maximum : 0;
   }
 
-  similarity(slot: number): number {
-    return this.#vectors === null ? 0 : this.#vectors.similarity(slot);
+  of(slot: number): ToolScores {
+    const lexical = this.lexical(slot);
+    const dense = this.dense(slot);
+    const similarity = this.#vectors === null ? 0 : this.#vectors.similarity(slot);
+    return { lexical, dense, base: this.fuse(lexical, dense), similarity };
   }
 
   dense(slot: number): number {
@@ -42,37 +50,12 @@ export class FusedScores implements RetrievalScores {
     return (this.#vectors.similarity(slot) - this.#vectors.minimum) / this.#range;
   }
 
-  base(slot: number): number {
-    return this.fuse(this.lexical(slot), this.dense(slot));
-  }
-
-  /** Returns g of all these slots, in their order. For a whole catalog this is faster than `base` for each slot. */
+  /** Returns g of all these slots, in their order. */
   basesOf(slots: Int32Array): Float64Array {
-    return this.fuseAll(this.lexicalsOf(slots), this.densesOf(slots));
-  }
-
-  /** Returns h of all these slots. */
-  lexicalsOf(slots: Int32Array): Float64Array {
-    const { scores, maximum } = this.#words;
-    const lexicals = new Float64Array(slots.length);
-    if (maximum > 0) for (let i = 0; i < slots.length; i++) lexicals[i] = scores[slots[i]] / maximum;
-    return lexicals;
-  }
-
-  /** Returns c of all these slots. */
-  densesOf(slots: Int32Array): Float64Array {
-    const denses = new Float64Array(slots.length);
-    const vectors = this.#vectors;
-    if (vectors === null || this.#range <= 0) return denses;
-    const { minimum } = vectors;
-    for (let i = 0; i < slots.length; i++) denses[i] = (vectors.similarity(slots[i]) - minimum) / this.#range;
-    return denses;
-  }
-
-  /** Returns the g of each h and c. */
-  fuseAll(lexicals: Float64Array, denses: Float64Array): Float64Array {
-    const bases = new Float64Array(lexicals.length);
-    for (let i = 0; i < bases.length; i++) bases[i] = this.fuse(lexicals[i], denses[i]);
+    const bases = new Float64Array(slots.length);
+    for (let i = 0; i < slots.length; i++) {
+      bases[i] = this.fuse(this.lexical(slots[i]), this.dense(slots[i]));
+    }
     return bases;
   }
 
@@ -104,25 +87,24 @@ export class RerankedScores implements RetrievalScores {
     this.#range = Math.max(...scores.values()) - this.#minimum;
   }
 
-  lexical(slot: number): number {
-    return this.#mixed(slot, this.#fused.lexical(slot));
+  of(slot: number): ToolScores {
+    const { lexical, dense, base, similarity } = this.#fused.of(slot);
+    const closer = this.#closer(slot);
+    return {
+      lexical: mixed(lexical, closer),
+      dense: mixed(dense, closer),
+      base: mixed(base, closer),
+      similarity,
+    };
   }
 
-  dense(slot: number): number {
-    return this.#mixed(slot, this.#fused.dense(slot));
-  }
-
-  base(slot: number): number {
-    return this.#mixed(slot, this.#fused.base(slot));
-  }
-
-  similarity(slot: number): number {
-    return this.#fused.similarity(slot);
-  }
-
-  #mixed(slot: number, score: number): number {
+  /** Returns r of a tool. */
+  #closer(slot: number): number {
     const said = this.#scores.get(slot);
-    const closer = said === undefined || this.#range <= 0 ? 0 : (said - this.#minimum) / this.#range;
-    return (1 - RERANKER_WEIGHT) * score + RERANKER_WEIGHT * closer;
+    return said === undefined || this.#range <= 0 ? 0 : (said - this.#minimum) / this.#range;
   }
+}
+
+function mixed(score: number, closer: number): number {
+  return (1 - RERANKER_WEIGHT) * score + RERANKER_WEIGHT * closer;
 }

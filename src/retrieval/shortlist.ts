@@ -2,7 +2,7 @@ import { float64Columns } from '../../bandit/columns.ts';
 import { nominate } from '../../bandit/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
 import { BestSlots } from './best-slots.ts';
-import { RerankedScores, type RetrievalScores } from './retrieval-scores.ts';
+import { RerankedScores, type RetrievalScores, type ToolScores } from './retrieval-scores.ts';
 
 export interface ShortlistRequest {
   /** How many tools retrieval proposes; 50 is what the default policy was tuned with. */
@@ -47,28 +47,29 @@ export function shortlist(
     for (const slot of nominate(request.recall, unseen)) origins.set(slot, 'remembered');
   }
   for (const slot of request.pin ?? []) if (allowed(slot)) origins.set(slot, 'pinned');
-
-  const order = new BestSlots(origins.size);
-  for (const slot of origins.keys()) order.offer(slot, scores.base(slot));
-  const slots = order.list();
-  return { candidates: candidatesOf(slots, scores), origins: originsOf(slots, origins) };
+  return inOrder(origins, scores);
 }
 
-function candidatesOf(slots: Int32Array, scores: RetrievalScores): Candidates {
-  const count = slots.length;
-  const [lexical, dense, base, similarity] = float64Columns(count, 4);
-  for (let i = 0; i < count; i++) {
-    const slot = slots[i];
-    lexical[i] = scores.lexical(slot);
-    dense[i] = scores.dense(slot);
-    base[i] = scores.base(slot);
-    similarity[i] = scores.similarity(slot);
+/** The candidates by g, with their scores in columns. */
+function inOrder(chosen: ReadonlyMap<number, Origin>, scores: RetrievalScores): Shortlist {
+  const count = chosen.size;
+  const best = new BestSlots(count);
+  const scored = new Map<number, ToolScores>();
+  for (const slot of chosen.keys()) {
+    const one = scores.of(slot);
+    scored.set(slot, one);
+    best.offer(slot, one.base);
   }
-  return { slots, lexical, dense, base, similarity };
-}
-
-function originsOf(slots: Int32Array, origins: ReadonlyMap<number, Origin>): Origin[] {
-  const list: Origin[] = [];
-  for (const slot of slots) list.push(origins.get(slot)!);
-  return list;
+  const slots = best.list();
+  const [lexical, dense, base, similarity] = float64Columns(count, 4);
+  const origins: Origin[] = [];
+  for (let i = 0; i < count; i++) {
+    const one = scored.get(slots[i])!;
+    lexical[i] = one.lexical;
+    dense[i] = one.dense;
+    base[i] = one.base;
+    similarity[i] = one.similarity;
+    origins.push(chosen.get(slots[i])!);
+  }
+  return { candidates: { slots, lexical, dense, base, similarity }, origins };
 }

@@ -82,10 +82,7 @@ describe('OnnxReranker', () => {
 
 describe('RerankedScores', () => {
   const fused = {
-    lexical: () => 0.1,
-    dense: () => 0.2,
-    similarity: () => 0.3,
-    base: (slot: number) => slot / 10,
+    of: (slot: number) => ({ lexical: 0.1, dense: 0.2, similarity: 0.3, base: slot / 10 }),
   };
 
   it('lets a closer look count half', () => {
@@ -97,10 +94,10 @@ describe('RerankedScores', () => {
         [3, 1],
       ]),
     );
-    expect([1, 2, 3, 4].map((slot) => scores.base(slot))).toEqual([0.05, 0.6, 0.4, 0.2]);
-    expect([1, 2].map((slot) => scores.lexical(slot))).toEqual([0.05, 0.55]);
-    expect([1, 2].map((slot) => scores.dense(slot))).toEqual([0.1, 0.6]);
-    expect(scores.similarity(2)).toBe(0.3);
+    expect([1, 2, 3, 4].map((slot) => scores.of(slot).base)).toEqual([0.05, 0.6, 0.4, 0.2]);
+    expect([1, 2].map((slot) => scores.of(slot).lexical)).toEqual([0.05, 0.55]);
+    expect([1, 2].map((slot) => scores.of(slot).dense)).toEqual([0.1, 0.6]);
+    expect(scores.of(2).similarity).toBe(0.3);
   });
 
   it('keeps the order when it says the same of all', () => {
@@ -111,6 +108,6 @@ describe('RerankedScores', () => {
         [2, 5],
       ]),
     );
-    expect([1, 2].map((slot) => scores.base(slot))).toEqual([0.05, 0.1]);
+    expect([1, 2].map((slot) => scores.of(slot).base)).toEqual([0.05, 0.1]);
   });
 });
