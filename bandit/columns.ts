@@ -21,3 +21,12 @@ export function asFloat32Columns<Name extends string>(
   }
   return copies;
 }
+
+/** Copies a column into a longer one, and returns that. */
+export function enlarged<T extends Int32Array | Uint32Array | Float32Array | Float64Array>(
+  from: T,
+  to: T,
+): T {
+  to.set(from);
+  return to;
+}

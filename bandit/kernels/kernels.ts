@@ -29,6 +29,22 @@ export interface Kernels {
    */
   scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void;
 
+  /**
+   * out[i] = scale·scales[i]·Σ codes[i·stride …]·query for i < count: exact integer sums, then two float32 products.
+   * `codes` are int8 and `query` is int16 (`codesOf` and `wideCodesOf` are views of both); `stride` is a multiple of
+   * 16. Rows are read by fours, so `codes`, `scales` and `out` have room for `count` rounded up to that. The sums
+   * must fit into 32 bits.
+   */
+  scanCodes(
+    codes: Int32Array,
+    stride: number,
+    count: number,
+    query: Int32Array,
+    scales: Float32Array,
+    scale: number,
+    out: Float32Array,
+  ): void;
+
   /** a·b over the first n elements, float64. */
   dot(a: Float64Array, b: Float64Array, n: number): number;
 
@@ -74,6 +90,16 @@ export interface Kernels {
 
   /** Adds to a quadrature of inclusion probabilities. See `InclusionSum`. */
   sumInclusion(sum: InclusionSum): void;
+}
+
+/** The same memory as int8. */
+export function codesOf({ buffer, byteOffset, byteLength }: Int32Array): Int8Array {
+  return new Int8Array(buffer, byteOffset, byteLength);
+}
+
+/** The same memory as int16. */
+export function wideCodesOf({ buffer, byteOffset, byteLength }: Int32Array): Int16Array {
+  return new Int16Array(buffer, byteOffset, byteLength / 2);
 }
 
 /** Rows of float32 vectors, one per slot. */

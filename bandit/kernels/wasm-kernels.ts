@@ -28,6 +28,7 @@ type Numeric = Float64Array | Float32Array | Int32Array;
 /** Addresses and numbers, in the order of the functions in `assembly/`. */
 interface Exports {
   scan(...values: number[]): void;
+  scanCodes(...values: number[]): void;
   dot(...values: number[]): number;
   symmetricTimes(...values: number[]): void;
   symmetricForms(...values: number[]): void;
@@ -80,6 +81,21 @@ class WasmKernels implements Kernels {
     const n = query.length;
     const read = count > 0 ? (count - 1) * stride + n : 0;
     this.#run.scan(this.#at(table, read), stride, count, this.#at(query, n), n, this.#at(out, count));
+  }
+
+  scanCodes(
+    codes: Int32Array,
+    stride: number,
+    count: number,
+    query: Int32Array,
+    scales: Float32Array,
+    scale: number,
+    out: Float32Array,
+  ): void {
+    const rows = padded(count);
+    const table = this.#at(codes, (rows * stride) / 4);
+    const q = this.#at(query, stride / 2);
+    this.#run.scanCodes(table, stride, count, q, this.#at(scales, rows), scale, this.#at(out, rows));
   }
 
   dot(a: Float64Array, b: Float64Array, n: number): number {

@@ -1,3 +1,5 @@
+import { enlarged } from '../columns.ts';
+
 const INITIAL_ENTRIES = 256;
 const NONE = -1;
 
@@ -251,9 +253,4 @@ export interface SavedEntries {
   readonly units: Uint32Array;
   readonly unitPositives: Float32Array;
   readonly unitNegatives: Float32Array;
-}
-
-function enlarged<T extends Int32Array | Uint32Array | Float32Array>(from: T, to: T): T {
-  to.set(from);
-  return to;
 }

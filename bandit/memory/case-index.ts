@@ -1,11 +1,9 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
+import { CaseCodes } from './case-codes.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
-const EMPTY = 0;
-const LEXICAL = 1;
-const DENSE = 2;
 /** Rows of embeddings start on 64-byte boundaries. */
 const ROW_MULTIPLE = 16;
 
@@ -20,9 +18,9 @@ export interface SavedQueries {
 }
 
 /**
- * Finds the cases whose first query resembles a query: one dense scan over all of them, and one walk over the postings
- * of the query's terms. Results depend only on the calls and their order, and are the same after saving and
- * loading.
+ * Finds the cases whose first query resembles a query: one scan over the codes of all of them, one walk over the postings
+ * of the query's terms, and then the exact products of those that can be among the nearest. Results depend only on the
+ * calls and their order, and are the same after saving and loading.
  *
  * Similarity of queries: s(q, q') = ½·e(q)·e(q') + ½·t(q)·t(q'); where one of the two has no embedding (or the
  * zero vector, a text without known tokens), s = t(q)·t(q').
@@ -34,10 +32,12 @@ export class CaseIndex {
   private readonly postings = new TermPostings();
   private readonly query: Float32Array;
   private rows: Float32Array;
-  private cosines: Float32Array;
+  private readonly codes: CaseCodes;
+  /** The product of one row. */
+  private readonly cosine: Float32Array;
   private similarities = new Float64Array(INITIAL_PLACES);
-  /** Whether the case at each place has an embedding, terms, or both. */
-  private kinds = new Uint8Array(INITIAL_PLACES);
+  /** Places of the cases without an embedding. */
+  private readonly lexical = new Set<number>();
   private places = 0;
 
   constructor(kernels: Kernels, dimensions: number) {
@@ -46,7 +46,8 @@ export class CaseIndex {
     this.stride = strideOf(dimensions);
     this.query = kernels.allocateFloat32(this.stride);
     this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
-    this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
+    this.codes = new CaseCodes(kernels, dimensions, INITIAL_PLACES);
+    this.cosine = kernels.allocateFloat32(1);
   }
 
   static load(kernels: Kernels, dimensions: number, saved: SavedQueries): CaseIndex {
@@ -58,18 +59,21 @@ export class CaseIndex {
   /** Adds the case at this place, with its first query. */
   put(place: number, query: QueryFeatures): void {
     this.reserve(place + 1);
-    const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride).fill(0);
     const embedding = comparableEmbedding(query, this.dimensions);
-    if (embedding !== null) row.set(embedding);
-    this.kinds[place] = embedding === null ? LEXICAL : DENSE;
+    if (embedding === null) this.lexical.add(place);
+    else {
+      this.rows.set(embedding, place * this.stride);
+      this.codes.put(place, embedding);
+    }
     this.postings.add(place, query.terms);
     this.places = Math.max(this.places, place + 1);
   }
 
   /** Removes the case at this place. */
   remove(place: number): void {
-    this.kinds[place] = EMPTY;
+    this.lexical.delete(place);
     this.rows.fill(0, place * this.stride, (place + 1) * this.stride);
+    this.codes.clear(place);
     this.postings.remove(place);
   }
 
@@ -79,20 +83,46 @@ export class CaseIndex {
     similarities.fill(0, 0, places);
     this.postings.addProducts(query.terms, similarities);
     const embedding = comparableEmbedding(query, this.dimensions);
-    if (embedding !== null) {
-      this.query.set(embedding);
-      this.kernels.scan(this.rows, this.stride, places, this.query, this.cosines);
-      addCosines(similarities, this.cosines, this.kinds, places);
-    }
+    if (embedding !== null) return this.nearestWith(embedding, limit);
     const best = new NearestCases(limit);
-    let { bar } = best;
     for (let place = 0; place < places; place++) {
       // One that only equals the bar comes after those that are there.
-      if (similarities[place] <= bar) continue;
-      best.offer(place, similarities[place]);
-      bar = best.bar;
+      if (similarities[place] > best.bar) best.offer(place, similarities[place]);
     }
     return best.list();
+  }
+
+  /** The same with t·t' in `similarities`: exact products are computed only where codes say that they matter. */
+  private nearestWith(embedding: Float32Array, limit: number): RecalledCase[] {
+    const { places, similarities } = this;
+    // Their vector is zero: ½·0 + ½·2·t·t' is what is wanted.
+    for (const place of this.lexical) similarities[place] *= 2;
+    const { products, margin } = this.codes.scan(embedding, places);
+    const near = new NearestCases(limit);
+    let { bar } = near;
+    for (let place = 0; place < places; place++) {
+      // Twice the similarity, here and below.
+      const about = products[place] + similarities[place];
+      if (!(about > bar)) continue;
+      near.offer(place, about);
+      bar = near.bar;
+    }
+    // As many as were asked for have at least bar − margin. Written so that what is not a number is looked at.
+    const least = bar - 2 * margin;
+    this.query.set(embedding);
+    const best = new NearestCases(limit);
+    for (let place = 0; place < places; place++) {
+      if (products[place] + similarities[place] < least) continue;
+      const similarity = 0.5 * this.cosineOf(place) + 0.5 * similarities[place];
+      if (similarity > best.bar) best.offer(place, similarity);
+    }
+    return best.list();
+  }
+
+  private cosineOf(place: number): number {
+    const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride);
+    this.kernels.scan(row, this.stride, 1, this.query, this.cosine);
+    return this.cosine[0];
   }
 
   /** Returns everything needed to build the same index again, for the first `places` places. */
@@ -106,43 +136,26 @@ export class CaseIndex {
   }
 
   get bytes(): number {
-    const { rows, cosines, similarities, kinds } = this;
-    return (
-      rows.byteLength + cosines.byteLength + similarities.byteLength + kinds.length + this.postings.bytes
-    );
+    const { rows, codes, similarities, postings } = this;
+    return rows.byteLength + codes.bytes + similarities.byteLength + postings.bytes;
   }
 
   /** Frees kernel memory. */
   dispose(): void {
-    for (const array of [this.query, this.rows, this.cosines]) this.kernels.free(array);
+    for (const array of [this.query, this.rows, this.cosine]) this.kernels.free(array);
+    this.codes.dispose();
   }
 
   private reserve(places: number): void {
-    let room = this.kinds.length;
+    let room = this.similarities.length;
     if (places <= room) return;
     while (room < places) room *= 2;
     const rows = this.kernels.allocateFloat32(this.stride * room);
     rows.set(this.rows);
     this.kernels.free(this.rows);
-    this.kernels.free(this.cosines);
     this.rows = rows;
-    this.cosines = this.kernels.allocateFloat32(room);
+    this.codes.reserve(room);
     this.similarities = new Float64Array(room);
-    const kinds = new Uint8Array(room);
-    kinds.set(this.kinds);
-    this.kinds = kinds;
-  }
-}
-
-/** ½·cosine + ½·lexical wherever there is a cosine. */
-function addCosines(
-  similarities: Float64Array,
-  cosines: Float32Array,
-  kinds: Uint8Array,
-  count: number,
-): void {
-  for (let place = 0; place < count; place++) {
-    if (kinds[place] === DENSE) similarities[place] = 0.5 * cosines[place] + 0.5 * similarities[place];
   }
 }
 

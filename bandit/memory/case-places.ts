@@ -12,6 +12,8 @@ export class CasePlaces {
   /** How often this place was emptied. */
   private generations: number[] = [];
   private live = 0;
+  /** No empty place lies below this. */
+  private lowest = 0;
 
   /** Live cases. */
   get size(): number {
@@ -25,7 +27,9 @@ export class CasePlaces {
 
   /** Returns the lowest empty place, which is in use from now on. */
   open(): number {
-    const place = this.live < this.lastSeen.length ? this.lastSeen.indexOf(EMPTY) : this.lastSeen.length;
+    const hasEmpty = this.live < this.lastSeen.length;
+    const place = hasEmpty ? this.lastSeen.indexOf(EMPTY, this.lowest) : this.lastSeen.length;
+    this.lowest = place + 1;
     this.lastSeen[place] = 0;
     this.generations[place] ??= 0;
     this.live++;
@@ -37,6 +41,7 @@ export class CasePlaces {
     this.lastSeen[place] = EMPTY;
     this.generations[place]++;
     this.live--;
+    this.lowest = Math.min(this.lowest, place);
   }
 
   /** Sets the time of the newest decision of the case at this place, ms since the epoch. */

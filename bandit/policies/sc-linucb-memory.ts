@@ -17,6 +17,7 @@ import type {
 import { PROJECTION_SEED } from '../ridge/projection.ts';
 import type { Ridge } from '../ridge/ridge.ts';
 import { SemanticRidge, type SemanticRow } from '../ridge/semantic-ridge.ts';
+import { formOf } from '../shared-query.ts';
 import { TaughtVectors } from '../taught/taught-vectors.ts';
 import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
@@ -189,14 +190,14 @@ class ScLinUcbMemory implements Policy {
     checkExample(example, LOGGED.length, reward, weight);
     // The taught vector first: its step is on what the mean of the decision left unexplained.
     this.taught.learn(example.slot, example.query, reward, weight, example.extras[MEAN_AT]);
-    this.ridge.learn(rowOf(example), reward, weight);
+    this.ridge.learn(this.rowOf(example), reward, weight);
   }
 
   correct(example: Example, from: number, to: number, weight: number): void {
     checkExample(example, LOGGED.length, from, weight);
     checkExample(example, LOGGED.length, to, weight);
     this.taught.correct(example.slot, example.query, from, to, weight);
-    this.ridge.correct(rowOf(example), from, to, weight);
+    this.ridge.correct(this.rowOf(example), from, to, weight);
   }
 
   countCall(slot: number, reward: number, weight: number): void {
@@ -275,6 +276,13 @@ class ScLinUcbMemory implements Policy {
     this.taught.free();
   }
 
+  private rowOf({ query, slot, similarity, extras }: Example): SemanticRow {
+    const { ridge } = this;
+    const { embedding } = query;
+    const projected = formOf(query, ridge, () => ridge.project(embedding));
+    return { embedding, projected, slot, similarity, extras: extras.subarray(0, MEAN_AT) };
+  }
+
   private featuresOf(candidates: Candidates, recall: Recall): MemoryFeatures {
     return memoryFeatures(candidates, recall, this.calls, this.taught, THETA_0);
   }
@@ -289,10 +297,6 @@ function logged(features: Float32Array, mean: Float64Array): Float32Array {
     rows[i * width + MEAN_AT] = mean[i];
   }
   return rows;
-}
-
-function rowOf({ query, slot, similarity, extras }: Example): SemanticRow {
-  return { embedding: query.embedding, slot, similarity, extras: extras.subarray(0, MEAN_AT) };
 }
 
 /** @throws Error when A was learned over another projection. */

@@ -33,6 +33,8 @@ const SOLVABLE = 128;
 /** One row of the ridge. */
 export interface SemanticRow {
   readonly embedding: Float32Array | null;
+  /** What `project` returned for it; computed if absent. */
+  readonly projected?: Float32Array | null;
   readonly slot: number;
   readonly similarity: number;
   /** The features after the bias, E. */
@@ -110,8 +112,7 @@ export class SemanticRidge {
   ): SemanticScores {
     if (this.#scorer === null) throw new Error('this ridge only folds; make it with derived: true to score');
     this.#projection?.refresh(slots);
-    const embedding = query === null ? null : this.#projected(query);
-    const scores = (this.#frozen ?? this.#scorer).score(embedding, slots, similarity, extras);
+    const scores = (this.#frozen ?? this.#scorer).score(this.project(query), slots, similarity, extras);
     this.#raise(scores, extras);
     return scores;
   }
@@ -133,13 +134,19 @@ export class SemanticRidge {
       const at = this.#firstExtra + extra;
       theta[at] = Math.max(0, theta[at]);
     }
+    const projected = this.project(query);
     return Float64Array.from(slots, (slot, i) => {
       const own = extras.subarray(i * this.#extras, (i + 1) * this.#extras);
-      const x = this.#compose({ embedding: query, slot, similarity: similarity[i], extras: own });
+      const x = this.#compose({ embedding: query, projected, slot, similarity: similarity[i], extras: own });
       let mean = 0;
       for (let k = 0; k < x.length; k++) mean += theta[k] * x[k];
       return mean;
     });
+  }
+
+  /** The embedding of a query as x has it, the same for all tools. */
+  project(embedding: Float32Array | null): Float32Array | null {
+    return embedding === null ? null : (this.#projection?.project(embedding) ?? embedding);
   }
 
   /** Ends learning, so that scoring takes less than half of the time. Learning throws from now on. */
@@ -196,14 +203,10 @@ export class SemanticRidge {
     }
   }
 
-  #projected(embedding: Float32Array): Float32Array {
-    return this.#projection?.project(embedding) ?? embedding;
-  }
-
-  #compose({ embedding, slot, similarity, extras }: SemanticRow): Float64Array {
+  #compose({ embedding, projected, slot, similarity, extras }: SemanticRow): Float64Array {
     if (this.#frozen !== null) throw new Error('this ridge is frozen and learns no more');
     const { dimensions } = this.#vectors;
-    const query = embedding === null ? null : this.#projected(embedding);
+    const query = projected === undefined ? this.project(embedding) : projected;
     if (query !== null && query.length !== dimensions) {
       throw new RangeError(`the embedding must have ${dimensions} dimensions, got ${query.length}`);
     }

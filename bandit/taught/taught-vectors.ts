@@ -1,6 +1,7 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import { savedArray } from '../learner-codec.ts';
 import type { LearnerState, QueryFeatures, TaughtScores, TermShare } from '../policy.ts';
+import { formOf } from '../shared-query.ts';
 import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
 
 /** Rows that are kept at most: 21 MB at D = 256 and B = 1,024. */
@@ -222,6 +223,10 @@ export class TaughtVectors {
   }
 
   #checked(query: QueryFeatures): CheckedQuery {
+    return formOf(query, this, () => this.#checkedAnew(query));
+  }
+
+  #checkedAnew(query: QueryFeatures): CheckedQuery {
     const { dimensions, buckets } = this.#options;
     const psi = taughtQuery(query, buckets);
     if (psi.embedding !== null && psi.embedding.length !== dimensions) {
@@ -237,22 +242,21 @@ export class TaughtVectors {
 
   /** w·ψ in float64: the first half, then the buckets in ascending order. */
   #dot(row: number, { embedding, buckets, weights }: TaughtQuery): number {
+    const own = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
+    const hashed = this.#hashed;
+    const capacity = this.#capacity;
     let sum = 0;
-    const dense = row * this.#stride;
-    if (embedding !== null)
-      for (let i = 0; i < embedding.length; i++) sum += this.#dense[dense + i] * embedding[i];
-    for (let i = 0; i < buckets.length; i++)
-      sum += this.#hashed[buckets[i] * this.#capacity + row] * weights[i];
+    if (embedding !== null) for (let i = 0; i < embedding.length; i++) sum += own[i] * embedding[i];
+    for (let i = 0; i < buckets.length; i++) sum += hashed[buckets[i] * capacity + row] * weights[i];
     return sum;
   }
 
   #add(row: number, { embedding, buckets, weights }: TaughtQuery, factor: number): void {
-    const dense = row * this.#stride;
-    if (embedding !== null)
-      for (let i = 0; i < embedding.length; i++) this.#dense[dense + i] += factor * embedding[i];
-    for (let i = 0; i < buckets.length; i++) {
-      this.#hashed[buckets[i] * this.#capacity + row] += factor * weights[i];
-    }
+    const own = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
+    const hashed = this.#hashed;
+    const capacity = this.#capacity;
+    if (embedding !== null) for (let i = 0; i < embedding.length; i++) own[i] += factor * embedding[i];
+    for (let i = 0; i < buckets.length; i++) hashed[buckets[i] * capacity + row] += factor * weights[i];
   }
 
   /** The row of this tool: its own, a free one, or that of the tool whose last event is the oldest. */

@@ -8,7 +8,14 @@ import type {
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './experiments/count-experiments.ts';
 import type { FoldResult, RewardOutcome, RewardReason, RewardStatus } from './fold-result.ts';
-import { closeDecision, correctCall, learnCall, mayTeach } from './learn-decision.ts';
+import {
+  closeDecision,
+  correctCall,
+  learnCall,
+  mayTeach,
+  type Teaching,
+  teachingOf,
+} from './learn-decision.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 
 /**
@@ -23,14 +30,13 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   }
   const first = !state.decisions.has(decision.id);
   const record = state.decisions.open(decision, state.clock);
+  const teaching = teachingOf(state, record, decision);
   if (first) countShown(state, decision);
   const rewards: RewardOutcome[] = [];
   for (const [index, report] of entry.reports.entries()) {
     const known = record.rewards.get(report.rewardId);
     const outcome: RewardOutcome =
-      known === undefined
-        ? yield* applyReport(state, record, decision, report)
-        : { ...known, status: 'duplicate' };
+      known === undefined ? yield* applyReport(teaching, report) : { ...known, status: 'duplicate' };
     if (known === undefined) record.rewards.set(report.rewardId, outcome);
     state.rewards.count(state.clock, report, outcome, {
       decidedAt: decision.at,
@@ -42,7 +48,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   creditExperiments(state, record, decision, applied);
   const judged = applied.some((report) => report.tool !== null || report.value <= 0);
   const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
-  if ((entry.closes && judged) || complete) yield* closeDecision(state, record, decision);
+  if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
   state.decisions.keep(record);
   return { kind: 'observation', rewards };
 }
@@ -54,7 +60,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (record !== undefined) {
     const closes = !record.closed && record.tools.size > 0;
     if (closes) {
-      yield* closeDecision(state, record, decision);
+      yield* closeDecision(teachingOf(state, record, decision));
       state.decisions.keep(record);
     }
     return { kind: 'settlement', closed: closes };
@@ -63,7 +69,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (!teaches || state.decisions.mayBeDropped(decision)) return { kind: 'settlement', closed: false };
   countShown(state, decision);
   const opened = state.decisions.open(decision, state.clock);
-  yield* closeDecision(state, opened, decision, defaultReward);
+  yield* closeDecision(teachingOf(state, opened, decision), defaultReward);
   creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
   state.decisions.keep(opened);
   return { kind: 'settlement', closed: true };
@@ -85,12 +91,8 @@ export function whyNotApplied(
   return tool !== null && state.tools.find(tool) === undefined ? 'tool-unknown' : null;
 }
 
-function* applyReport(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
-  report: OutcomeReport,
-): Generator<void, RewardOutcome> {
+function* applyReport(teaching: Teaching, report: OutcomeReport): Generator<void, RewardOutcome> {
+  const { state, record, decision } = teaching;
   const { rewardId } = report;
   const contract = state.settings.rewards;
   const reason = whyNotApplied(
@@ -122,13 +124,13 @@ function* applyReport(
   const shown = decision.tools.indexOf(report.tool) < decision.shown;
   const after = withValue(reports, report, shown, contract.aggregation);
   const weight = reports.called ? after.weight * Math.abs(after.taught - before) : after.weight;
-  if (!mayTeach(state, decision, tool.slot, weight)) {
+  if (!mayTeach(teaching, tool.slot, weight)) {
     keepSilent(record, reports);
     return { rewardId, status: 'applied', reason: 'unit-limit' };
   }
   Object.assign(reports, after);
-  if (reports.called) yield* correctCall(state, record, decision, tool, before, reports);
-  else yield* learnCall(state, record, decision, tool, reports);
+  if (reports.called) yield* correctCall(teaching, tool, before, reports);
+  else yield* learnCall(teaching, tool, reports);
   return shown ? { rewardId, status: 'applied' } : { rewardId, status: 'applied', reason: 'tool-not-shown' };
 }
 

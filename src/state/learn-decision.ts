@@ -1,17 +1,30 @@
-import type { Candidates, CaseOutcome, Example, QueryFeatures } from '../../bandit/policy.ts';
+import type { Candidates, CaseOutcome, Example } from '../../bandit/policy.ts';
+import { SharedQuery } from '../../bandit/shared-query.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { LearnerVersion } from './learner-version.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 import type { ToolRecord } from './tool-table.ts';
 
-/** Returns whether outcomes of this unit may still be learned for this tool; if so, its weight is used up. */
-export function mayTeach(
+/** A decision from which the learners of a catalog are taught. */
+export interface Teaching {
+  readonly state: CatalogState;
+  readonly record: ObservedRecord;
+  readonly decision: ObservedDecision;
+  readonly query: SharedQuery;
+}
+
+export function teachingOf(
   state: CatalogState,
-  { unit }: ObservedDecision,
-  slot: number,
-  weight: number,
-): boolean {
+  record: ObservedRecord,
+  decision: ObservedDecision,
+): Teaching {
+  return { state, record, decision, query: new SharedQuery(decision) };
+}
+
+/** Returns whether outcomes of this unit may still be learned for this tool; if so, its weight is used up. */
+export function mayTeach({ state, decision }: Teaching, slot: number, weight: number): boolean {
+  const { unit } = decision;
   const { clock, limits, rewards, settings } = state;
   if (limits.spend(unit, slot, weight, clock, settings.rewards.unitHourlyWeight)) return true;
   rewards.countOverLimit(clock);
@@ -20,12 +33,11 @@ export function mayTeach(
 
 /** Learns the first call of a tool of this decision, which may come after the decision has closed. */
 export function* learnCall(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
+  teaching: Teaching,
   tool: ToolRecord,
   reports: ToolReports,
 ): Generator<void, void> {
+  const { state, record, decision } = teaching;
   const { slot } = tool;
   const { taught, weight } = reports;
   const index = decision.tools.indexOf(tool.tool.name);
@@ -36,7 +48,7 @@ export function* learnCall(
   reports.called = true;
   reports.silent = false;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const example = exampleOf(state, record, decision, index, learner);
+    const example = exampleOf(teaching, index, learner);
     if (example !== null) learner.policy.learn(example, taught, weight);
     learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
@@ -47,19 +59,18 @@ export function* learnCall(
 
 /** Corrects the reward of a call that was learned before. */
 export function* correctCall(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
+  teaching: Teaching,
   tool: ToolRecord,
   before: number,
   reports: ToolReports,
 ): Generator<void, void> {
+  const { state, record, decision } = teaching;
   const delta = reports.taught - before;
   if (delta === 0) return;
   const weighted = reports.weight * delta;
   const { slot } = tool;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const example = exampleOf(state, record, decision, decision.tools.indexOf(tool.tool.name), learner);
+    const example = exampleOf(teaching, decision.tools.indexOf(tool.tool.name), learner);
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
     learner.policy.recountCall(slot, weighted);
     const caseId = record.cases.get(learner.version);
@@ -79,12 +90,8 @@ interface Lesson extends CaseOutcome {
  * the case is added to memory.
  * @param silence 0, or the default reward of the contract where nothing at all was reported
  */
-export function* closeDecision(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
-  silence = 0,
-): Generator<void, void> {
+export function* closeDecision(teaching: Teaching, silence = 0): Generator<void, void> {
+  const { state, record, decision } = teaching;
   if (record.closed) return;
   record.closed = true;
   record.closedWith = Math.min(1, Math.max(0, silence));
@@ -100,38 +107,32 @@ export function* closeDecision(
     if (slot === undefined) continue;
     if (reports?.called) lessons.push({ slot, reward: reports.taught, weight: reports.weight });
     else if (index >= 0 && !reports?.silent) {
-      if (mayTeach(state, decision, slot, 1)) lessons.push({ index, slot, reward: record.closedWith });
+      if (mayTeach(teaching, slot, 1)) lessons.push({ index, slot, reward: record.closedWith });
       else reportsOf(record, name).silent = true;
     }
   }
-  yield* teach(state, record, decision, lessons);
+  yield* teach(teaching, lessons);
 }
 
-function* teach(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
-  lessons: readonly Lesson[],
-): Generator<void, void> {
+function* teach(teaching: Teaching, lessons: readonly Lesson[]): Generator<void, void> {
+  const { state, decision } = teaching;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
     for (const { index, reward } of lessons) {
       if (index === undefined) continue;
-      const example = exampleOf(state, record, decision, index, learner);
+      const example = exampleOf(teaching, index, learner);
       if (example !== null) learner.policy.learn(example, reward, 1);
       yield;
     }
-    rememberCase(record, decision, learner, lessons);
+    rememberCase(teaching, learner, lessons);
   }
 }
 
 function rememberCase(
-  record: ObservedRecord,
-  decision: ObservedDecision,
+  { record, decision, query }: Teaching,
   { policy, version }: LearnerVersion,
   outcomes: readonly CaseOutcome[],
 ): void {
   if (outcomes.length === 0) return;
-  const query = queryOf(decision);
   const caseId = policy.remember(query, outcomes, decision.at, decision.unit);
   if (caseId >= 0) record.cases.set(version, caseId);
 }
@@ -140,39 +141,35 @@ function rememberCase(
  * Returns x of one tool of a decision for one version of the policy, as it was at decision time; null for a tool that was no
  * candidate then, or that is unknown now, and where a number is not finite.
  */
-export function exampleOf(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
-  index: number,
-  learner: LearnerVersion,
-): Example | null {
+function exampleOf(teaching: Teaching, index: number, learner: LearnerVersion): Example | null {
+  const { state, decision, query } = teaching;
   const slot = state.tools.find(decision.tools[index] ?? '')?.slot;
   const similarity = index < 0 ? Number.NaN : decision.columns.similarity[index];
   if (slot === undefined || Number.isNaN(similarity)) return null;
-  const features = featuresOf(state, record, decision, learner);
+  const features = featuresOf(teaching, learner);
   const width = learner.policy.extras.length;
   if (features.length < (index + 1) * width) return null;
   const extras = features.subarray(index * width, (index + 1) * width);
   // Nothing can be learned from what is not a number, and the fold must not stop at it: the entry is in the ledger.
-  if (!extras.every(Number.isFinite) || decision.embedding?.every(Number.isFinite) === false) return null;
-  return { query: queryOf(decision), slot, similarity, extras };
+  if (!extras.every(Number.isFinite) || !query.form(FINITE, () => isFiniteVector(query.embedding)))
+    return null;
+  return { query, slot, similarity, extras };
 }
 
-function queryOf({ embedding, terms }: ObservedDecision): QueryFeatures {
-  return { embedding, terms };
+/** By which a query keeps whether all of its numbers are finite. */
+const FINITE = {};
+
+function isFiniteVector(embedding: Float32Array | null): boolean {
+  return embedding === null || embedding.every(Number.isFinite);
 }
 
 /** Returns the features that were logged with the decision, or computes them once and keeps them with the record. */
 function featuresOf(
-  state: CatalogState,
-  record: ObservedRecord,
-  decision: ObservedDecision,
+  { state, record, decision, query }: Teaching,
   { version, policy }: LearnerVersion,
 ): Float32Array {
   const logged = decision.features[version] ?? record.features.get(version);
   if (logged !== undefined) return logged;
-  const query = queryOf(decision);
   const features = policy.features(query, shownCandidates(state, decision), policy.recall(query));
   record.features.set(version, features);
   return features;

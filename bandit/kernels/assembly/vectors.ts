@@ -68,3 +68,55 @@ export function scan(table: usize, stride: i32, count: i32, query: usize, n: i32
     table += <usize>stride << 2;
   }
 }
+
+/** Rows of which the sums are kept in registers together. */
+const CODE_ROWS: usize = 4;
+
+/**
+ * out[row] = unit·scales[row]·Σ codes·query, four rows at a time: codes are int8, the query is int16, sums are int32.
+ * `stride` is a multiple of 16 bytes; codes, scales and out have room for a multiple of four rows.
+ */
+export function scanCodes(
+  codes: usize,
+  stride: i32,
+  count: i32,
+  query: usize,
+  scales: usize,
+  unit: f32,
+  out: usize,
+): void {
+  const bytes = <usize>stride;
+  const units = f32x4.splat(unit);
+  for (let row = 0; row < count; row += <i32>CODE_ROWS) {
+    const second = codes + bytes;
+    const third = second + bytes;
+    const fourth = third + bytes;
+    let s0 = i32x4.splat(0);
+    let s1 = s0;
+    let s2 = s0;
+    let s3 = s0;
+    for (let i: usize = 0; i < bytes; i += 16) {
+      let q = v128.load(query + (i << 1));
+      s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load_ext<i8>(codes + i), q));
+      s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load_ext<i8>(second + i), q));
+      s2 = i32x4.add(s2, i32x4.dot_i16x8_s(v128.load_ext<i8>(third + i), q));
+      s3 = i32x4.add(s3, i32x4.dot_i16x8_s(v128.load_ext<i8>(fourth + i), q));
+      q = v128.load(query + (i << 1), 16);
+      s0 = i32x4.add(s0, i32x4.dot_i16x8_s(v128.load_ext<i8>(codes + i, 8), q));
+      s1 = i32x4.add(s1, i32x4.dot_i16x8_s(v128.load_ext<i8>(second + i, 8), q));
+      s2 = i32x4.add(s2, i32x4.dot_i16x8_s(v128.load_ext<i8>(third + i, 8), q));
+      s3 = i32x4.add(s3, i32x4.dot_i16x8_s(v128.load_ext<i8>(fourth + i, 8), q));
+    }
+    const upper = i32x4.add(v128.shuffle<i32>(s0, s1, 0, 4, 1, 5), v128.shuffle<i32>(s0, s1, 2, 6, 3, 7));
+    const lower = i32x4.add(v128.shuffle<i32>(s2, s3, 0, 4, 1, 5), v128.shuffle<i32>(s2, s3, 2, 6, 3, 7));
+    const sums = i32x4.add(
+      v128.shuffle<i32>(upper, lower, 0, 1, 4, 5),
+      v128.shuffle<i32>(upper, lower, 2, 3, 6, 7),
+    );
+    const products = f32x4.mul(f32x4.convert_i32x4_s(sums), v128.load(scales));
+    v128.store(out, f32x4.mul(units, products));
+    codes = fourth + bytes;
+    scales += 16;
+    out += 16;
+  }
+}

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { CandidateForms, FormCache, Kernels } from '../../../bandit/kernels/kernels.ts';
+import {
+  type CandidateForms,
+  codesOf,
+  type FormCache,
+  type Kernels,
+  wideCodesOf,
+} from '../../../bandit/kernels/kernels.ts';
 import {
   packSymmetric,
   padded,
@@ -60,6 +66,25 @@ describe.each(BOTH)('%s kernels against plain loops', (_name, create) => {
             expect(out[row]).toBeCloseTo(naive, 4);
           }
           expect(out[rows]).toBe(7);
+        },
+      ),
+    );
+  });
+
+  it('scanCodes adds integers exactly', () => {
+    fc.assert(
+      fc.property(
+        seeds,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 9 }),
+        (seed, blocks, rows) => {
+          const { codes, query, scales, out } = codedRows(kernels, seed, 16 * blocks, rows);
+          kernels.scanCodes(codes, 16 * blocks, rows, query, scales, 0.5, out);
+          for (let row = 0; row < rows; row++) {
+            const own = codesOf(codes).subarray(row * 16 * blocks);
+            const sum = wideCodesOf(query).reduce((total, value, i) => total + value * own[i], 0);
+            expect(out[row] / (0.5 * scales[row] * sum || 1)).toBeCloseTo(sum === 0 ? 0 : 1, 5);
+          }
         },
       ),
     );
@@ -182,6 +207,24 @@ describe('both kernels give the same bits', () => {
     );
   });
 
+  it('scanCodes', () => {
+    fc.assert(
+      fc.property(
+        seeds,
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 0, max: 9 }),
+        (seed, blocks, rows) => {
+          sameBits((kernels) => {
+            const { codes, query, scales, out } = codedRows(kernels, seed, 16 * blocks, rows);
+            kernels.scanCodes(codes, 16 * blocks, rows, query, scales, 0.3, out);
+            return [out];
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
   it('symmetric products and updates', () => {
     fc.assert(
       fc.property(
@@ -238,6 +281,18 @@ describe('the layout of symmetric matrices', () => {
     );
   });
 });
+
+/** Rows of int8, as many as their number rounded up to four. */
+function codedRows(kernels: Kernels, seed: number, stride: number, rows: number) {
+  const next = sequence(seed);
+  const room = padded(rows);
+  const codes = kernels.allocateInt32((room * stride) / 4);
+  codesOf(codes).set(numbers(next, room * stride).map((value) => Math.round(127 * value)));
+  const query = kernels.allocateInt32(stride / 2);
+  wideCodesOf(query).set(numbers(next, stride).map((value) => Math.round(32_767 * value)));
+  const scales = float32(kernels, numbers(next, room));
+  return { codes, query, scales, out: kernels.allocateFloat32(room) };
+}
 
 function symmetricCase(kernels: Kernels, seed: number, size: number, count: number) {
   const next = sequence(seed);

@@ -1,14 +1,16 @@
-import type {
-  CandidateForms,
-  FormCache,
-  InclusionSum,
-  Kernels,
-  SlotTable,
+import {
+  type CandidateForms,
+  codesOf,
+  type FormCache,
+  type InclusionSum,
+  type Kernels,
+  type SlotTable,
+  wideCodesOf,
 } from '../../../bandit/kernels/kernels.ts';
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
-import { dot, scan } from './typescript-vectors.ts';
+import { dot, scan, scanCodes } from './typescript-vectors.ts';
 
 /** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
 export function createTypescriptKernels(): Kernels {
@@ -45,6 +47,18 @@ class TypescriptKernels implements Kernels {
 
   scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void {
     scan(table, stride, count, query, out);
+  }
+
+  scanCodes(
+    codes: Int32Array,
+    stride: number,
+    count: number,
+    query: Int32Array,
+    scales: Float32Array,
+    scale: number,
+    out: Float32Array,
+  ): void {
+    scanCodes(codesOf(codes), stride, count, wideCodesOf(query), scales, scale, out);
   }
 
   dot(a: Float64Array, b: Float64Array, n: number): number {

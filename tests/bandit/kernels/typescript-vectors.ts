@@ -1,3 +1,5 @@
+import { padded } from '../../../bandit/kernels/symmetric-layout.ts';
+
 /** Dot products in the order of additions that `kernels.ts` states. */
 
 /** Σ a[aFrom + i]·b[bFrom + i], i < n. */
@@ -52,5 +54,23 @@ export function scan(
     let sum = f(f(lane(0) + lane(2)) + f(lane(1) + lane(3)));
     for (let i = full; i < n; i++) sum = f(sum + f(table[start + i] * query[i]));
     out[row] = sum;
+  }
+}
+
+/** out[row] = scale·scales[row]·Σ codes·query, in integers and then in float32. */
+export function scanCodes(
+  codes: Int8Array,
+  stride: number,
+  count: number,
+  query: Int16Array,
+  scales: Float32Array,
+  scale: number,
+  out: Float32Array,
+): void {
+  const f = Math.fround;
+  for (let row = 0; row < padded(count); row++) {
+    let sum = 0;
+    for (let i = 0; i < stride; i++) sum += codes[row * stride + i] * query[i];
+    out[row] = f(f(scale) * f(f(sum) * scales[row]));
   }
 }

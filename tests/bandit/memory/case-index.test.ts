@@ -6,6 +6,8 @@ import { sparseDot } from '../../../bandit/sparse-vector.ts';
 import { BOTH, sequence } from '../kernels/both-kernels.ts';
 
 const DIMENSIONS = 20;
+/** Elements from one row of the index to the next. */
+const STRIDE = 32;
 const MANY = 3000;
 const LIMIT = 30;
 
@@ -150,6 +152,38 @@ for (const [name, kernelsOf] of BOTH) {
       expect(found.every(({ caseId }) => caseId % 3 !== 1)).toBe(true);
       expect(found.filter(({ caseId }) => caseId % 3 === 2)).toHaveLength(300);
       expect(found).toHaveLength(600);
+    });
+
+    it('gives the bits of a scan of all cases, near ties and vectors of any length included', () => {
+      const vectors = Array.from({ length: 600 }, (_, place) => {
+        const { embedding } = queryOf(place % 90);
+        const own = sequence(place);
+        const nudged = embedding!.map((value) => value + 1e-7 * own());
+        if (place % 7 === 0) nudged[place % DIMENSIONS] *= 50;
+        return place % 11 === 0 ? nudged.map((value) => value * 1e-3) : nudged;
+      });
+      const terms = { terms: new Uint32Array(), weights: new Float32Array() };
+      const table = kernels.allocateFloat32(vectors.length * STRIDE);
+      const asked = kernels.allocateFloat32(STRIDE);
+      const cosines = kernels.allocateFloat32(vectors.length);
+      for (const [place, embedding] of vectors.entries()) {
+        table.set(embedding, place * STRIDE);
+        index.put(place, { embedding, terms });
+      }
+      for (let probe = 0; probe < 60; probe++) {
+        const embedding = vectors[(probe * 13) % vectors.length];
+        asked.set(embedding);
+        kernels.scan(table, STRIDE, vectors.length, asked, cosines);
+        const expected = [...cosines.keys()]
+          .filter((place) => cosines[place] > 0)
+          .sort((a, b) => cosines[b] - cosines[a] || a - b);
+        for (const limit of [1, LIMIT]) {
+          const found = index.nearest({ embedding, terms }, limit);
+          const wanted = expected.slice(0, limit);
+          expect(found).toEqual(wanted.map((caseId) => ({ caseId, similarity: 0.5 * cosines[caseId] })));
+        }
+      }
+      for (const array of [table, asked, cosines]) kernels.free(array);
     });
 
     it('says what it needs, and refuses other dimensions', () => {
