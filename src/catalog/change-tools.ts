@@ -43,8 +43,9 @@ export async function patchTools(
   options: ChangeOptions = {},
 ): Promise<ToolChanges> {
   const hashed = await hashedAs(catalog, put);
-  refuseRepeats([...hashed.map(({ tool }) => tool.name), ...remove]);
-  return change(catalog, hashed, { remove }, options);
+  const removed = remove.map((name) => catalog.state.tools.nameOf(name));
+  refuseRepeats([...hashed.map(({ tool }) => tool.name), ...removed]);
+  return change(catalog, hashed, { remove: removed }, options);
 }
 
 function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefinition[]): Promise<Hashed[]> {

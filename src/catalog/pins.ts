@@ -29,8 +29,10 @@ export class Pins {
 
   /** Replaces them. @throws Problem catalog-not-found; validation-failed for a tool that the catalog does not have */
   async set(catalog: string, pins: readonly Pin[]): Promise<PinView[]> {
-    refuseUnknown(pins, this.#catalogs.get(catalog));
-    await this.#catalogs.change(catalog, (open) => changeSettings(open, { pins }));
+    const { tools } = this.#catalogs.get(catalog).state;
+    const named = pins.map((pin) => ({ ...pin, tool: tools.nameOf(pin.tool) }));
+    refuseUnknown(named, this.#catalogs.get(catalog));
+    await this.#catalogs.change(catalog, (open) => changeSettings(open, { pins: named }));
     return this.list(catalog);
   }
 }

@@ -34,8 +34,7 @@ export class Tools {
   /** @throws Problem tool-not-found */
   remove(catalog: string, name: string, options: ChangeOptions = {}): Promise<ToolChanges> {
     return this.#catalogs.holding(catalog, (open) => {
-      getTool(open, name);
-      return patchTools(open, [], [name], options);
+      return patchTools(open, [], [getTool(open, name).tool.name], options);
     });
   }
 
@@ -96,8 +95,9 @@ function* firstThatFit(records: readonly ToolRecord[]): Steps<ToolRecord[]> {
   return fit;
 }
 
-/** @throws Problem tool-not-found */
-export function getTool(catalog: Catalog, name: string): ToolRecord {
+/** @param named its name or its provider name. @throws Problem tool-not-found */
+export function getTool(catalog: Catalog, named: string): ToolRecord {
+  const name = catalog.state.tools.nameOf(named);
   const record = catalog.state.tools.get(name);
   if (record !== undefined) return record;
   const removed = catalog.state.tools.find(name);
@@ -113,7 +113,8 @@ export function getTool(catalog: Catalog, name: string): ToolRecord {
 }
 
 export function toolStatistics(catalog: Catalog, name: string): ToolStatistics & { readonly name: string } {
-  return { name, ...getTool(catalog, name).statistics };
+  const { tool, statistics } = getTool(catalog, name);
+  return { name: tool.name, ...statistics };
 }
 
 /** How much was erased: tools or remembered cases, over all versions of the policy. */
@@ -123,8 +124,7 @@ export interface Forgotten {
 
 /** Erases what was learned about a tool; the tool stays. @throws Problem tool-not-found */
 export function forgetTool(catalog: Catalog, name: string): Promise<Forgotten> {
-  getTool(catalog, name);
-  return submit(catalog, { tool: name });
+  return submit(catalog, { tool: getTool(catalog, name).tool.name });
 }
 
 /** Erases every remembered case in which this unit, user or session is known to have taken part. */

@@ -3,6 +3,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { settlementJobOf } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
+import { providerName } from '../ledger/provider-name.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { AcceptedRewards, TakenReports } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';
@@ -86,7 +87,7 @@ export class RewardIntake {
     const known = catalog.state.decisions.get(decisionId);
     const accepted: TakenReports['decision']['reports'] = [];
     for (const index of indices) {
-      const report = reports[index];
+      const report = named(reports[index], decision, catalog);
       const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
       const repeated = known?.rewards.has(rewardId) || accepted.some((other) => other.rewardId === rewardId);
       if (repeated) {
@@ -137,6 +138,15 @@ export class RewardIntake {
       `POST /v1/decisions/${decisionId}/activate when its slate is shown, then report its rewards.`,
     );
   }
+}
+
+/** The same report with the name of its tool, if it has the provider name. */
+function named(report: RewardReport, { shown }: DecisionHead, { state: { tools } }: Catalog): RewardReport {
+  if (report.tool === undefined) return report;
+  const tool = tools.nameOf(report.tool);
+  // The tool may have another name since it was shown.
+  if (tool !== report.tool || tools.find(tool) !== undefined) return { ...report, tool };
+  return { ...report, tool: shown.find((name) => providerName(name) === report.tool) ?? tool };
 }
 
 function noteOn(

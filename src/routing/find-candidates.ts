@@ -87,7 +87,7 @@ function pinsOf(
 ): Pick<Found, 'pinned' | 'notes'> {
   const names = [...new Set([...pin, ...pinnedNow(settings.pins, at)])];
   const pinned = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
-  const unknown = names.filter((name) => tools.get(name) === undefined);
+  const unknown = names.filter((name) => tools.get(tools.nameOf(name)) === undefined);
   const left = pinned.slice(k).map((slot) => `"${tools.atSlot(slot)!.tool.name}"`);
   return {
     pinned: pinned.slice(0, k),
@@ -102,7 +102,8 @@ function pinsOf(
 
 function slotsOf(names: readonly string[] | undefined, tools: ToolTable): number[] {
   if (names === undefined) return [];
-  return [...new Set(names)].map((name) => tools.get(name)?.slot).filter((slot) => slot !== undefined);
+  const slots = names.map((name) => tools.get(tools.nameOf(name))?.slot);
+  return [...new Set(slots.filter((slot) => slot !== undefined))];
 }
 
 /** Scores of definitions as scores of the slots that hold them still. */

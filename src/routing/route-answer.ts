@@ -6,11 +6,14 @@ import {
   type SlateReason,
 } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { definitionIn } from './slate-definition.ts';
 
 export interface RoutedTool {
   readonly name: string;
+  /** Its name in the definitions for language models. */
+  readonly providerName: string;
   /** 1 for the first. */
   readonly rank: number;
   readonly score: number;
@@ -49,6 +52,7 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
     const definition = record === undefined ? undefined : definitionIn(format, detail, record.tool);
     return {
       name,
+      providerName: providerName(name),
       rank: at + 1,
       score: columns.score[index],
       base: columns.base[index],

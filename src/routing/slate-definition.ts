@@ -1,7 +1,9 @@
 import type { SlateFormat } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import { providerName } from '../ledger/provider-name.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { briefSchema } from './brief-schema.ts';
+import { objectSchema, providerSchema } from './provider-schema.ts';
 
 /** The part of a tool that is shown to a model; without a description at level `names`. */
 interface ShownTool {
@@ -12,7 +14,7 @@ interface ShownTool {
 
 /**
  * Returns a tool's definition as an agent gets it: cut down to a level of detail, then in the shape that its model takes.
- * It is valid for its provider at every level. Undefined: this format has none.
+ * It is valid for its provider at every level, whatever the tool's name and schema are. Undefined: this format has none.
  */
 export function definitionIn(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): unknown {
   return SHAPES[format](LEVELS[detail](tool));
@@ -28,7 +30,11 @@ const LEVELS: Readonly<Record<DetailLevel, (tool: ToolDefinition) => ShownTool>>
     description: briefDescription(description),
     inputSchema: briefSchema(inputSchema),
   }),
-  full: ({ name, description, inputSchema }) => ({ name, description, inputSchema }),
+  full: ({ name, description, inputSchema }) => ({
+    name,
+    description,
+    inputSchema: objectSchema(inputSchema),
+  }),
 };
 
 /** A description that is undefined is absent in JSON. */
@@ -36,9 +42,13 @@ const SHAPES: Readonly<Record<SlateFormat, (shown: ShownTool) => unknown>> = {
   mcp: (shown) => shown,
   openai: ({ name, description, inputSchema }) => ({
     type: 'function',
-    function: { name, description, parameters: inputSchema },
+    function: { name: providerName(name), description, parameters: providerSchema(inputSchema) },
   }),
-  anthropic: ({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema }),
+  anthropic: ({ name, description, inputSchema }) => ({
+    name: providerName(name),
+    description,
+    input_schema: providerSchema(inputSchema),
+  }),
   names: () => undefined,
 };
 

@@ -1,6 +1,7 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolPut } from '../ledger/entry.ts';
+import { providerName } from '../ledger/provider-name.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
 /** Counts of a tool that users see; learners keep other ones. */
@@ -44,6 +45,8 @@ export interface ToolFollower {
 export class ToolTable {
   readonly #kernels: Kernels;
   readonly #byName = new Map<string, ToolRecord>();
+  /** Names of the tools, also removed ones, whose provider name is another one. */
+  readonly #byProviderName = new Map<string, string>();
   readonly #bySlot: (ToolRecord | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   #vectors: ToolVectors;
@@ -84,6 +87,13 @@ export class ToolTable {
     return this.#byName.get(name);
   }
 
+  /** Returns the name of the tool that a caller names, by its name or its provider name; unknown names as they are. */
+  nameOf(text: string): string {
+    const name = this.#byProviderName.get(text);
+    if (name === undefined) return text;
+    return this.get(name) === undefined && this.#byName.has(text) ? text : name;
+  }
+
   atSlot(slot: number): ToolRecord | undefined {
     return this.#bySlot[slot];
   }
@@ -102,7 +112,7 @@ export class ToolTable {
   /** Adds a tool, makes a removed one live again, or changes one. The tool gets the slot of `rename`, if given. */
   put({ tool, hash, embedding }: ToolPut, source: string, at: number, rename?: ToolRecord): ToolRecord {
     const before = rename ?? this.#byName.get(tool.name);
-    if (rename !== undefined) this.#byName.delete(rename.tool.name);
+    if (rename !== undefined) this.#forgetName(rename.tool.name);
     const record: ToolRecord = {
       slot: before?.slot ?? this.#freeSlots.pop() ?? this.#bySlot.length,
       tool,
@@ -133,7 +143,7 @@ export class ToolTable {
 
   /** Deletes a tombstone for good; its slot is free for another tool. */
   expire(record: ToolRecord): void {
-    this.#byName.delete(record.tool.name);
+    this.#forgetName(record.tool.name);
     this.#bySlot[record.slot] = undefined;
     this.#freeSlots.push(record.slot);
     this.#vectors.clear(record.slot);
@@ -168,8 +178,15 @@ export class ToolTable {
   }
 
   #store(record: ToolRecord): void {
-    this.#byName.set(record.tool.name, record);
+    const { name } = record.tool;
+    this.#byName.set(name, record);
+    if (providerName(name) !== name) this.#byProviderName.set(providerName(name), name);
     this.#bySlot[record.slot] = record;
+  }
+
+  #forgetName(name: string): void {
+    this.#byName.delete(name);
+    this.#byProviderName.delete(providerName(name));
   }
 }
 

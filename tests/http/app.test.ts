@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../src/errors/problem.ts';
+import { providerName } from '../../src/ledger/provider-name.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import { appWith, notFound } from './fake-nouns.ts';
 
@@ -303,7 +304,14 @@ describe('tools', () => {
     const response = await json('GET', '/v1/catalogs/default/tools?limit=1&cursor=xyz');
     expect(asked).toEqual([{ limit: 1, cursor: 'xyz' }]);
     expect(await response.json()).toEqual({
-      tools: [{ ...tool, definitionHash: 'h', addedAt: '1970-01-01T00:00:00.000Z' }],
+      tools: [
+        {
+          ...tool,
+          providerName: providerName(tool.name),
+          definitionHash: 'h',
+          addedAt: '1970-01-01T00:00:00.000Z',
+        },
+      ],
       nextCursor: 'abc',
       revision: 'r1',
     });

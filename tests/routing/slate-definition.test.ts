@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
-import { DETAIL_LEVELS } from '../../src/ledger/catalog-settings.ts';
+import { DETAIL_LEVELS, type DetailLevel } from '../../src/ledger/catalog-settings.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { providerSchema } from '../../src/routing/provider-schema.ts';
 import { BRIEF_DESCRIPTION, definitionIn } from '../../src/routing/slate-definition.ts';
 import { schemaFaults } from '../examples/schema-faults.ts';
 
@@ -20,15 +22,24 @@ const FAULTS: Readonly<Record<Exclude<SlateFormat, 'names'>, (definition: never)
     typeof name === 'string' ? argumentFault(inputSchema) : 'name',
   // https://platform.openai.com/docs/api-reference/chat/create#chat_create-tools
   openai: ({ type, function: { name, parameters } }: OpenAiTool) =>
-    type === 'function' && typeof name === 'string' ? argumentFault(parameters) : 'type or name',
+    type === 'function' && PROVIDER_NAME.test(name) ? providerFault(parameters) : 'type or name',
   // https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use
   anthropic: ({ name, input_schema }: { name: string; input_schema: Schema }) =>
-    typeof name === 'string' ? argumentFault(input_schema) : 'name',
+    PROVIDER_NAME.test(name) ? providerFault(input_schema) : 'name',
 };
+const PROVIDER_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 type Schema = Readonly<Record<string, unknown>>;
 interface OpenAiTool {
   readonly type: string;
   readonly function: { readonly name: string; readonly parameters: Schema };
+}
+
+function providerFault(schema: Schema): string | null {
+  const refused = ['oneOf', 'anyOf', 'allOf', 'not', 'enum', '$ref'].find((keyword) => keyword in schema);
+  if (refused !== undefined) return `${refused} at the top`;
+  return schema.type === 'object' && typeof schema.properties === 'object'
+    ? null
+    : 'no object with properties';
 }
 
 function argumentFault(schema: Schema): string | null {
@@ -36,14 +47,21 @@ function argumentFault(schema: Schema): string | null {
   return schemaFaults(schema)[0] ?? null;
 }
 
+type GoldenFormat = Exclude<SlateFormat, 'names'>;
+const GOLDEN_FORMATS = SLATE_FORMATS.filter((format): format is GoldenFormat => format !== 'names');
+const GOLDEN_TOOLS = file('../golden/definitions/tools.json') as ToolDefinition[];
+const GOLDEN = Object.fromEntries(
+  GOLDEN_FORMATS.map((format) => [format, file(`../golden/definitions/${format}.json`).definitions]),
+) as Record<GoldenFormat, Record<DetailLevel, unknown>[]>;
+
 describe('a definition', () => {
-  it.each(SLATE_FORMATS.flatMap((format) => DETAIL_LEVELS.map((detail) => [format, detail] as const)))(
+  it.each(GOLDEN_FORMATS.flatMap((format) => DETAIL_LEVELS.map((detail) => [format, detail] as const)))(
     'in format %s with detail %s is the one of the golden file',
     (format, detail) => {
-      const { tool, definitions } = file('../golden/slate-definitions.json');
-      const definition = JSON.stringify(definitionIn(format, detail, tool), null, 2);
-      const golden = definitions[format]?.[detail];
-      expect(definition).toBe(golden === undefined ? undefined : JSON.stringify(golden, null, 2));
+      for (const [index, tool] of GOLDEN_TOOLS.entries()) {
+        const definition = JSON.stringify(definitionIn(format, detail, tool), null, 2);
+        expect(definition).toBe(JSON.stringify(GOLDEN[format][index][detail], null, 2));
+      }
     },
   );
 
@@ -81,6 +99,66 @@ describe('a definition', () => {
     );
     expect(bytes[0] / bytes[1]).toBeLessThan(0.5);
     expect(bytes[1] / bytes[2]).toBeLessThan(0.9);
+  });
+});
+
+/** Schemas whose tops have what providers refuse. */
+function anySchema(depth: number): fc.Arbitrary<Record<string, unknown>> {
+  const inner = depth === 0 ? fc.constant({}) : anySchema(depth - 1);
+  const branches = fc.array(inner, { maxLength: 2 });
+  return fc.record(
+    {
+      type: fc.constantFrom('object', 'string'),
+      properties: fc.dictionary(fc.constantFrom('a', '$ref', 'anyOf'), inner, { maxKeys: 2 }),
+      required: fc.subarray(['a', 'b']),
+      anyOf: branches,
+      oneOf: branches,
+      allOf: branches,
+      $ref: fc.constantFrom('#/$defs/x', '#/$defs/y', '#/none'),
+      $defs: fc.record({ x: inner, y: inner }),
+    },
+    { requiredKeys: [] },
+  );
+}
+
+const anyTool: fc.Arbitrary<ToolDefinition> = fc.record({
+  name: fc.oneof(fc.string({ minLength: 1 }), fc.string({ minLength: 60, maxLength: 90 })),
+  description: fc.string(),
+  inputSchema: anySchema(2),
+});
+
+describe('the definition of any tool', () => {
+  it('is one that every provider takes', () => {
+    fc.assert(
+      fc.property(anyTool, (tool) => {
+        for (const format of ['openai', 'anthropic'] as const) {
+          expect(FAULTS[format](definitionIn(format, 'full', tool) as never)).toBeNull();
+        }
+      }),
+    );
+  });
+
+  it('takes the arguments that the tool takes', () => {
+    const tool = GOLDEN_TOOLS[2];
+    const { input_schema } = definitionIn('anthropic', 'full', tool) as { input_schema: Schema };
+    expect(input_schema).toEqual({
+      type: 'object',
+      properties: {
+        country: { type: 'string' },
+        number: { type: 'string' },
+        name: { type: 'string' },
+        when: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+      },
+      required: ['country'],
+    });
+  });
+
+  it('is made quickly also of a schema whose references lead round in circles', () => {
+    const names = Array.from({ length: 300 }, (_, n) => `d${n}`);
+    const anyOf = names.map((name) => ({ $ref: `#/$defs/${name}` }));
+    const $defs = Object.fromEntries(names.map((name) => [name, { anyOf, properties: { [name]: {} } }]));
+    const { properties } = providerSchema({ anyOf, $defs }) as { properties: object };
+    expect(Object.keys(properties)).toHaveLength(300);
   });
 });
 

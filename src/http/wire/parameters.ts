@@ -16,6 +16,15 @@ export const toolName = z
   .refine((name) => name.trim() === name, 'must not begin or end with a blank')
   .meta({ description: 'Name of the tool, unique in its catalog.', example: 'refund_payment' });
 
+export const providerNameSchema = z
+  .string()
+  .regex(/^[a-zA-Z0-9_-]{1,64}$/)
+  .meta({
+    description:
+      'The name of the tool in the definitions for OpenAI and Anthropic, which refuse names such as `mail.search`. It is taken wherever the name is.',
+    example: 'mail_search-x3w5e11264s',
+  });
+
 /** `<catalog>.<id>`. */
 export const decisionId = z
   .string()

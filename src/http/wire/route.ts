@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
-import { callersId, catalogName, decisionId, toolName } from './parameters.ts';
+import { callersId, catalogName, decisionId, providerNameSchema, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
 export const MAX_QUERY_LENGTH = 32_768;
@@ -100,6 +100,7 @@ export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinn
 const routedToolSchema = z
   .object({
     name: toolName,
+    providerName: providerNameSchema,
     rank: z.int().meta({ description: '1 for the first.' }),
     score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
     base: baseSchema,

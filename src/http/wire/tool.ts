@@ -1,9 +1,10 @@
 import { z } from '@hono/zod-openapi';
 import { Problem } from '../../errors/problem.ts';
+import { providerName } from '../../ledger/provider-name.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema } from './input-schema.ts';
-import { catalogName, toolName } from './parameters.ts';
+import { catalogName, providerNameSchema, toolName } from './parameters.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;
 
@@ -92,12 +93,17 @@ export const toolParams = z.object({ catalog: catalogName, name: toolName });
 
 /** A tool as it is given back. */
 export const toolViewSchema = toolSchema
-  .extend({ definitionHash: z.string(), addedAt: z.iso.datetime() })
+  .extend({
+    providerName: providerNameSchema,
+    definitionHash: z.string(),
+    addedAt: z.iso.datetime(),
+  })
   .openapi('StoredTool');
 
 export function toolView({ tool, hash, addedAt }: ToolRecord): z.input<typeof toolViewSchema> {
   return {
     ...(tool as z.input<typeof toolSchema>),
+    providerName: providerName(tool.name),
     definitionHash: hash,
     addedAt: new Date(addedAt).toISOString(),
   };
