@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Tokenizer } from '@huggingface/tokenizers';
-import { InferenceSession } from 'onnxruntime-node';
 import { UnusableModelError } from '../embedder.ts';
 import { CONFIG_FILES, type Json, type ModelConfigs } from './model-settings.ts';
 import type { TokenizerDefinition } from './token-ids.ts';
@@ -46,31 +45,6 @@ export async function readModelFolder(folder: string): Promise<ModelFiles> {
     tokenizerConfig: await optional('tokenizer_config.json'),
     configs: configs as unknown as ModelConfigs,
   };
-}
-
-/** @throws UnusableModelError */
-export async function createSession({ folder, model }: ModelFiles): Promise<InferenceSession> {
-  // One thread: more spin on the cores that others need, and cpusets make the defaults fail.
-  const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 } as const; // errors come as exceptions
-  const session = await InferenceSession.create(model, options).catch((error: unknown) => {
-    throw new UnusableModelError(
-      `${join(folder, 'model.onnx')} is no ONNX model that can be loaded (${messageOf(error)}). ` +
-        'If it was copied or downloaded it may be cut short: fetch it again.',
-    );
-  });
-  const known = ['input_ids', 'attention_mask', 'token_type_ids'];
-  const isUsual = session.inputNames.every((name) => known.includes(name));
-  if (
-    !isUsual ||
-    !session.inputNames.includes('input_ids') ||
-    !session.inputNames.includes('attention_mask')
-  ) {
-    throw new UnusableModelError(
-      `The model in ${folder} takes ${session.inputNames.join(', ')}; needed are input_ids and attention_mask ` +
-        '(token_type_ids may be there): export it for feature extraction.',
-    );
-  }
-  return session;
 }
 
 /** @throws UnusableModelError */

@@ -1,7 +1,7 @@
 import type { Tokenizer } from '@huggingface/tokenizers';
-import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { UnusableModelError } from '../embedder.ts';
-import { createSession, createTokenizer, messageOf, readModelFolder } from './model-folder.ts';
+import { createTokenizer, messageOf, readModelFolder } from './model-folder.ts';
+import { OnnxSession } from './onnx-session.ts';
 
 const OUTPUT = 'logits';
 const MAX_TOKENS = 512;
@@ -13,10 +13,10 @@ const MAX_CHARACTERS = { query: 1_000, document: 3_000 };
  * folder with `model.onnx` and `tokenizer.json`. Heavy and synchronous inside: meant for a worker thread.
  */
 export class PairModel {
-  readonly #session: InferenceSession;
+  readonly #session: OnnxSession;
   readonly #tokenizer: Tokenizer;
 
-  private constructor(session: InferenceSession, tokenizer: Tokenizer) {
+  private constructor(session: OnnxSession, tokenizer: Tokenizer) {
     this.#session = session;
     this.#tokenizer = tokenizer;
   }
@@ -24,15 +24,12 @@ export class PairModel {
   /** @throws UnusableModelError */
   static async load(folder: string): Promise<PairModel> {
     const files = await readModelFolder(folder);
-    const session = await createSession(files);
-    const output = session.outputMetadata.find(({ name }) => name === OUTPUT);
+    const session = await OnnxSession.open(files);
+    const output = session.outputs.find(({ name }) => name === OUTPUT);
     const last = output?.isTensor === true && output.type === 'float32' ? output.shape.at(-1) : undefined;
     if (output?.isTensor !== true || last !== 1) {
-      const outputs = session.outputMetadata.map((one) =>
-        one.isTensor ? `${one.name} [${one.shape.join(', ')}]` : one.name,
-      );
       throw new UnusableModelError(
-        `The model in ${folder} gives ${outputs.join(', ')}; a reranker needs a float32 output logits [batch, 1]: ` +
+        `The model in ${folder} gives ${session.outputNames}; a reranker needs a float32 output logits [batch, 1]: ` +
           'export a cross-encoder for sequence classification.',
       );
     }
@@ -51,15 +48,7 @@ export class PairModel {
     });
     const ids = truncated(encoded.ids);
     const types = truncated(encoded.token_type_ids);
-    const shape = [1, ids.length];
-    const feeds: Record<string, Tensor> = {
-      input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
-      attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
-    };
-    if (this.#session.inputNames.includes('token_type_ids')) {
-      feeds.token_type_ids = new Tensor('int64', BigInt64Array.from(types, BigInt), shape);
-    }
-    const [score] = (await this.#session.run(feeds, [OUTPUT]))[OUTPUT].data as Float32Array;
+    const [score] = await this.#session.run(ids, types, OUTPUT);
     if (!Number.isFinite(score)) throw new Error('it gave a score that is not finite');
     return score;
   }

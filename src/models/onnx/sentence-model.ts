@@ -1,7 +1,7 @@
-import { type InferenceSession, Tensor } from 'onnxruntime-node';
 import { UnusableModelError } from '../embedder.ts';
-import { createSession, createTokenizer, fingerprintOf, messageOf, readModelFolder } from './model-folder.ts';
+import { createTokenizer, fingerprintOf, messageOf, readModelFolder } from './model-folder.ts';
 import { type ModelSettings, modelSettings, SETTINGS_FILE } from './model-settings.ts';
+import { OnnxSession } from './onnx-session.ts';
 import { TokenIds } from './token-ids.ts';
 
 /** Outputs with one vector per text, and with one per token, by the names that exporters give them. */
@@ -36,7 +36,7 @@ export class SentenceModel {
   static async load(folder: string): Promise<SentenceModel> {
     const files = await readModelFolder(folder);
     const settings = modelSettings(folder, files.configs);
-    const session = await createSession(files);
+    const session = await OnnxSession.open(files);
     const output = chooseOutput(folder, session, settings);
     const { tokenizer, definition } = createTokenizer(files);
     const raw: LoadedModel = {
@@ -82,17 +82,17 @@ interface Output {
 }
 
 interface LoadedModel extends Output {
-  readonly session: InferenceSession;
+  readonly session: OnnxSession;
   readonly tokenIds: TokenIds;
   readonly maxTokens: number;
   readonly normalise: boolean;
 }
 
 /** @throws UnusableModelError when there is none, or when it is not said how to pool it. */
-function chooseOutput(folder: string, session: InferenceSession, { pooling }: ModelSettings): Output {
+function chooseOutput(folder: string, session: OnnxSession, { pooling }: ModelSettings): Output {
   const has = (names: readonly string[], rank: number): string | undefined =>
     names.find((name) =>
-      session.outputMetadata.some(
+      session.outputs.some(
         (one) => one.name === name && one.isTensor && one.type === 'float32' && one.shape.length === rank,
       ),
     );
@@ -106,11 +106,8 @@ function chooseOutput(folder: string, session: InferenceSession, { pooling }: Mo
         `write {"pooling": "mean"} or {"pooling": "cls"}, whichever its card says, to ${SETTINGS_FILE} beside it.`,
     );
   }
-  const outputs = session.outputMetadata.map((one) =>
-    one.isTensor ? `${one.name} [${one.shape.join(', ')}]` : one.name,
-  );
   throw new UnusableModelError(
-    `The model in ${folder} gives ${outputs.join(', ')}; needed is a float32 output sentence_embedding ` +
+    `The model in ${folder} gives ${session.outputNames}; needed is a float32 output sentence_embedding ` +
       '[batch, dimensions] or last_hidden_state [batch, tokens, dimensions]: export it for feature extraction.',
   );
 }
@@ -118,26 +115,11 @@ function chooseOutput(folder: string, session: InferenceSession, { pooling }: Mo
 async function run(model: LoadedModel, text: string): Promise<Float32Array> {
   const { session, tokenIds, maxTokens, output, pooling, normalise } = model;
   const ids = truncated(tokenIds.of(text), maxTokens);
-  const shape = [1, ids.length];
-  const feeds: Record<string, Tensor> = {
-    input_ids: new Tensor('int64', bigIntegers(ids), shape),
-    attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
-  };
-  if (session.inputNames.includes('token_type_ids')) {
-    feeds.token_type_ids = new Tensor('int64', new BigInt64Array(ids.length), shape);
-  }
-  const values = (await session.run(feeds, [output]))[output].data as Float32Array;
+  const values = await session.run(ids, null, output);
   const vector = pooling === null ? values : pooled(values, ids.length, pooling);
   const length = lengthOf(vector);
   if (!Number.isFinite(length)) throw new Error('it gave a vector that is not finite');
   return normalise && length > 0 ? vector.map((value) => value / length) : vector;
-}
-
-/** `BigInt64Array.from` with a function takes fifteen times as long. */
-function bigIntegers(ids: readonly number[]): BigInt64Array<ArrayBuffer> {
-  const integers = new BigInt64Array(ids.length);
-  for (let at = 0; at < ids.length; at++) integers[at] = BigInt(ids[at]);
-  return integers;
 }
 
 /** Not finite if one of the values is not. */

@@ -1,0 +1,9 @@
+// Run by `npm install` and `npm ci` in a clone, and by `npm pack`: builds dist/, so that `npx bandolier` works.
+// Without the compiler (--omit=dev, --omit=optional) an installation still succeeds, and what is built stays as it is.
+import { spawnSync } from 'node:child_process';
+
+const tsc = (stdio, ...words) =>
+  spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', ...words], { stdio }).status;
+
+if (tsc('ignore', '--version') === 0) process.exitCode = tsc('inherit', '-p', 'tsconfig.build.json') ?? 1;
+else console.log('Not built, because there is no compiler: `npm ci` without --omit installs it.');
