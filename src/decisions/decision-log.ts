@@ -26,7 +26,17 @@ export interface DecisionLog {
   countSince(hour: number): Promise<number>;
   /** Yields the unexpired decisions, oldest first. */
   read(): AsyncIterable<Decision>;
+  /**
+   * Yields the unexpired decisions, newest first, each with the cursor from which the older ones come. Those of one moment may be
+   * in any order. Null: the cursor is none of this log's.
+   */
+  newestFirst(cursor?: string): AsyncIterable<LoggedDecision> | null;
   close(): Promise<void>;
+}
+
+export interface LoggedDecision {
+  readonly decision: Decision;
+  readonly cursor: string;
 }
 
 /** The decision logs of one deployment, one per catalog. */

@@ -5,7 +5,7 @@ import { StorageTrimmedError } from '../storage/storage-errors.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
-import type { Activation, DecisionLog } from './decision-log.ts';
+import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -28,6 +28,8 @@ const ACTIVATION_TAG = 4;
 /** Decisions are deleted in so many slices of the time for which they are kept. */
 const SLICES = 16;
 const READ_BATCH = 256;
+/** Records that are in memory at a time while the log is read backwards. */
+const BACK_BATCH = 64;
 const HOUR_MS = 60 * 60 * 1000;
 
 /**
@@ -106,6 +108,31 @@ export class FileDecisionLog implements DecisionLog {
         yield this.#mayBeActivated(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
       }
       after = Math.max(after, this.#log.first - 1);
+    }
+  }
+
+  newestFirst(cursor?: string): AsyncIterable<LoggedDecision> | null {
+    if (cursor === undefined) return this.#backwards(this.#log.last);
+    return /^\d{1,15}$/.test(cursor) ? this.#backwards(Math.min(Number(cursor) - 1, this.#log.last)) : null;
+  }
+
+  /** @param newest sequence of the record to begin with */
+  async *#backwards(newest: number): AsyncGenerator<LoggedDecision> {
+    for (let end = newest; end >= this.#log.first; end -= BACK_BATCH) {
+      const records: LogRecord[] = [];
+      for (let after = Math.max(end - BACK_BATCH, this.#log.first - 1); after < end; ) {
+        const some = (await this.#readSome(after, BACK_BATCH)).filter(({ sequence }) => sequence <= end);
+        if (some.length === 0) break;
+        records.push(...some);
+        after = some[some.length - 1].sequence;
+      }
+      for (const { sequence, bytes } of records.reverse()) {
+        if (documentTag(bytes) !== DECISION_TAG) continue;
+        const decision = decodeDecision(bytes);
+        if (this.#isExpired(decision.at)) continue;
+        const found = this.#mayBeActivated(decision) ? await this.get(decision.id) : decision;
+        yield { decision: found ?? decision, cursor: String(sequence) };
+      }
     }
   }
 
@@ -203,9 +230,9 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  async #readSome(after: number): Promise<LogRecord[]> {
+  async #readSome(after: number, limit = READ_BATCH): Promise<LogRecord[]> {
     try {
-      return await this.#log.read(after, READ_BATCH);
+      return await this.#log.read(after, limit);
     } catch (error) {
       if (error instanceof StorageTrimmedError) return [];
       throw error;

@@ -8,7 +8,7 @@ import { GatheredCommands, Script } from '../redis/script.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import type { Activation, DecisionLog } from './decision-log.ts';
+import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -46,6 +46,8 @@ return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 /** The subject of messages. */
 const WHAT = 'The decision log';
 const READ_BATCH = 200;
+/** Whole decisions that are in memory at a time while the log is read backwards. */
+const BACK_BATCH = 64;
 
 /**
  * The decisions of one catalog in Redis: one hash per decision, which expires, and a sorted set of their ids. A decision
@@ -147,6 +149,47 @@ export class RedisDecisionLog implements DecisionLog {
       if (page.done) return void (await this.#notHere());
       const decisions = await Promise.all(page.value.map((id) => this.get(id)));
       for (const decision of decisions) if (decision !== null) yield decision;
+    }
+  }
+
+  newestFirst(cursor?: string): AsyncIterable<LoggedDecision> | null {
+    if (cursor === undefined) return this.#backwards('+inf', null);
+    const [, at, id] = /^(\d{1,15})\/(.+)$/.exec(cursor) ?? [];
+    return id === undefined ? null : this.#backwards(at, Buffer.from(id));
+  }
+
+  /** Redis orders ids of one time by their bytes. @param before the id that comes before, of the same time; null: none */
+  async *#backwards(from: string, before: Buffer | null): AsyncGenerator<LoggedDecision> {
+    let [time, last] = [from, before];
+    const oldest = this.#options.now() - this.#options.retainMs;
+    for (let limit = BACK_BATCH; ; ) {
+      const found = await this.#available(() =>
+        this.#client.zrange(
+          this.#order,
+          time,
+          String(oldest),
+          'BYSCORE',
+          'REV',
+          'LIMIT',
+          0,
+          limit,
+          'WITHSCORES',
+        ),
+      );
+      const page: { readonly id: string; readonly at: string }[] = [];
+      for (let i = 0; i < found.length; i += 2) {
+        const isRead = last !== null && found[i + 1] === time && Buffer.from(found[i]).compare(last) >= 0;
+        if (!isRead) page.push({ id: found[i], at: found[i + 1] });
+      }
+      const decisions = await Promise.all(page.map(({ id }) => this.get(id)));
+      for (const [i, decision] of decisions.entries()) {
+        if (decision !== null) yield { decision, cursor: `${page[i].at}/${page[i].id}` };
+      }
+      // What a Redis that was emptied meanwhile does not hold is not missing.
+      if (found.length < 2 * limit) return void (await this.#notHere());
+      const end = page.at(-1);
+      if (end === undefined) limit *= 2;
+      else [time, last, limit] = [end.at, Buffer.from(end.id), BACK_BATCH];
     }
   }
 

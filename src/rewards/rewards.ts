@@ -117,7 +117,10 @@ export class Rewards {
 }
 
 function outcomeOf(state: CatalogState, decisionId: string, rewardId: string): RewardOutcome | undefined {
-  return state.decisions.get(decisionId)?.rewards.get(rewardId) ?? state.refused.get(rewardId);
+  const kept = state.decisions.get(decisionId)?.rewards.get(rewardId);
+  if (kept === undefined) return state.refused.get(rewardId);
+  const { tool: _, outcome: __, ...outcome } = kept;
+  return outcome;
 }
 
 function notFound(rewardId: string): Problem {

@@ -8,7 +8,7 @@ import {
   type SlateReason,
 } from '../decisions/decision.ts';
 import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
-import type { RewardOutcome } from '../state/fold-result.ts';
+import type { KeptReward } from '../state/fold-result.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -41,7 +41,8 @@ export interface DecisionExplanation {
    * Counts only, never the text of a query.
    */
   readonly nearestCases: readonly NearestCase[];
-  readonly rewards: readonly RewardOutcome[];
+  /** As long as its record is kept: an hour after its window. */
+  readonly rewards: readonly KeptReward[];
 }
 
 export interface NearestCase {

@@ -6,6 +6,7 @@ import { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
+import { type DecisionFilter, type DecisionPage, listDecisions } from './list-decisions.ts';
 import type { RouteAnswer } from './route-answer.ts';
 import { expose, type RouteOptions, type RoutingParts, routeQuery } from './route-query.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -55,6 +56,17 @@ export class Routing {
   async explain(decisionId: string): Promise<DecisionExplanation> {
     const decision = await this.find(decisionId);
     return explainDecision(decision, this.#catalogs.get(decision.catalog));
+  }
+
+  /** Newest first. @throws Problem catalog-not-found, validation-failed */
+  list(
+    catalog: string,
+    filter: DecisionFilter,
+    page: { readonly limit: number; readonly cursor?: string | undefined },
+  ): Promise<DecisionPage> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      return listDecisions(open, await this.#parts.decisionLogs.find(catalog), filter, page);
+    });
   }
 
   /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */

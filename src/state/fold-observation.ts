@@ -36,8 +36,10 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   for (const [index, report] of entry.reports.entries()) {
     const known = record.rewards.get(report.rewardId);
     const outcome: RewardOutcome =
-      known === undefined ? yield* applyReport(teaching, report) : { ...known, status: 'duplicate' };
-    if (known === undefined) record.rewards.set(report.rewardId, outcome);
+      known === undefined ? yield* applyReport(teaching, report) : repeated(known);
+    if (known === undefined) {
+      record.rewards.set(report.rewardId, { ...outcome, tool: report.tool, outcome: report.outcome });
+    }
     state.rewards.count(state.clock, report, outcome, {
       decidedAt: decision.at,
       isFirst: first && index === 0,
@@ -51,6 +53,10 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
   state.decisions.keep(record);
   return { kind: 'observation', rewards };
+}
+
+function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
+  return { rewardId, status: 'duplicate', ...(reason !== undefined && { reason }) };
 }
 
 /** Folds the deadline of a decision: it closes with what was reported, or is learned with the default reward. */
@@ -110,6 +116,7 @@ function* applyReport(teaching: Teaching, report: OutcomeReport): Generator<void
   tool.statistics.called++;
   if (report.outcome === 'timeout' || report.outcome === 'refused') {
     tool.statistics.unlearned++;
+    if (report.outcome === 'timeout') tool.statistics.timeouts++;
     keepSilent(record, reports);
     return { rewardId, status: 'applied', reason: 'outcome-teaches-nothing' };
   }

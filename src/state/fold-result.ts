@@ -1,3 +1,5 @@
+import type { Outcome } from '../ledger/entry.ts';
+
 /** What the fold decided about an entry; `Replica.submit` returns it. */
 export type FoldResult =
   | ToolsResult
@@ -60,6 +62,23 @@ export interface RewardOutcome {
   /** Why it was not learned, or only in part. */
   readonly reason?: RewardReason;
 }
+
+/** A reward as its decision's record keeps it: what became of it, and what it said. */
+export interface KeptReward extends RewardOutcome {
+  /** Null: it was about the decision as a whole. */
+  readonly tool: string | null;
+  readonly outcome: Outcome;
+}
+
+/** In the order in which snapshots number them. */
+export const OUTCOMES: readonly Outcome[] = [
+  'success',
+  'failure',
+  'partial',
+  'timeout',
+  'refused',
+  'not_used',
+];
 
 /** In the order in which snapshots number them; 15 at most. */
 export const REWARD_REASONS = [

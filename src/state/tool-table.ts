@@ -15,6 +15,8 @@ export interface ToolStatistics {
   rewardSum: number;
   /** Outcomes that say nothing about relevance: timeouts and refusals. */
   unlearned: number;
+  /** Those of them that are timeouts. */
+  timeouts: number;
 }
 
 export interface ToolRecord {
@@ -191,5 +193,5 @@ export class ToolTable {
 }
 
 function emptyStatistics(): ToolStatistics {
-  return { shown: 0, called: 0, successes: 0, failures: 0, rewardSum: 0, unlearned: 0 };
+  return { shown: 0, called: 0, successes: 0, failures: 0, rewardSum: 0, unlearned: 0, timeouts: 0 };
 }

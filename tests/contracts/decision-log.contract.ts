@@ -158,6 +158,38 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(await idsOf(log)).toEqual(ids);
     });
 
+    it('reads the newest first, and goes on where a page ended', async () => {
+      const log = await start();
+      const ids = Array.from({ length: 200 }, (_, i) => `default.${String(i).padStart(4, '0')}`);
+      // Half of them share their moment with another one, and forty with all others.
+      const times = ids.map((_, i) => place.now() - 1_000 + (i < 40 ? 0 : Math.floor(i / 2)));
+      for (const [i, id] of ids.entries()) {
+        const later = { activation: 'later' as const, activatedAt: null };
+        await log.append({ ...sampleDecision(id, times[i], 2), ...later });
+      }
+      await log.activate('default.0007', 1_000);
+      const read: { readonly id: string; readonly at: number; readonly activatedAt: number | null }[] = [];
+      let cursor: string | undefined;
+      for (let before = -1; before < read.length; ) {
+        before = read.length;
+        let left = 17;
+        for await (const logged of log.newestFirst(cursor)!) {
+          read.push(logged.decision);
+          cursor = logged.cursor;
+          if (--left === 0) break;
+        }
+        if (before === 51) await log.append(made('new'));
+      }
+      expect(read.map(({ at }) => at)).toEqual([...times].reverse());
+      expect(read.map(({ id }) => id).sort()).toEqual(ids);
+      expect(read.filter(({ activatedAt }) => activatedAt !== null).map(({ id }) => id)).toEqual([
+        'default.0007',
+      ]);
+      expect(log.newestFirst('no cursor')).toBeNull();
+      await place.advance(place.retainMs);
+      for await (const { decision } of log.newestFirst()!) expect.unreachable(decision.id);
+    });
+
     it('counts decisions by the hour in which they were made, activations not among them', async () => {
       let log = await start();
       const hour = Math.floor(place.now() / 3_600_000) * 3_600_000;

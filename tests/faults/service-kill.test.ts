@@ -87,6 +87,7 @@ describe(`a process that was killed ${KILLS} times under load`, () => {
         failures: own.filter(({ value }) => value <= 0).length,
         rewardSum: own.reduce((sum, { value }) => sum + value, 0),
         unlearned: 0,
+        timeouts: 0,
       });
     }
   });

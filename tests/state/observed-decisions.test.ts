@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../../src/state/fold-result.ts';
+import { type KeptReward, OUTCOMES, REWARD_REASONS, REWARD_STATUSES } from '../../src/state/fold-result.ts';
 import { ObservedDecisions, RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
 import { type ObservedRecord, reportsOf } from '../../src/state/observed/observed-record.ts';
 import { decision, MINUTE, START } from './entries.ts';
@@ -50,8 +50,13 @@ const number = fc.oneof(fc.constantFrom(0, -0, 1, -1, 0.5), fc.double({ min: -2,
 const name = fc.constantFrom('t0', 't1', 'refund_payment', 'größe', 'sc-linucb-memory@2', 'hybrid@13');
 
 const outcome = fc.record(
-  { status: fc.constantFrom(...REWARD_STATUSES), reason: fc.constantFrom(...REWARD_REASONS) },
-  { requiredKeys: ['status'] },
+  {
+    status: fc.constantFrom(...REWARD_STATUSES),
+    reason: fc.constantFrom(...REWARD_REASONS),
+    tool: fc.option(name),
+    outcome: fc.constantFrom(...OUTCOMES),
+  },
+  { requiredKeys: ['status', 'tool', 'outcome'] },
 );
 const values = { count: fc.nat(300), sum: number, first: number, last: number };
 const reports = fc.oneof(
@@ -88,11 +93,11 @@ type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 function change(record: ObservedRecord, step: Extract<Step, { id: string }>): void {
   if ('tail' in step) {
     const rewardId = `${step.id}${step.tail}`;
-    record.rewards.set(rewardId, { rewardId, ...step.outcome } as RewardOutcome);
+    record.rewards.set(rewardId, { rewardId, ...step.outcome } as KeptReward);
   } else if ('rewards' in step) {
     for (let i = 0; i < step.rewards; i++) {
       const rewardId = `${step.id}.${i.toString(16).padStart(16, 'f')}`;
-      record.rewards.set(rewardId, { rewardId, status: 'applied' });
+      record.rewards.set(rewardId, { rewardId, status: 'applied', tool: null, outcome: 'success' });
     }
   } else if ('reports' in step) Object.assign(reportsOf(record, step.name), step.reports);
   else if ('case' in step) {
@@ -175,6 +180,8 @@ describe('packed records', () => {
       record.rewards.set(`${id}.${'0'.repeat(16)}`, {
         rewardId: `${id}.${'0'.repeat(16)}`,
         status: 'applied',
+        tool: `tool_${i % 500}`,
+        outcome: 'success',
       });
       packed.keep(record);
     }

@@ -103,7 +103,7 @@ describe('snapshots', () => {
   it('are refused by name when another version wrote them', () => {
     const bytes = Buffer.from(encodeSnapshot(emptyState()));
     bytes.writeUInt32LE(2, 4);
-    expect(() => decodeSnapshot(bytes, 'default', context())).toThrow(/has version 2; version 8 can be read/);
+    expect(() => decodeSnapshot(bytes, 'default', context())).toThrow(/has version 2; version 9 can be read/);
   });
 
   it('come in parts: what a catalog has many of makes more of them, none of them longer', () => {
@@ -117,7 +117,13 @@ describe('snapshots', () => {
     for (let i = 0; i < 9000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
       const record = state.decisions.open({ ...decision('a', ['t0']), id }, START);
-      record.rewards.set(`${id}.x`, { rewardId: `${id}.x`, status: 'applied', reason: 'no-tool-named' });
+      record.rewards.set(`${id}.x`, {
+        rewardId: `${id}.x`,
+        status: 'applied',
+        reason: 'no-tool-named',
+        tool: null,
+        outcome: 'success',
+      });
       state.decisions.keep(record);
       state.refused.add({ rewardId: `${id}.x`, status: 'late', reason: 'record-expired' });
       state.remember(`tools/${i}`, { outcome: { kind: 'settings', policyVersion: 'hybrid@1' } });

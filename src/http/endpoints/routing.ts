@@ -1,7 +1,15 @@
+import { MAX_READ } from '../../routing/list-decisions.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import { activationSchema, decisionExplanationSchema, decisionParams } from '../wire/decision.ts';
+import { catalogParams } from '../wire/catalog.ts';
+import {
+  activationSchema,
+  decisionExplanationSchema,
+  decisionPageSchema,
+  decisionParams,
+  decisionQuery,
+} from '../wire/decision.ts';
 import { idempotencyHeaders } from '../wire/parameters.ts';
 import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
 
@@ -34,6 +42,21 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     answers: { 200: { description: 'The decision, explained.', schema: decisionExplanationSchema } },
     problems: ['decision-not-found'],
     handle: async ({ params }) => ({ status: 200, body: await routing.explain(params.decisionId) }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/decisions',
+    name: 'listDecisions',
+    tag: 'Routing',
+    summary: 'The decisions of a catalog, newest first.',
+    description: `One page reads ${MAX_READ} decisions at most, some kilobytes each (in Redis: a range of the sorted set of ids, and a hash per decision), so a page of a filter that few match may be short, or empty: go on until \`nextCursor\` is null.`,
+    request: { params: catalogParams, query: decisionQuery },
+    answers: { 200: { description: 'One page.', schema: decisionPageSchema } },
+    problems: ['catalog-not-found'],
+    handle: async ({ params, query: { limit, cursor, ...filter } }) => ({
+      status: 200,
+      body: await routing.list(params.catalog, filter, { limit, cursor }),
+    }),
   }),
   endpoint({
     method: 'post',

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { SLATE_FORMATS } from '../../decisions/decision.ts';
-import { catalogName, decisionId, toolName } from './parameters.ts';
-import { rewardStatusSchema } from './reward.ts';
+import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from './parameters.ts';
+import { rewardOutcome, rewardStatusSchema } from './reward.ts';
 import { baseSchema, detailSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
@@ -37,6 +37,13 @@ const candidateSchema = z
     sentence: z.string().meta({ description: 'All of this in words.' }),
   })
   .openapi('ExplainedCandidate');
+
+const keptRewardSchema = rewardStatusSchema
+  .extend({
+    tool: toolName.nullable().meta({ description: 'null: it was about the decision as a whole.' }),
+    outcome: rewardOutcome,
+  })
+  .openapi('KeptReward');
 
 export const decisionExplanationSchema = z
   .object({
@@ -94,6 +101,49 @@ export const decisionExplanationSchema = z
       .meta({
         description: 'What is remembered of the most similar queries now: counts only, no texts.',
       }),
-    rewards: z.array(rewardStatusSchema).meta({ description: 'What was reported and became of it.' }),
+    rewards: z.array(keptRewardSchema).meta({
+      description: 'What was reported and became of it; kept for an hour after the window.',
+    }),
   })
   .openapi('DecisionExplanation');
+
+/** Which decisions are listed. */
+export const decisionQuery = pageQuery.extend({
+  tool: toolName.optional().meta({ description: 'It was in the slate.' }),
+  outcome: z
+    .enum([...rewardOutcome.options, 'none'])
+    .optional()
+    .meta({
+      description: 'Something of this outcome was reported, of `tool` if that is given; `none`: nothing was.',
+    }),
+  unit: callersId.optional().meta({ description: 'The userId, else unitId, else sessionId of the request.' }),
+  fallback: z.enum(['low_confidence', 'embedder_down', 'kill_switch', 'none']).optional(),
+  from: isoTime.optional(),
+  to: isoTime.optional(),
+  text: z.string().min(1).max(1000).optional().meta({
+    description: 'A part of the query, in any case, where the catalog retains texts.',
+  }),
+});
+
+export const decisionPageSchema = z
+  .object({
+    decisions: z.array(
+      z
+        .object({
+          decisionId,
+          at: z.iso.datetime(),
+          policy: policySchema,
+          fallback: fallbackSchema,
+          query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
+          tools: z.array(toolName).meta({ description: 'The slate in order.' }),
+          activatedAt: z.iso.datetime().nullable(),
+          rewards: z.array(keptRewardSchema).nullable().meta({
+            description:
+              'What was reported; null: the window ended more than an hour ago, and it is not known any more.',
+          }),
+        })
+        .openapi('DecisionSummary'),
+    ),
+    nextCursor: z.string().nullable().meta({ description: 'For older ones; null: there are none.' }),
+  })
+  .openapi('DecisionPage');

@@ -4,6 +4,8 @@ import { catalogName, decisionId, isoTime, rewardId, toolName } from './paramete
 
 export const MAX_REWARDS_PER_REQUEST = 1000;
 
+export const rewardOutcome = z.enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used']);
+
 const outcomeFields = {
   tool: toolName.optional().meta({
     description:
@@ -13,8 +15,7 @@ const outcomeFields = {
     description:
       '−1 … 1. Left out: success 1, partial 0.5, failure 0. Above 0 with success, 0 or more with partial, 0 or less otherwise.',
   }),
-  outcome: z
-    .enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used'])
+  outcome: rewardOutcome
     .optional()
     .meta({ description: 'timeout and refused say nothing about relevance and teach nothing.' }),
   more: z.boolean().optional().meta({ description: 'true: another report on this decision will follow.' }),

@@ -126,5 +126,6 @@ export const toolStatsSchema = z
     failures: z.int(),
     rewardSum: z.number(),
     unlearned: z.int().meta({ description: 'Outcomes that teach nothing: timeouts and refusals.' }),
+    timeouts: z.int().meta({ description: 'Those of them that are timeouts.' }),
   })
   .openapi('ToolStats');

@@ -1,6 +1,6 @@
 import { ByteReader, type ByteWriter } from '../../storage/byte-writer.ts';
 import type { Credit, ToolCredit } from '../experiments/decision-credit.ts';
-import { REWARD_REASONS, REWARD_STATUSES, type RewardOutcome } from '../fold-result.ts';
+import { type KeptReward, OUTCOMES, REWARD_REASONS, REWARD_STATUSES } from '../fold-result.ts';
 import type { ObservedRecord, ToolReports } from './observed-record.ts';
 import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from './packed-names.ts';
 
@@ -41,8 +41,9 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
     writer.f32s(features.get(version) ?? NO_FEATURES);
   }
   writer.count(rewards.size);
-  for (const outcome of rewards.values()) writeReward(writer, outcome, record.id);
-  if (credit !== undefined) writeCredit(writer, credit, [...tools.keys()]);
+  const toolNames = [...tools.keys()];
+  for (const reward of rewards.values()) writeReward(writer, reward, record.id, toolNames);
+  if (credit !== undefined) writeCredit(writer, credit, toolNames);
   if (isDefaulted) writer.f64(closedWith);
 }
 
@@ -64,10 +65,10 @@ export function unpackRecord(bytes: Buffer, catalog: string, names: Names): Obse
     const rows = reader.f32s();
     if (rows.length > 0) features.set(version, rows);
   }
-  const rewards = new Map<string, RewardOutcome>();
+  const rewards = new Map<string, KeptReward>();
   for (let left = reader.count(); left > 0; left--) {
-    const outcome = readReward(reader, id);
-    rewards.set(outcome.rewardId, outcome);
+    const reward = readReward(reader, id, toolNames);
+    rewards.set(reward.rewardId, reward);
   }
   const record: ObservedRecord = {
     id,
@@ -172,11 +173,16 @@ function readValues(reader: ByteReader): Values {
 const REWARD_TAIL = /^\.[0-9a-f]{16}$/;
 const REWARD_TAIL_BYTES = 8;
 const OTHER_ID = 0x80;
+/** The tool of a reward: none, one that is written out, or from here on a number of the record's tools. */
+const NO_TOOL = 0;
+const OTHER_TOOL = 1;
+const FIRST_TOOL = 2;
 
 function writeReward(
   writer: ByteWriter,
-  { rewardId, status, reason }: RewardOutcome,
+  { rewardId, status, reason, tool, outcome }: KeptReward,
   decisionId: string,
+  toolNames: readonly string[],
 ): void {
   const tail = rewardId.startsWith(decisionId) ? rewardId.slice(decisionId.length) : '';
   const isUsual = REWARD_TAIL.test(tail);
@@ -184,14 +190,22 @@ function writeReward(
   writer.u8((isUsual ? 0 : OTHER_ID) | (REWARD_STATUSES.indexOf(status) << 4) | why);
   if (isUsual) writer.hex(tail.slice(1));
   else writer.text(rewardId);
+  writer.u8(OUTCOMES.indexOf(outcome));
+  const at = tool === null ? -1 : toolNames.indexOf(tool);
+  writer.count(tool === null ? NO_TOOL : at < 0 ? OTHER_TOOL : FIRST_TOOL + at);
+  if (tool !== null && at < 0) writer.text(tool);
 }
 
-function readReward(reader: ByteReader, decisionId: string): RewardOutcome {
+function readReward(reader: ByteReader, decisionId: string, toolNames: readonly string[]): KeptReward {
   const code = reader.u8();
   const rewardId = code & OTHER_ID ? reader.text() : `${decisionId}.${reader.hex(REWARD_TAIL_BYTES)}`;
   const status = REWARD_STATUSES[(code >> 4) & 7];
   const why = code & 15;
-  return why === 0 ? { rewardId, status } : { rewardId, status, reason: REWARD_REASONS[why - 1] };
+  const outcome = OUTCOMES[reader.u8()];
+  const number = reader.count();
+  const named = number === OTHER_TOOL ? reader.text() : toolNames[number - FIRST_TOOL];
+  const kept = { rewardId, status, tool: number === NO_TOOL ? null : named, outcome };
+  return why === 0 ? kept : { ...kept, reason: REWARD_REASONS[why - 1] };
 }
 
 function writeCredit(writer: ByteWriter, { tools, latencyMs, cost }: Credit, names: readonly string[]): void {

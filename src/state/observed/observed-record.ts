@@ -1,5 +1,5 @@
 import type { Credit } from '../experiments/decision-credit.ts';
-import type { RewardOutcome } from '../fold-result.ts';
+import type { KeptReward } from '../fold-result.ts';
 
 /** What was reported about one tool of one decision so far. */
 export interface ToolReports {
@@ -37,7 +37,7 @@ export interface ObservedRecord {
   closedWith: number;
   readonly tools: Map<string, ToolReports>;
   /** Rewards that were applied: the exactly-once set, bounded by the window. */
-  readonly rewards: Map<string, RewardOutcome>;
+  readonly rewards: Map<string, KeptReward>;
   /**
    * Extra features of the shown tools, row-major, for policy versions that did not take part in the decision, as they were at
    * the first report, so that a correction has the same x.
