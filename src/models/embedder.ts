@@ -3,6 +3,8 @@ export interface Embedder {
   readonly dimensions: number;
   /** Changes whenever the same text could give another vector: model, tokenizer, prefix, normalisation. */
   readonly fingerprint: string;
+  /** A query takes microseconds, in this thread: nobody who gives up spares it anything. Absent: false. */
+  readonly isInstant?: boolean;
   /**
    * Returns one vector per text with `dimensions` numbers: of unit length, or all zero for a text without known tokens.
    * @param signal aborts when the caller gives up: texts that the model has not been given yet are left out, and it may reject.

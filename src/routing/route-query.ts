@@ -30,7 +30,7 @@ export interface RoutingParts {
 export interface RouteOptions {
   /** The same key with the same request is answered with the same decision. */
   readonly idempotencyKey?: string | undefined;
-  /** Aborts when the client hangs up: no model is asked and no decision is made then. */
+  /** Aborts when the client hangs up: no model is asked and no decision is made then. Read only where a model has to be waited for. */
   readonly signal?: AbortSignal;
 }
 
@@ -49,8 +49,9 @@ export async function routeQuery(
   request: RouteRequest,
   catalog: Catalog,
   parts: RoutingParts,
-  { idempotencyKey, signal }: RouteOptions = {},
+  options: RouteOptions = {},
 ): Promise<Routed> {
+  const { idempotencyKey } = options;
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
   const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
@@ -61,7 +62,7 @@ export async function routeQuery(
   if (earlier !== null) return routed(theSame(earlier, digest));
 
   const asked = readQuery(request);
-  const understood = await understandQuery(asked, catalog, parts, signal);
+  const understood = await understandQuery(asked, catalog, parts, waitsForModels(catalog) ? options.signal : undefined);
 
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);
@@ -76,6 +77,12 @@ export async function routeQuery(
   if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
   parts.shadows.rank(question, decision, catalog);
   return routed(decision);
+}
+
+/** Returns whether understanding a query may take long: another process or thread is asked. */
+function waitsForModels({ embedder, state: { settings } }: Catalog): boolean {
+  const embeds = embedder !== null && embedder.isInstant !== true;
+  return embeds || settings.decomposition === 'llm' || settings.reranker !== null;
 }
 
 /** Identifies a request. The key is part of the text, so that the digest says nothing about the query to those who guess. */

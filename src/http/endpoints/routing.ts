@@ -26,9 +26,14 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     example: { query: 'I want my money back', k: 3 },
     answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
     problems: ['catalog-not-found', 'idempotency-conflict', 'decision-expired'],
-    handle: async ({ headers, body }, { signal }) => {
-      const idempotencyKey = headers['idempotency-key'];
-      return { status: 200, body: await routing.route(body, { idempotencyKey, signal }) };
+    handle: async ({ headers, body }, context) => {
+      const options = {
+        idempotencyKey: headers['idempotency-key'],
+        get signal() {
+          return context.signal;
+        },
+      };
+      return { status: 200, body: await routing.route(body, options) };
     },
   }),
   endpoint({

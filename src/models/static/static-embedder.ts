@@ -12,6 +12,7 @@ const MAX_CHARACTERS = 8_192;
 export class StaticEmbedder implements Embedder {
   readonly dimensions: number;
   readonly fingerprint: string;
+  readonly isInstant = true;
   readonly #model: StaticModel;
   readonly #listeners: EmbedderListeners;
   #closed = false;
