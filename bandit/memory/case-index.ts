@@ -1,6 +1,6 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
-import { CaseCodes } from './case-codes.ts';
+import { VectorCodes } from '../vector-codes.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
@@ -32,7 +32,7 @@ export class CaseIndex {
   private readonly postings = new TermPostings();
   private readonly query: Float32Array;
   private rows: Float32Array;
-  private readonly codes: CaseCodes;
+  private readonly codes: VectorCodes;
   /** The product of one row. */
   private readonly cosine: Float32Array;
   private similarities = new Float64Array(INITIAL_PLACES);
@@ -46,7 +46,7 @@ export class CaseIndex {
     this.stride = strideOf(dimensions);
     this.query = kernels.allocateFloat32(this.stride);
     this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
-    this.codes = new CaseCodes(kernels, dimensions, INITIAL_PLACES);
+    this.codes = new VectorCodes(kernels, dimensions, INITIAL_PLACES);
     this.cosine = kernels.allocateFloat32(1);
   }
 

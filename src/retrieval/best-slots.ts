@@ -97,6 +97,31 @@ export function proposals(
 const NOTHING: ReadonlySet<number> = new Set();
 
 /**
+ * Returns the slots that can be among the proposals, in no particular order, if no score is further than `margin` from the one
+ * that counts.
+ */
+export function withinReach(
+  found: Int32Array,
+  scores: Float64Array,
+  margin: number,
+  { limit, exclude = NOTHING }: ProposalRequest,
+): Int32Array {
+  if (limit === 0) return found.subarray(0, 0);
+  const best = new BestSlots(limit);
+  let { bar } = best;
+  for (let i = 0; i < found.length; i++) {
+    if (scores[i] < bar || exclude.has(found[i])) continue;
+    best.offer(found[i], scores[i]);
+    bar = best.bar;
+  }
+  // So many slots have at least bar − margin for certain.
+  const least = bar - 2 * margin;
+  const near: number[] = [];
+  for (let i = 0; i < found.length; i++) if (scores[i] >= least) near.push(found[i]);
+  return Int32Array.from(near);
+}
+
+/**
  * Returns the best slots of several scores in turns: the best of each, then the second of each, and so on, so that each score
  * is represented.
  * @param scores lists with one for each slot of `found`.

@@ -1,3 +1,4 @@
+import { type ProposalRequest, proposals, withinReach } from './best-slots.ts';
 import type { Bm25Hits } from './bm25.ts';
 import type { VectorHits } from './vectors/vector-index.ts';
 
@@ -17,6 +18,9 @@ export interface ToolScores {
 export interface RetrievalScores {
   of(slot: number): ToolScores;
 }
+
+/** More than the rounding of a few operations on numbers of 0…1. */
+const ROUNDING = 1e-12;
 
 /**
  * Computes the retrieval score of every live tool for one query. Both halves are normalised to 0…1 over the whole catalog:
@@ -48,6 +52,23 @@ export class FusedScores implements RetrievalScores {
   dense(slot: number): number {
     if (this.#vectors === null || this.#range <= 0) return 0;
     return (this.#vectors.similarity(slot) - this.#vectors.minimum) / this.#range;
+  }
+
+  /** Returns the slots with the largest g, best first. */
+  proposals(slots: Int32Array, request: ProposalRequest): Int32Array {
+    const rough = this.#vectors?.rough ?? null;
+    if (rough === null || this.#range <= 0) return proposals(slots, this.basesOf(slots), request);
+    const { scores, maximum } = this.#words;
+    const { cosines, margin } = rough;
+    const perCosine = 0.5 / this.#range;
+    const perWord = maximum > 0 ? 0.5 / maximum : 0;
+    const least = this.#vectors!.minimum;
+    const abouts = new Float64Array(slots.length);
+    for (let i = 0; i < slots.length; i++) {
+      abouts[i] = perWord * scores[slots[i]] + perCosine * (cosines[slots[i]] - least);
+    }
+    const near = withinReach(slots, abouts, perCosine * margin + ROUNDING, request);
+    return proposals(near, this.basesOf(near), request);
   }
 
   /** Returns g of all these slots, in their order. */

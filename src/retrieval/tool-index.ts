@@ -2,7 +2,7 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { BestSlots, proposals, proposalsInTurns } from './best-slots.ts';
+import { BestSlots, proposalsInTurns } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { lexicalText } from './document-text.ts';
 import { DecomposedScores, PartScores } from './part-scores.ts';
@@ -101,13 +101,13 @@ export class ToolIndex {
   /** @throws RangeError when the embedding has another length than the tools' vectors. */
   search(request: ToolSearch): ToolSearchResult {
     const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
-    const whole = this.#searchText(request, wanted(request));
+    const whole = this.#searchText(request, wanted(request), parts.length > 0);
     const chosen =
       parts.length === 0 ? this.#choose(whole, request) : this.#chooseFromParts(whole, parts, request);
     return { ...chosen, bestBm25: whole.bestBm25, bestSimilarity: whole.bestSimilarity };
   }
 
-  #searchText({ embedding, tokens }: SearchedText, limit: number): FoundTools {
+  #searchText({ embedding, tokens }: SearchedText, limit: number, all: boolean): FoundTools {
     if (embedding !== null && embedding.length !== this.#dimensions) {
       throw new RangeError(
         `The query has ${embedding.length} dimensions, the tools have ${this.#dimensions}.`,
@@ -115,7 +115,7 @@ export class ToolIndex {
     }
     const words = this.#words.search(tokens);
     const vectors =
-      embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit);
+      embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit, all);
     const near = vectors?.slots ?? this.#live.list();
     // An approximate index returns the nearest tools by vector; the best by words have to be added.
     const isComplete = near.length === this.#live.size;
@@ -136,7 +136,7 @@ export class ToolIndex {
   }
 
   #searchPart(part: SearchedText, { limit, pin, recall, exclude }: ToolSearch): FoundPart {
-    const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }));
+    const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }), true);
     const kept = new PartScores(part.tokens.length, capacity);
     // Candidates that only other parts found need scores for this part too.
     for (const wanted of [slots, Int32Array.from(pin ?? []), recall?.slots]) {
@@ -146,8 +146,7 @@ export class ToolIndex {
   }
 
   #choose({ slots, scores }: FoundTools, request: ToolSearch): Shortlist {
-    const retrieved = proposals(slots, scores.basesOf(slots), request);
-    return shortlist(this.#live, retrieved, scores, request);
+    return shortlist(this.#live, scores.proposals(slots, request), scores, request);
   }
 
   /** Chooses the candidates so that every part of the query is represented. */

@@ -51,7 +51,7 @@ export function findCandidates(
   const { candidates, origins } = search(RETRIEVED, pinned);
   const fallback = query.embedderDown ? 'embedder_down' : null;
   // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
-  const blind = candidates.base.every((score) => score === 0) && !origins.includes('remembered');
+  const blind = isBlind(candidates) && !origins.includes('remembered');
   if (!blind) return { candidates, origins, pinned, notes, fallback, served: null };
 
   const fallbackSlots = {
@@ -62,6 +62,11 @@ export function findCandidates(
   const served = [...new Set([...pinned, ...fallbackSlots])];
   const limited = settings.failMode === 'passthrough' ? served : served.slice(0, request.k);
   return { ...search(0, limited), pinned, notes, fallback: fallback ?? 'low_confidence', served: limited };
+}
+
+/** Returns whether no word and no vector of the query touches a tool. A vector may, though all have the same score: of one tool alone. */
+function isBlind({ base, similarity }: Candidates): boolean {
+  return base.every((score) => score === 0) && similarity.every((cosine) => cosine === 0);
 }
 
 /** Slots of the tools whose calls succeed most often, (successes + 1)/(called + 2); of equals the lower slot. */

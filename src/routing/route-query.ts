@@ -62,7 +62,12 @@ export async function routeQuery(
   if (earlier !== null) return routed(theSame(earlier, digest));
 
   const asked = readQuery(request);
-  const understood = await understandQuery(asked, catalog, parts, waitsForModels(catalog) ? options.signal : undefined);
+  const understood = await understandQuery(
+    asked,
+    catalog,
+    parts,
+    waitsForModels(catalog) ? options.signal : undefined,
+  );
 
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);

@@ -181,9 +181,13 @@ describe('a fallback', () => {
   });
 
   it('says low_confidence where nothing fits though the embedder works', async () => {
-    // Of one tool alone all cosines are the same, and say nothing.
     const answer = await new RoutedCatalog(1).route(STRANGE);
     expect(answer).toMatchObject({ fallback: 'low_confidence', tools: [{ name: 't0' }] });
+  });
+
+  it('is null where only the vector of a query touches the one tool of a catalog', async () => {
+    const answer = await new RoutedCatalog(1).route({ query: 'zz0', k: 2 });
+    expect(answer).toMatchObject({ fallback: null, tools: [{ name: 't0', base: 0 }] });
   });
 
   it('says that the kill switch is on: retrieval order, nothing drawn', async () => {

@@ -101,14 +101,15 @@ export class HnswIndex implements VectorIndex {
     this.#buildIfDue();
   }
 
-  search(query: Float32Array, limit: number): VectorHits {
+  search(query: Float32Array, limit: number, all = false): VectorHits {
     const served = this.#served;
-    if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query);
+    if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query, limit, all);
     const compares = this.#monitor.isDue() && this.#check === null;
-    if (this.#monitor.alarmed && !compares) return this.#exact.search(query);
+    if (this.#monitor.alarmed && !compares) return this.#exact.search(query, limit, all);
     const slots = served.near(query, Math.max(limit, NEIGHBOURS));
     if (compares) void this.#compare({ query, slots });
-    return this.#monitor.alarmed ? this.#exact.search(query) : this.#hits(query, slots, served, limit);
+    if (this.#monitor.alarmed) return this.#exact.search(query, limit, all);
+    return this.#hits(query, slots, served, limit);
   }
 
   report(): IndexReport {
@@ -166,7 +167,7 @@ export class HnswIndex implements VectorIndex {
       maximum = Math.max(maximum, 0);
       if (near.length < limit) near.push(...this.#blank.list().subarray(0, limit - near.length));
     }
-    return { slots: Int32Array.from(near), minimum, maximum, similarity };
+    return { slots: Int32Array.from(near), minimum, maximum, similarity, rough: null };
   }
 
   #buildIfDue(): void {

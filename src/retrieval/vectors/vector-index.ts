@@ -10,9 +10,10 @@ export interface VectorIndex {
   /**
    * @param query unit vector of the index's dimensions.
    * @param limit how many of the nearest tools are wanted at least.
+   * @param all the cosines of all tools will be asked for, and not those of a few.
    * @returns hits that are valid until the next call of any method.
    */
-  search(query: Float32Array, limit: number): VectorHits;
+  search(query: Float32Array, limit: number, all?: boolean): VectorHits;
   /** Returns the state of the index. */
   report(): IndexReport;
   /** Frees its memory; nothing may be called afterwards. */
@@ -27,6 +28,14 @@ export interface VectorHits {
   readonly maximum: number;
   /** Returns the cosine with any live slot, listed in `slots` or not; float32 precision. */
   similarity(slot: number): number;
+  /** Where it would take long to compute all cosines: about what they are. Null: `similarity` takes no time. */
+  readonly rough: RoughCosines | null;
+}
+
+export interface RoughCosines {
+  /** By slot; no live tool is further from its cosine than `margin`. */
+  readonly cosines: Float32Array;
+  readonly margin: number;
 }
 
 export interface IndexReport {

@@ -1,4 +1,4 @@
-import { codesOf, type Kernels, wideCodesOf } from '../kernels/kernels.ts';
+import { codesOf, type Kernels, wideCodesOf } from './kernels/kernels.ts';
 
 /** Rows of codes begin on 16-byte boundaries. */
 const ROW_MULTIPLE = 16;
@@ -15,7 +15,7 @@ const FLOAT32_STEP = 2 ** -23;
  * With c = ĉ + r for a row (ĉ its codes times their scale) and q = p + s for the query, Cauchy and Schwarz give
  *   |q·c − p·ĉ| = |q·r + s·ĉ| ≤ |q|·|r| + |s|·(|c| + |r|).
  */
-export class CaseCodes {
+export class VectorCodes {
   readonly #kernels: Kernels;
   readonly #dimensions: number;
   /** Bytes from one row to the next. */
@@ -76,6 +76,7 @@ export class CaseCodes {
 
   /** Makes room for so many rows, a multiple of four. */
   reserve(rows: number): void {
+    if (rows <= this.#scales.length) return;
     const codes = this.#kernels.allocateInt32((rows * this.#stride) / 4);
     codes.set(this.#codes);
     const scales = this.#kernels.allocateFloat32(rows);
