@@ -41,16 +41,20 @@ export class PinnedProcess {
     return new PinnedProcess(child, url);
   }
 
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
   /** Seconds of processor time that it has used so far, all threads. */
   get cpuSeconds(): number {
-    const stat = readFileSync(`/proc/${this.#child.pid}/stat`, 'utf8');
+    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   }
 
   /** Megabytes in memory, now and at most so far. */
   get memory(): { readonly now: number; readonly peak: number } {
-    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
     const megabytes = (field: string): number =>
       Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) / 1024;
     return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };

@@ -4,7 +4,7 @@ import type { Decision, DecisionColumns } from './decision.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** Index of each column among the arrays. A new column goes to the end, and needs a new tag. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {

@@ -4,10 +4,13 @@ import { crc32 } from 'node:zlib';
 import { writeFileDurably } from '../storage/durable-file.ts';
 import { KeyIndex } from '../storage/key-index.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
+import type { DueDecision } from './decision-log.ts';
 
 /** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
 const INDEX_TAG = 5;
 
+/** Of a stored index; one of another version is made anew. */
+const VERSION = 2;
 const HOUR_MS = 60 * 60 * 1000;
 
 /** The index of one segment of a decision log. */
@@ -18,6 +21,18 @@ export interface IndexedSegment {
   newestAt: number;
   /** Decisions by the hour in which they were made, in hours since the epoch. */
   readonly hours: Map<number, number>;
+  /** Decisions with a default reward that were shown, in the order of their records. */
+  due: DueDecision[];
+}
+
+/** What the index has to know about a record. */
+export interface IndexedRecord {
+  readonly id: string;
+  readonly at: number;
+  /** A decision, as opposed to an activation. */
+  readonly isDecision: boolean;
+  /** When a decision with a default reward, which was shown, has to be settled; ms since the epoch. */
+  readonly deadline?: number | undefined;
 }
 
 /**
@@ -55,15 +70,22 @@ export class DecisionIndex {
     return sum;
   }
 
-  /** Adds the record of a decision, or of an activation. */
-  add(segment: number, id: string, offset: number, at: number, isDecision: boolean): void {
+  /** Returns the decisions that have a default reward, were shown, and are due after this; ms since the epoch. */
+  dueAfter(time: number): DueDecision[] {
+    return this.#segments.flatMap(({ due }) => due.filter(({ deadline }) => deadline > time));
+  }
+
+  /** Adds a record at a byte of a segment. */
+  add(segment: number, offset: number, { id, at, isDecision, deadline }: IndexedRecord): void {
     let indexed = this.newest;
-    if (indexed?.first !== segment) {
-      indexed = { first: segment, keys: new KeyIndex(), newestAt: at, hours: new Map() };
-      this.#segments.push(indexed);
+    if (indexed?.first !== segment) indexed = this.#segments.find(({ first }) => first === segment);
+    if (indexed === undefined) {
+      indexed = { first: segment, keys: new KeyIndex(), newestAt: at, hours: new Map(), due: [] };
+      this.#insert(indexed);
     }
     indexed.keys.add(id, offset);
     indexed.newestAt = Math.max(indexed.newestAt, at);
+    if (deadline !== undefined) indexed.due.push({ id, deadline });
     if (!isDecision) return;
     const hour = Math.floor(at / HOUR_MS);
     indexed.hours.set(hour, (indexed.hours.get(hour) ?? 0) + 1);
@@ -86,20 +108,26 @@ export class DecisionIndex {
   }
 
   /** Stores the table of a full segment. @param records number of its records */
-  async store({ first, keys, newestAt, hours }: IndexedSegment, records: number): Promise<void> {
+  async store({ first, keys, newestAt, hours, due }: IndexedSegment, records: number): Promise<void> {
     if (keys.size !== records) return;
+    const ids = Buffer.from(due.map(({ id }) => id).join('\n'));
+    const deadlines = Float64Array.from(due, ({ deadline }) => deadline);
     const { hashes, offsets } = keys.table;
-    const document = packDocument(INDEX_TAG, { first, newestAt, records, hours: [...hours] }, [
-      hashes,
-      offsets,
-    ]);
+    const document = packDocument(
+      INDEX_TAG,
+      { version: VERSION, first, newestAt, records, hours: [...hours] },
+      [hashes, offsets, deadlines, new Uint8Array(ids)],
+    );
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32LE(crc32(document));
     await writeFileDurably(this.#file(first), Buffer.concat([checksum, document]));
   }
 
-  /** Loads a stored table. Returns false if there is none that fits, so that the segment has to be read. */
-  async load(first: number, records: number): Promise<boolean> {
+  /**
+   * Loads a stored table. Returns false if there is none that fits, so that the segment has to be read.
+   * @param dueAfter decisions that are due earlier are left out of it; ms since the epoch
+   */
+  async load(first: number, records: number, dueAfter: number): Promise<boolean> {
     const bytes = await readFile(this.#file(first)).catch(() => Buffer.alloc(0));
     if (bytes.length < 4 || crc32(bytes.subarray(4)) !== bytes.readUInt32LE(0)) return false;
     const { json, arrays } = unpackDocument(INDEX_TAG, bytes.subarray(4));
@@ -107,16 +135,18 @@ export class DecisionIndex {
       readonly first: number;
       readonly newestAt: number;
       readonly records: number;
-      /** Absent in tables of earlier versions. */
-      readonly hours?: readonly [number, number][];
+      /** Absent in tables of the first version. */
+      readonly version?: number;
+      readonly hours: readonly [number, number][];
     };
-    if (stored.first !== first || stored.records !== records || stored.hours === undefined) return false;
-    const [hashes, offsets] = arrays as Uint32Array[];
-    this.#segments.push({
+    if (stored.first !== first || stored.records !== records || stored.version !== VERSION) return false;
+    const [hashes, offsets, deadlines, ids] = arrays as [Uint32Array, Uint32Array, Float64Array, Uint8Array];
+    this.#insert({
       first,
       keys: new KeyIndex(hashes, offsets),
       newestAt: stored.newestAt,
       hours: new Map(stored.hours),
+      due: dueIn(deadlines, ids, dueAfter),
     });
     return true;
   }
@@ -126,7 +156,21 @@ export class DecisionIndex {
     await rm(this.#file(first), { force: true });
   }
 
+  #insert(segment: IndexedSegment): void {
+    this.#segments.push(segment);
+    this.#segments.sort((a, b) => a.first - b.first);
+  }
+
   #file(first: number): string {
     return join(this.#folder, `${String(first).padStart(16, '0')}.keys`);
   }
+}
+
+function dueIn(deadlines: Float64Array, ids: Uint8Array, after: number): DueDecision[] {
+  if (!deadlines.some((deadline) => deadline > after)) return [];
+  return Buffer.from(ids)
+    .toString()
+    .split('\n')
+    .map((id, at) => ({ id, deadline: deadlines[at] }))
+    .filter(({ deadline }) => deadline > after);
 }

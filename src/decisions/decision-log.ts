@@ -3,6 +3,12 @@ import type { Decision, DecisionHead } from './decision.ts';
 /** `first`: this call marked the decision as shown; `again`: an earlier one did; `unknown`: there is no such decision. */
 export type Activation = 'first' | 'again' | 'unknown';
 
+/** A decision, and when its window closes; ms since the epoch. */
+export interface DueDecision {
+  readonly id: string;
+  readonly deadline: number;
+}
+
 /**
  * Keeps the decisions of one catalog until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
@@ -24,6 +30,11 @@ export interface DecisionLog {
   activate(id: string, at: number): Promise<Activation>;
   /** Returns how many decisions were made in this hour or later. @param hour beginning of an hour of UTC, ms since the epoch */
   countSince(hour: number): Promise<number>;
+  /**
+   * Returns the decisions with a default reward that were found when the log was opened, settled or not. Empty over Redis, where
+   * jobs of the queue remember them.
+   */
+  awaitingDefault(): readonly DueDecision[];
   /** Yields the unexpired decisions, oldest first. */
   read(): AsyncIterable<Decision>;
   /**

@@ -34,6 +34,8 @@ export interface Decision {
   /** The shape of the definitions in its answer, and how much of each there was. */
   readonly format: SlateFormat;
   readonly detail: DetailLevel;
+  /** What every shown tool is learned with when nothing is reported, −1…1; absent: nothing is learned then. */
+  readonly defaultReward?: number;
   /** False: its outcomes teach nothing. */
   readonly learn: boolean;
   readonly fallback: Fallback | null;

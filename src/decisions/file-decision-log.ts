@@ -2,21 +2,16 @@ import { documentTag, packDocument, unpackDocument } from '../storage/packed-doc
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
-import { type Decision, type DecisionHead, headOf } from './decision.ts';
+import { type Decision, type DecisionHead, headOf, rewardDeadline } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
-import { DecisionIndex, type IndexedSegment } from './decision-index.ts';
-import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
+import { DecisionIndex, type IndexedRecord, type IndexedSegment } from './decision-index.ts';
+import type { Activation, DecisionLog, DueDecision, LoggedDecision } from './decision-log.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
   readonly retainMs: number;
   /** ms since the epoch. */
   readonly now: () => number;
-  /**
-   * Returns since when work waits that may need decisions, ms since the epoch; +∞ when none waits. What had not expired
-   * then is kept until the work is done, also when the clock was ahead at the last start or is ahead now.
-   */
-  readonly workWaitsSince?: () => number;
   /** Is called with the newest time in a log that is opened. */
   readonly notice?: (time: number) => void;
   /** Is called when something failed beside the appends; it is tried again later. */
@@ -25,12 +20,16 @@ export interface FileDecisionLogOptions extends SegmentLogOptions {
 
 /** An activation is a record of its own, after that of its decision. */
 const ACTIVATION_TAG = 4;
+/** Most rewards come within a minute; until then their decision need not be read from the disk. */
+const RECENT_BYTES = 16 * 1024 * 1024;
 /** Decisions are deleted in so many slices of the time for which they are kept. */
 const SLICES = 16;
 const READ_BATCH = 256;
 /** Records that are in memory at a time while the log is read backwards. */
 const BACK_BATCH = 64;
 const HOUR_MS = 60 * 60 * 1000;
+/** A decision that was due so long before the newest one has been settled, or is settled no more: the fold has dropped it. */
+const LONGEST_GRACE_MS = 24 * HOUR_MS;
 
 /**
  * The decisions of one catalog in a folder. A decision passes through these states:
@@ -47,8 +46,10 @@ export class FileDecisionLog implements DecisionLog {
   /** The last work for each id that is in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
-  /** Nothing expires that had not expired at this time; looked up at opening and before each expiry. */
-  #keptSince = Number.POSITIVE_INFINITY;
+  #found: readonly DueDecision[] = [];
+  /** The newest decisions as they were written, by id, but for those that were activated later. */
+  readonly #recent = new Map<string, Uint8Array>();
+  #recentBytes = 0;
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
 
@@ -65,16 +66,19 @@ export class FileDecisionLog implements DecisionLog {
     const index = new DecisionIndex(folder);
     const opened = new FileDecisionLog(log, index, options);
     await opened.#buildIndex();
+    opened.#found = index.dueAfter(index.newestAt - LONGEST_GRACE_MS);
     options.notice?.(index.newestAt);
     await opened.expire();
     return opened;
   }
 
   append(decision: Decision): Promise<boolean> {
-    const { id, at } = decision;
+    const { id } = decision;
     return this.#inTurn(id, async () => {
       if ((await this.#find(id)) !== null) return false;
-      await this.#append(id, at, encodeDecision(decision), true);
+      const bytes = encodeDecision(decision);
+      await this.#append(bytes, indexedDecision(decision));
+      this.#remember(id, bytes);
       return true;
     });
   }
@@ -94,6 +98,10 @@ export class FileDecisionLog implements DecisionLog {
 
   async countSince(hour: number): Promise<number> {
     return this.#index.countSince(Math.floor(hour / HOUR_MS));
+  }
+
+  awaitingDefault(): readonly DueDecision[] {
+    return this.#found;
   }
 
   async *read(): AsyncGenerator<Decision> {
@@ -148,11 +156,11 @@ export class FileDecisionLog implements DecisionLog {
     await this.#upkeep;
   }
 
-  async #append(id: string, at: number, bytes: Uint8Array, isDecision: boolean): Promise<void> {
-    const startSegment = isDecision && this.#sliceIsOver();
+  async #append(bytes: Uint8Array, record: IndexedRecord): Promise<void> {
+    const startSegment = record.isDecision && this.#sliceIsOver();
     const placed = await this.#log.append([bytes], { startSegment });
     const before = this.#index.newest;
-    this.#index.add(placed.segment, id, placed.offset, at, isDecision);
+    this.#index.add(placed.segment, placed.offset, record);
     if (before !== undefined && before.first !== placed.segment) this.#keepUp(before, placed.segment);
   }
 
@@ -160,6 +168,9 @@ export class FileDecisionLog implements DecisionLog {
   #keepUp(full: IndexedSegment, next: number): void {
     this.#upkeep = this.#upkeep
       .then(() => this.#index.store(full, next - full.first))
+      .then(() => {
+        full.due = [];
+      })
       .then(() => this.#expire())
       .catch((error) =>
         this.#options.onError?.(
@@ -170,7 +181,6 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   async #expire(): Promise<void> {
-    this.#keptSince = this.#options.workWaitsSince?.() ?? Number.POSITIVE_INFINITY;
     for (let oldest = this.#index.oldest; oldest !== undefined; oldest = this.#index.oldest) {
       if (!this.#isExpired(oldest.newestAt)) return;
       if (this.#log.segments.length === 1) await this.#log.append([], { startSegment: true });
@@ -182,13 +192,18 @@ export class FileDecisionLog implements DecisionLog {
 
   /** Finds a decision. It reads the newest record first, so that of several with one id the first one is returned. */
   async #find(id: string): Promise<Decision | null> {
+    const recent = this.#recent.get(id);
+    if (recent !== undefined) {
+      const decision = decodeDecision(recent);
+      return this.#isExpired(decision.at) ? null : decision;
+    }
     let activatedAt: number | null = null;
     let found: Decision | null = null;
     for (const { segment, offset } of this.#index.find(id)) {
       const bytes = await this.#readAt(segment, offset);
       if (bytes === null) break;
       if (documentTag(bytes) === ACTIVATION_TAG) {
-        const activation = unpackDocument(ACTIVATION_TAG, bytes).json as { id: string; at: number };
+        const activation = unpackDocument(ACTIVATION_TAG, bytes).json as Activated;
         if (activation.id === id) activatedAt = activation.at;
         continue;
       }
@@ -200,11 +215,26 @@ export class FileDecisionLog implements DecisionLog {
     return found === null ? null : { ...found, activatedAt: found.activatedAt ?? activatedAt };
   }
 
+  #remember(id: string, bytes: Uint8Array): void {
+    this.#recent.set(id, bytes);
+    this.#recentBytes += bytes.length;
+    for (const [oldest, { length }] of this.#recent) {
+      if (this.#recentBytes <= RECENT_BYTES) break;
+      this.#recent.delete(oldest);
+      this.#recentBytes -= length;
+    }
+  }
+
   async #activate(id: string, at: number): Promise<Activation> {
     const decision = await this.#find(id);
     if (decision === null) return 'unknown';
     if (decision.activatedAt !== null) return 'again';
-    await this.#append(id, at, packDocument(ACTIVATION_TAG, { id, at }, []), false);
+    const due =
+      decision.defaultReward === undefined ? {} : { due: rewardDeadline({ ...decision, activatedAt: at }) };
+    const activation: Activated = { id, at, ...due };
+    this.#recentBytes -= this.#recent.get(id)?.length ?? 0;
+    this.#recent.delete(id);
+    await this.#append(packDocument(ACTIVATION_TAG, activation, []), indexedActivation(activation));
     return 'first';
   }
 
@@ -244,7 +274,7 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   #isExpired(at: number): boolean {
-    return at + this.#options.retainMs <= Math.min(this.#options.now(), this.#keptSince);
+    return at + this.#options.retainMs <= this.#options.now();
   }
 
   #sliceIsOver(): boolean {
@@ -256,10 +286,12 @@ export class FileDecisionLog implements DecisionLog {
 
   async #buildIndex(): Promise<void> {
     const firsts = this.#log.segments;
-    for (const [i, first] of firsts.entries()) {
+    // The newest one first: it says which times still count.
+    for (const [i, first] of [...firsts.entries()].reverse()) {
       const isFull = i + 1 < firsts.length;
       const end = isFull ? firsts[i + 1] - 1 : this.#log.last;
-      if (isFull && (await this.#index.load(first, end - first + 1))) continue;
+      const dueAfter = this.#index.newestAt - LONGEST_GRACE_MS;
+      if (isFull && (await this.#index.load(first, end - first + 1, dueAfter))) continue;
       if (!isFull) await this.#index.discard(first);
       for (let after = first - 1; after < end; ) {
         for (const record of await this.#log.read(after, READ_BATCH)) {
@@ -273,9 +305,29 @@ export class FileDecisionLog implements DecisionLog {
   #addToIndex({ segment, offset, bytes }: LogRecord): void {
     const isActivation = documentTag(bytes) === ACTIVATION_TAG;
     const { json } = unpackDocument(isActivation ? ACTIVATION_TAG : DECISION_TAG, bytes);
-    const { id, at } = json as { id: string; at: number };
+    const record = isActivation ? indexedActivation(json as Activated) : indexedDecision(json as Decision);
     // A process that is started often must not go on with the same segment for ever.
-    if (this.#index.newest?.first !== segment) this.#sliceStart = at;
-    this.#index.add(segment, id, offset, at, !isActivation);
+    if (this.#index.newest === undefined) this.#sliceStart = record.at;
+    this.#index.add(segment, offset, record);
   }
+}
+
+/** The record of an activation. */
+interface Activated {
+  readonly id: string;
+  readonly at: number;
+  /** When a decision with a default reward has to be settled. */
+  readonly due?: number;
+}
+
+function indexedActivation({ id, at, due }: Activated): IndexedRecord {
+  return { id, at, isDecision: false, deadline: due };
+}
+
+function indexedDecision(
+  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward'>,
+): IndexedRecord {
+  const { id, at, activatedAt, defaultReward } = decision;
+  const awaitsDefault = defaultReward !== undefined && activatedAt !== null;
+  return { id, at, isDecision: true, deadline: awaitsDefault ? rewardDeadline(decision) : undefined };
 }

@@ -8,7 +8,7 @@ import { GatheredCommands, Script } from '../redis/script.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
+import type { Activation, DecisionLog, DueDecision, LoggedDecision } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -138,6 +138,10 @@ export class RedisDecisionLog implements DecisionLog {
 
   async countSince(hour: number): Promise<number> {
     return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#buffer.size;
+  }
+
+  awaitingDefault(): readonly DueDecision[] {
+    return [];
   }
 
   async *read(): AsyncIterable<Decision> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { isStoreAway } from '../errors/store-errors.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
-import { type Decision, type DecisionHead, rewardDeadline } from './decision.ts';
+import { type DecisionHead, rewardDeadline } from './decision.ts';
 
 export const SETTLEMENT_JOB = 'settlement';
 
@@ -10,15 +10,23 @@ export const SETTLEMENT_JOB = 'settlement';
 export const settlementJob = z.object({
   catalog: z.string(),
   decisionId: z.string(),
-  /** Of the contract under which it was shown; null: it closes with what was reported. */
-  defaultReward: z.number().nullable(),
 });
 
 export type SettlementJob = z.infer<typeof settlementJob>;
 
+/** What has to be known of a decision to close it at its deadline. */
+export type SettledDecision = Omit<DecisionHead, 'shown'>;
+
+/** Closes decisions at their deadline: with what was reported until then, or with their default reward. */
+export interface Settlements {
+  /** Sees to it that a decision is settled. @throws StoreUnavailableError when too many wait already */
+  settle(decision: SettledDecision): Promise<void>;
+  close(): Promise<void>;
+}
+
 /** The job that closes a decision at its deadline. */
-export function settlementJobOf(decision: Omit<DecisionHead, 'shown'>, defaultReward: number | null): Job {
-  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id, defaultReward };
+export function settlementJobOf(decision: SettledDecision): Job {
+  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id };
   return {
     name: SETTLEMENT_JOB,
     id: `settlement-${decision.id}`,
@@ -33,10 +41,10 @@ const BATCH = 100;
 const RETRY_MS = 500;
 
 /**
- * Adds the jobs that close decisions at their deadline. Routing goes on while the queue is away: its settlements wait in
+ * Closes decisions over Redis: adds jobs that workers take at the deadline. Routing goes on while the queue is away: its settlements wait in
  * memory, and are lost only if the process ends before the queue is back.
  */
-export class Settlements {
+export class QueuedSettlements implements Settlements {
   readonly #queue: Pick<JobQueue, 'add'>;
   /** The oldest first. Added to at the end; only `#send` takes away. */
   readonly #waiting: Job[] = [];
@@ -47,9 +55,8 @@ export class Settlements {
     this.#queue = queue;
   }
 
-  /** @throws StoreUnavailableError when too many wait already */
-  async settle(decision: Decision, defaultReward: number | null): Promise<void> {
-    const job = settlementJobOf(decision, defaultReward);
+  async settle(decision: SettledDecision): Promise<void> {
+    const job = settlementJobOf(decision);
     try {
       await this.#queue.add([job]);
     } catch (error) {

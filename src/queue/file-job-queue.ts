@@ -109,13 +109,6 @@ export class FileJobQueue implements JobQueue {
     return this.#book.delayed;
   }
 
-  /** Returns when the earliest of the jobs that wait, run or are delayed is or was due; +∞ when there is none. */
-  earliestDue(): number {
-    let earliest = Number.POSITIVE_INFINITY;
-    for (const { runAt } of this.#book.live()) earliest = Math.min(earliest, runAt);
-    return earliest;
-  }
-
   async *jobs(): AsyncIterable<Job> {
     for (const { name, id, payload, runAt } of this.#book.live()) {
       yield { name, id, payload: JSON.parse(payload), runAt };

@@ -1,17 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { DecisionHead } from '../decisions/decision.ts';
+import { settlementJobOf } from '../decisions/settlements.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
+import type { RewardSink, TakenReports } from './reward-intake.ts';
 import { observationKey, REWARDS_JOB, type RewardsJob } from './reward-job.ts';
-
-type Decision = RewardsJob['decisions'][number];
-
-/** Checked reports of one decision, and the job that closes the decision if the reports do not. */
-export interface TakenReports {
-  readonly catalog: Pick<Catalog, 'name' | 'closed'>;
-  readonly decision: Decision;
-  readonly settlement: Job | null;
-}
 
 interface Batch {
   readonly taken: TakenReports[];
@@ -28,7 +21,8 @@ const MOST_KEPT = 10_000;
 const RETRY_MS = 1_000;
 
 /**
- * Keeps rewards from their acceptance to their fold. A decision's reports pass through these states:
+ * Takes rewards in over Redis: puts them into the queue, from where workers join them with their decisions, and keeps them from
+ * their acceptance to their fold. A decision's reports pass through these states:
  *
  * - *collected*: in a batch, which is written 5 ms after it began, or when it holds a hundred decisions;
  * - *kept*: written to the queue, and kept in memory in case the queue loses them;
@@ -38,7 +32,7 @@ const RETRY_MS = 1_000;
  * its last moments, or was restored from a backup, gets what is kept a second time (`sendAgain`); the fold applies each
  * reward once.
  */
-export class AcceptedRewards {
+export class AcceptedRewards implements RewardSink<DecisionHead> {
   readonly #queue: Pick<JobQueue, 'add'>;
   /** By the key of the ledger entry that they become. */
   readonly #kept = new Map<string, TakenReports>();
@@ -56,7 +50,6 @@ export class AcceptedRewards {
    * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
   send(taken: readonly TakenReports[]): Promise<void> {
-    if (taken.length === 0) return Promise.resolve();
     this.#batch ??= this.#beginBatch();
     const batch = this.#batch;
     batch.taken.push(...taken);
@@ -109,7 +102,7 @@ export class AcceptedRewards {
     try {
       await this.#queue.add(jobsOf(taken));
     } catch (error) {
-      for (const { decision } of taken) this.folded(observationKey(decision));
+      for (const { reported } of taken) this.folded(observationKey(reported));
       throw error;
     }
   }
@@ -117,7 +110,7 @@ export class AcceptedRewards {
   #keep(taken: TakenReports): void {
     const { closed } = taken.catalog;
     if (closed.aborted) return;
-    this.#kept.set(observationKey(taken.decision), taken);
+    this.#kept.set(observationKey(taken.reported), taken);
     if (this.#watched.has(closed)) return;
     this.#watched.add(closed);
     closed.addEventListener('abort', () => {
@@ -133,13 +126,14 @@ export class AcceptedRewards {
  * first: they do no harm by themselves, should the queue take them and not the rewards.
  */
 function jobsOf(taken: readonly TakenReports[]): Job[] {
-  const byCatalog = new Map<string, Decision[]>();
-  for (const { catalog, decision } of taken) {
+  const byCatalog = new Map<string, RewardsJob['decisions']>();
+  for (const { catalog, reported } of taken) {
     const decisions = byCatalog.get(catalog.name) ?? [];
     byCatalog.set(catalog.name, decisions);
-    decisions.push(decision);
+    decisions.push(reported);
   }
-  const jobs = taken.map(({ settlement }) => settlement).filter((job) => job !== null);
+  const open = taken.filter(({ reported }) => !reported.closes);
+  const jobs = open.map(({ decision }) => settlementJobOf(decision));
   for (const [catalog, all] of byCatalog) {
     for (let from = 0; from < all.length; from += PER_JOB) {
       const payload: RewardsJob = { catalog, decisions: all.slice(from, from + PER_JOB) };

@@ -27,25 +27,31 @@ export async function applyRewards(job: RewardsJob, { ledger, decisions }: Rewar
 
 /** Appends that the deadline of a decision has passed: it closes with what is known, or with the default reward. */
 export async function settleDecision(
-  { decisionId, defaultReward }: SettlementJob,
+  { decisionId }: SettlementJob,
   { ledger, decisions }: RewardStores,
   now: number,
 ): Promise<void> {
   const decision = await decisions?.get(decisionId);
   if (decision == null || decision.activatedAt === null) return;
-  await ledger.append([
-    {
-      kind: 'settlement',
-      key: `settlement/${decision.id}`,
-      at: now,
-      decision: observedDecision(decision, []),
-      defaultReward,
-    },
-  ]);
+  await ledger.append([settlementOf(decision, now)]);
 }
 
-/** @param decision null: it was there when the reports were accepted, and has expired since */
-function joined(reported: RewardsJob['decisions'][number], decision: Decision | null): Entry {
+/** Returns the entry that closes a decision. @param at ms since the epoch */
+export function settlementOf(decision: Decision, at: number): Entry {
+  return {
+    kind: 'settlement',
+    key: `settlement/${decision.id}`,
+    at,
+    decision: observedDecision(decision, []),
+    defaultReward: decision.defaultReward ?? null,
+  };
+}
+
+/**
+ * Returns the entry that the reports of a decision become.
+ * @param decision null: it was there when the reports were accepted, and has expired since
+ */
+export function joined(reported: RewardsJob['decisions'][number], decision: Decision | null): Entry {
   const { reports, closes } = reported;
   const key = observationKey(reported);
   const at = Math.max(...reports.map((report) => report.at));

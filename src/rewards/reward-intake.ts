@@ -1,12 +1,11 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
-import { settlementJobOf } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
+import { isStoreAway, type RetryableError } from '../errors/store-errors.ts';
 import { providerName } from '../ledger/provider-name.ts';
-import type { Routing } from '../routing/routing.ts';
-import type { AcceptedRewards, TakenReports } from './accepted-rewards.ts';
 import type { RefusedReports } from './refused-reports.ts';
+import type { RewardsJob } from './reward-job.ts';
 import { completeOutcome, type RewardReport, type RewardResult, rewardIdFor } from './reward-report.ts';
 
 /** The time of the store, and how far it is ahead of right clocks; ms. */
@@ -18,25 +17,47 @@ interface RewardClock {
 /** How far the clock of an agent may be wrong. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** Accepts reports of rewards: checks them, makes them durable in the queue, and says for each what will become of it. */
-export class RewardIntake {
+/** Checked reports of one decision. If they do not close it, it closes at its deadline with what is known then. */
+export interface TakenReports<Found extends DecisionHead = DecisionHead> {
+  readonly catalog: Catalog;
+  readonly decision: Found;
+  readonly reported: RewardsJob['decisions'][number];
+}
+
+/** Where checked reports go; one adapter per mode. */
+export interface RewardSink<Found extends DecisionHead> {
+  /**
+   * Makes reports of one catalog durable, all or none, in such a way that they will be folded.
+   * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
+   */
+  send(taken: readonly TakenReports<Found>[]): Promise<void>;
+}
+
+export interface RewardIntakeParts<Found extends DecisionHead> {
+  /** Returns a decision with what the sink needs of it. @throws Problem decision-not-found, unavailable */
+  readonly find: (decisionId: string) => Promise<Found>;
+  readonly sink: RewardSink<Found>;
+  readonly refused: RefusedReports;
+}
+
+/** Accepts reports of rewards: checks them, makes them durable, and says for each what will become of it. */
+export class RewardIntake<Found extends DecisionHead = DecisionHead> {
   readonly #catalogs: Catalogs;
-  readonly #routing: Routing;
-  readonly #accepted: AcceptedRewards;
+  readonly #find: RewardIntakeParts<Found>['find'];
+  readonly #sink: RewardSink<Found>;
   readonly #refused: RefusedReports;
   readonly #clock: RewardClock;
 
   constructor(
     catalogs: Catalogs,
-    routing: Routing,
     { clock }: { readonly clock: RewardClock },
-    { accepted, refused }: { readonly accepted: AcceptedRewards; readonly refused: RefusedReports },
+    { find, sink, refused }: RewardIntakeParts<Found>,
   ) {
     this.#catalogs = catalogs;
-    this.#routing = routing;
     this.#clock = clock;
+    this.#find = find;
+    this.#sink = sink;
     this.#refused = refused;
-    this.#accepted = accepted;
   }
 
   /**
@@ -61,13 +82,37 @@ export class RewardIntake {
         }
       }),
     );
-    await this.#accepted.send(taken.filter((one) => one !== null));
+    const failed = await this.#send(taken.filter((one) => one !== null));
     for (const [index, result] of results.entries()) {
       const { decisionId } = reports[index];
-      if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
+      const problem = failed.get(decisionId);
+      if (problem !== undefined && 'status' in result && result.status !== 'duplicate') {
+        results[index] = { problem };
+      } else if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
       else if (result.status === 'duplicate') this.#refused.count(decisionId, 'duplicate');
     }
     return results;
+  }
+
+  /**
+   * Sends what was taken, by catalog. Returns the decisions whose reports were not accepted, while others were.
+   * @throws why nothing was accepted
+   */
+  async #send(taken: readonly TakenReports<Found>[]): Promise<ReadonlyMap<string, Problem>> {
+    const names = [...new Set(taken.map(({ catalog }) => catalog.name))];
+    const groups = names.map((name) => taken.filter(({ catalog }) => catalog.name === name));
+    const sent = await Promise.allSettled(
+      groups.map((some, at) => this.#catalogs.holding(names[at], () => this.#sink.send(some))),
+    );
+    const failed = new Map<string, Problem>();
+    for (const [at, result] of sent.entries()) {
+      if (result.status === 'fulfilled') continue;
+      const isAll = sent.every(({ status }) => status === 'rejected');
+      if (isAll || !(result.reason instanceof Problem || isStoreAway(result.reason))) throw result.reason;
+      const problem = asProblem(result.reason);
+      for (const { reported } of groups[at]) failed.set(reported.decisionId, problem);
+    }
+    return failed;
   }
 
   /** Checks the reports of one decision and fills in their results. Returns what is new among them; null: nothing. */
@@ -76,7 +121,7 @@ export class RewardIntake {
     indices: readonly number[],
     reports: readonly RewardReport[],
     results: RewardResult[],
-  ): Promise<TakenReports | null> {
+  ): Promise<TakenReports<Found> | null> {
     const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
@@ -85,7 +130,7 @@ export class RewardIntake {
     if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
 
     const known = catalog.state.decisions.get(decisionId);
-    const accepted: TakenReports['decision']['reports'] = [];
+    const accepted: TakenReports['reported']['reports'] = [];
     for (const index of indices) {
       const report = named(reports[index], decision, catalog);
       const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
@@ -108,12 +153,7 @@ export class RewardIntake {
     }
     if (accepted.length === 0) return null;
     const closes = !indices.some((index) => reports[index].more === true);
-    return {
-      catalog,
-      decision: { decisionId, closes, reports: accepted },
-      // If no later report closes this decision, it closes at its deadline with what is known then.
-      settlement: closes ? null : settlementJobOf(decision, contract.defaultReward),
-    };
+    return { catalog, decision, reported: { decisionId, closes, reports: accepted } };
   }
 
   /** Returns when it happened in the time of the store, between the decision and now. */
@@ -129,8 +169,8 @@ export class RewardIntake {
     return Math.min(now, Math.max(decision.at, at));
   }
 
-  async #findShown(decisionId: string): Promise<DecisionHead> {
-    const decision = await this.#routing.findHead(decisionId);
+  async #findShown(decisionId: string): Promise<Found> {
+    const decision = await this.#find(decisionId);
     if (decision.activatedAt !== null) return decision;
     throw new Problem(
       'decision-not-activated',
@@ -164,6 +204,13 @@ function noteOn(
   return state.tools.find(tool) === undefined
     ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
     : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;
+}
+
+function asProblem(error: Problem | RetryableError): Problem {
+  if (error instanceof Problem) return error;
+  const { message, suggestedFix, retryAfterSeconds } = error;
+  const fix = suggestedFix ?? 'Send it again after a second, with the same `idempotencyKey`.';
+  return new Problem('unavailable', message, fix, { retryAfterSeconds, cause: error });
 }
 
 function lateProblem(decision: DecisionHead): Problem {

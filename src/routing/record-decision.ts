@@ -57,6 +57,9 @@ export function recordDecision(parts: DecisionParts): Decision {
     k: request.k,
     format: request.format,
     detail: detailFor(request, assigned, state.settings),
+    ...(state.settings.rewards.defaultReward !== null && {
+      defaultReward: state.settings.rewards.defaultReward,
+    }),
     // Without an embedding, or words, half of the features are missing: such a decision would teach the wrong thing.
     learn: request.learn && !query.embedderDown && text !== '',
     fallback: slate.fallback,

@@ -2,9 +2,8 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { catalogOf, madeAt } from '../decisions/decision-id.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
-import { Settlements } from '../decisions/settlements.ts';
+import type { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
-import type { JobQueue } from '../queue/job-queue.ts';
 import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
 import { type DecisionFilter, type DecisionPage, listDecisions } from './list-decisions.ts';
 import type { RouteAnswer } from './route-answer.ts';
@@ -30,16 +29,11 @@ export class Routing {
   readonly #settlements: Settlements;
   readonly #onRoute: OnRoute;
 
-  constructor(catalogs: Catalogs, parts: RoutingParts, queue: JobQueue, onRoute: OnRoute) {
+  constructor(catalogs: Catalogs, parts: RoutingParts, settlements: Settlements, onRoute: OnRoute) {
     this.#catalogs = catalogs;
     this.#parts = parts;
-    this.#settlements = new Settlements(queue);
+    this.#settlements = settlements;
     this.#onRoute = onRoute;
-  }
-
-  /** Enqueues the settlements that are still buffered. */
-  close(): Promise<void> {
-    return this.#settlements.close();
   }
 
   async route(request: RouteRequest, options: RouteOptions = {}): Promise<RouteAnswer> {
@@ -120,10 +114,9 @@ export class Routing {
     return at !== null && Math.abs(this.#parts.now() - at) < ON_ITS_WAY_MS;
   }
 
-  /** With a default reward in the contract, silence teaches too: at the deadline. */
+  /** With a default reward in the contract under which it was made, silence teaches too: at the deadline. */
   async #settleIfDefault(decision: Decision): Promise<void> {
-    const { defaultReward } = this.#catalogs.get(decision.catalog).state.settings.rewards;
-    if (defaultReward !== null) await this.#settlements.settle(decision, defaultReward);
+    if (decision.defaultReward !== undefined) await this.#settlements.settle(decision);
   }
 }
 

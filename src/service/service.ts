@@ -9,6 +9,7 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
+import { QueuedSettlements } from '../decisions/settlements.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
 import { startEvaluationWorker } from '../evaluation/run-evaluation.ts';
@@ -19,6 +20,8 @@ import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
+import { DueSettlements } from '../rewards/due-settlements.ts';
+import { JoinedRewards, wholeDecision } from '../rewards/joined-rewards.ts';
 import { RefusedReports } from '../rewards/refused-reports.ts';
 import { RewardIntake } from '../rewards/reward-intake.ts';
 import { Rewards } from '../rewards/rewards.ts';
@@ -60,8 +63,9 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   const metrics = new Metrics();
   const { embedders, rerankers, splitters } = await openModels(core, metrics);
   const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
-  const accepted = new AcceptedRewards(stores.queue);
-  onClose(() => accepted.close());
+  // Over Redis rewards go through the queue; in one process they are appended to the ledger at once.
+  const accepted = stores.mode === 'redis' ? new AcceptedRewards(stores.queue) : null;
+  onClose(() => accepted?.close());
 
   const eraseRest = async (name: string): Promise<void> => {
     await stores.snapshots.remove(name);
@@ -77,12 +81,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
         clock: stores.clock,
         ...{ kernels, embedders, createVectorIndex, steadyNow, onError },
         onFold: (catalog, folded, outcome) => {
-          accepted.folded(folded.entry.key);
+          accepted?.folded(folded.entry.key);
           const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
           const statuses = rewards.map(({ status }) => status);
           metrics.countFold(catalog, folded.entry.kind, statuses);
         },
-        onReload: (catalog) => void accepted.sendAgain(catalog),
+        onReload: (catalog) => void accepted?.sendAgain(catalog),
         onNotice: (message) => log.warn(message),
       }),
     {
@@ -117,10 +121,14 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => exposures.close());
   const shadows = new ShadowRanking(exposures, onError);
   onClose(() => shadows.close());
+  const due =
+    stores.mode === 'embedded' ? new DueSettlements({ catalogs, decisionLogs, now, onError }) : null;
+  for (const catalog of catalogs.all()) await due?.restore(catalog);
+  const settlements = due ?? new QueuedSettlements(stores.queue);
   const routing = new Routing(
     catalogs,
     { splitters, rerankers, decisionLogs, exposures, shadows, now },
-    stores.queue,
+    settlements,
     ({ catalog, fallback }, seconds) => metrics.countRoute(catalog, fallback, seconds),
   );
   const experiments = new Experiments(catalogs, exposures);
@@ -130,7 +138,14 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   const evaluations = new Evaluations({ catalogs, store, queue: stores.queue, now });
   const refused = new RefusedReports(catalogs);
   onClose(() => refused.close());
-  const intake = new RewardIntake(catalogs, routing, stores, { accepted, refused });
+  const intake =
+    accepted === null
+      ? new RewardIntake(catalogs, stores, {
+          find: async (id) => wholeDecision(await routing.find(id)),
+          sink: new JoinedRewards(settlements, settings.maxPendingRewards),
+          refused,
+        })
+      : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
 
   if (stores.mode === 'embedded') {
     snapshots = startBackgroundWork(core, {
@@ -142,8 +157,8 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   onClose(() => closeQueue(core));
-  // Before the queue, which takes the jobs that routing still holds.
-  onClose(() => routing.close());
+  // Before the queue, which takes the settlements that still wait here, and before the ledgers.
+  onClose(() => settlements.close());
   return {
     ...{ routing, experiments, evaluations, positions },
     rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused }),

@@ -1,6 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { settlementJobOf } from '../decisions/settlements.ts';
 import { firstPosition } from '../ledger/find-position.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { Job } from '../queue/job-queue.ts';
 import { type Lease, snapshotLease } from '../snapshots/snapshot-store.ts';
 import type { Stores } from './stores.ts';
 
@@ -20,6 +22,8 @@ export class CopyRefusedError extends Error {
 
 const ENTRIES_AT_ONCE = 500;
 const JOBS_AT_ONCE = 500;
+/** A decision that was due so long before the newest one was settled, unless its store was away all that time; ms. */
+const SETTLED_AFTER_MS = 60 * 60 * 1000;
 const KEEP_SNAPSHOTS = 3;
 const RETRY_MS = 200;
 
@@ -43,17 +47,35 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
   await copyJobs(from, to, copied);
   for (const name of names) {
     await copyLedger(name, from, to, copied);
-    const decisions = await to.decisionLogs.open(name);
-    for await (const decision of (await from.decisionLogs.find(name))?.read() ?? []) {
-      await decisions.append(decision);
-      copied.decisions++;
-    }
+    await copyDecisions(name, from, to, copied);
     for (const evaluation of [...(await from.evaluations.list(name))].reverse()) {
       await to.evaluations.save(evaluation);
     }
   }
   await to.deployment.endCopy();
   return copied;
+}
+
+/**
+ * Copies decisions. A data folder knows by itself which of them are still to be settled; Redis gets a job for each that may be
+ * open, and the fold ignores it where it is not.
+ */
+async function copyDecisions(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
+  const target = await to.decisionLogs.open(name);
+  let due: Job[] = [];
+  let newest = 0;
+  for await (const decision of (await from.decisionLogs.find(name))?.read() ?? []) {
+    await target.append(decision);
+    copied.decisions++;
+    newest = Math.max(newest, decision.at);
+    if (decision.activatedAt !== null) due.push(settlementJobOf(decision));
+    if (due.length % JOBS_AT_ONCE === 0)
+      due = due.filter(({ runAt = 0 }) => runAt > newest - SETTLED_AFTER_MS);
+  }
+  if (from.mode !== 'embedded' || to.mode !== 'redis') return;
+  due = due.filter(({ runAt = 0 }) => runAt > newest - SETTLED_AFTER_MS);
+  copied.jobs += due.length;
+  while (due.length > 0) await to.queue.add(due.splice(0, JOBS_AT_ONCE));
 }
 
 /** Copies jobs, dead ones too, which are tried again in the target. */

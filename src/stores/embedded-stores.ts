@@ -20,7 +20,7 @@ const EXPIRE_EVERY_MS = 10 * 60 * 1000;
  * @throws DataFolderLockedError, StoreUnavailableError, LedgerCorruptError
  */
 export async function openEmbeddedStores(
-  settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays' | 'maxPendingRewards'>,
+  settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays'>,
   { onError }: { onError(message: string, error: unknown): void },
 ): Promise<Stores> {
   const { dataDir } = settings;
@@ -38,7 +38,6 @@ export async function openEmbeddedStores(
   };
   const queue = await FileJobQueue.open(join(dataDir, 'jobs'), {
     ...logs,
-    maxJobs: settings.maxPendingRewards,
     clock: { ...systemClock, now },
   }).catch(async (error) => {
     clock.close();
@@ -49,7 +48,6 @@ export async function openEmbeddedStores(
     ...logs,
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now,
-    workWaitsSince: () => queue.earliestDue(),
     notice,
     onError,
   });

@@ -36,6 +36,7 @@ export const decision = fc.record(
     k: fc.nat(),
     format: fc.constantFrom('mcp', 'names'),
     detail: fc.constantFrom('names', 'brief', 'full'),
+    defaultReward: fc.constantFrom(-1, 0, 0.5),
     learn: fc.boolean(),
     fallback: fc.option(fc.constantFrom('low_confidence', 'kill_switch')),
     logProbability: fc.double(),

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Settlements } from '../../src/decisions/settlements.ts';
+import { QueuedSettlements } from '../../src/decisions/settlements.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Job } from '../../src/queue/job-queue.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
@@ -24,12 +24,12 @@ class Awaited {
   }
 }
 
-const settle = (settlements: Settlements, id: string) => settlements.settle(sampleDecision(id, 0, 2), 0);
+const settle = (settlements: QueuedSettlements, id: string) => settlements.settle(sampleDecision(id, 0, 2));
 const names = (count: number) => Array.from({ length: count }, (_, i) => `default.${i}`);
 
 it('a settlement that comes while others are sent again is sent too', async () => {
   const queue = new Awaited();
-  const settlements = new Settlements(queue);
+  const settlements = new QueuedSettlements(queue);
   await settle(settlements, 'default.0');
   let open = (): void => {};
   queue.door = new Promise((resolve) => {
@@ -51,7 +51,7 @@ it('a settlement that comes while others are sent again is sent too', async () =
 
 it('as many settlements go as there is room for', async () => {
   const queue = new Awaited();
-  const settlements = new Settlements(queue);
+  const settlements = new QueuedSettlements(queue);
   for (const id of names(250)) await settle(settlements, id);
   queue.room = 120;
   queue.isAway = false;
@@ -66,7 +66,7 @@ it('as many settlements go as there is room for', async () => {
 it('what waits when it ends is sent once more, and nothing is tried after that', async () => {
   for (const isAway of [false, true]) {
     const queue = new Awaited();
-    const settlements = new Settlements(queue);
+    const settlements = new QueuedSettlements(queue);
     for (const id of names(3)) await settle(settlements, id);
     queue.isAway = isAway;
     await settlements.close();

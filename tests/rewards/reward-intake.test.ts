@@ -10,7 +10,6 @@ import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import type { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
 import { observationKey, type RewardsJob } from '../../src/rewards/reward-job.ts';
-import type { Routing } from '../../src/routing/routing.ts';
 import { ManualClock } from '../queue/manual-clock.ts';
 import { START, Story } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -36,15 +35,17 @@ function openCatalog(name: string) {
 
 function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards(queue)) {
   const open = new Map<string, Catalog>();
-  const catalogs = { get: (name: string) => open.get(name) } as unknown as Catalogs;
-  const findHead = async (id: string) => ({
+  const catalogs = {
+    get: (name: string) => open.get(name),
+    holding: (name: string, work: (catalog: Catalog) => unknown) => work(open.get(name)!),
+  } as unknown as Catalogs;
+  const find = async (id: string) => ({
     ...{ id, catalog: id.split('.')[0], at: START, deadline: START + 60_000, activatedAt: START },
     shown: ['t0'],
   });
-  const routing = { findHead } as unknown as Routing;
   const clock = { now: () => START + 1000, lead: 0 };
   const refused = { count: () => {} } as unknown as RefusedReports;
-  const intake = new RewardIntake(catalogs, routing, { clock }, { accepted, refused });
+  const intake = new RewardIntake(catalogs, { clock }, { find, sink: accepted, refused });
   return { intake, accepted, open };
 }
 

@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import type { Decision } from '../../src/decisions/decision.ts';
-import { Settlements } from '../../src/decisions/settlements.ts';
+import { QueuedSettlements } from '../../src/decisions/settlements.ts';
+import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
+import { DueSettlements } from '../../src/rewards/due-settlements.ts';
+import { JoinedRewards, wholeDecision } from '../../src/rewards/joined-rewards.ts';
+import { observedDecision } from '../../src/rewards/observed-decision.ts';
 import { RefusedReports } from '../../src/rewards/refused-reports.ts';
 import { RewardIntake } from '../../src/rewards/reward-intake.ts';
-import { REWARDS_JOB, type RewardsJob } from '../../src/rewards/reward-job.ts';
+import { REWARDS_JOB } from '../../src/rewards/reward-job.ts';
 import type { RewardReport, RewardResult } from '../../src/rewards/reward-report.ts';
 import { Rewards } from '../../src/rewards/rewards.ts';
 import type { RoutingParts } from '../../src/routing/route-query.ts';
@@ -29,6 +33,8 @@ import { axis, Story } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
 const WINDOW_MS = 600_000;
+const MOST_PENDING = 1_000;
+const onError = () => {};
 const root = temporaryFolder();
 const disposals: (() => unknown)[] = [];
 afterEach(async () => {
@@ -52,12 +58,12 @@ function shown(id: string, at: number, more: Partial<Decision> = {}): Decision {
 async function processOver(stores: Stores) {
   const { clock, decisionLogs, queue } = stores;
   const ledger = await stores.ledgers.open('default');
-  const accepted = new AcceptedRewards(queue);
+  const accepted = stores.mode === 'redis' ? new AcceptedRewards(queue) : null;
   const state = new CatalogState('default', { kernels: createTypescriptKernels(), derived: true });
   const replica = new Replica(state, ledger, {
     now: () => performance.now(),
     reload: async () => Promise.reject(new Error('nothing is trimmed here')),
-    onFold: ({ entry }) => accepted.folded(entry.key),
+    onFold: ({ entry }) => accepted?.folded(entry.key),
   });
   await replica.catchUp();
   replica.follow((error) => {
@@ -80,9 +86,22 @@ async function processOver(stores: Stores) {
     holding: (_: string, work: (one: Catalog) => unknown) => work(catalog),
   } as unknown as Catalogs;
   const parts = { decisionLogs, now: clock.now } as unknown as RoutingParts;
-  const routing = new Routing(catalogs, parts, queue, () => {});
+  const due =
+    stores.mode === 'embedded'
+      ? new DueSettlements({ catalogs, decisionLogs, now: clock.now, onError })
+      : null;
+  await due?.restore(catalog);
+  const settlements = due ?? new QueuedSettlements(queue);
+  const routing = new Routing(catalogs, parts, settlements, () => {});
   const refused = new RefusedReports(catalogs);
-  const intake = new RewardIntake(catalogs, routing, stores, { accepted, refused });
+  const intake =
+    accepted === null
+      ? new RewardIntake(catalogs, stores, {
+          find: async (id) => wholeDecision(await routing.find(id)),
+          sink: new JoinedRewards(settlements, MOST_PENDING),
+          refused,
+        })
+      : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
   const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused });
   const decisions = await decisionLogs.open('default');
   startRewardWorker({ queue, storesOf: async () => ({ ledger, decisions }), now: clock.now });
@@ -90,15 +109,16 @@ async function processOver(stores: Stores) {
   async function close(): Promise<void> {
     await refused.close();
     await queue.close(2_000);
-    await routing.close();
-    accepted.close();
+    await settlements.close();
+    accepted?.close();
     closing.abort();
     await replica.close();
     await ledger.close();
     await stores.close();
   }
   return {
-    ...{ rewards, refused, queue, catalog, decisions, now: clock.now, close },
+    ...{ rewards, refused, queue, catalog, decisions, settlements, now: clock.now, close },
+    dataDir: (stores.location() as { dataDir?: string }).dataDir ?? '',
     append: (...entries: Entry[]) => ledger.append(entries),
     /** Resolves when everything that was accepted has been folded. */
     folded: async () => {
@@ -111,8 +131,7 @@ async function processOver(stores: Stores) {
 
 type Process = Awaited<ReturnType<typeof processOver>>;
 
-const SETTINGS = { keepDecisionsDays: 30, maxPendingRewards: 1_000 };
-const onError = () => {};
+const SETTINGS = { keepDecisionsDays: 30, maxPendingRewards: MOST_PENDING };
 
 describe('rewards over files', () => {
   rewardsFromReportToFold(async () => {
@@ -120,53 +139,101 @@ describe('rewards over files', () => {
     return () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
   });
 
-  it('a reward that was accepted finds its decision though the clock was set ahead before the next start', async () => {
-    const dataDir = join(root, randomUUID());
-    const open = () => openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
-    const before = await open();
-    const ledger = await before.ledgers.open('default');
-    await ledger.append(Story.withTools(6).entries);
-    const log = await before.decisionLogs.open('default');
-    const at = before.clock.now();
-    await log.append(shown('default.a', at));
-    const report = { tool: 't0', outcome: 'success', value: 1, weight: 1, at } as const;
-    const decisions = [
-      { decisionId: 'default.a', closes: true, reports: [{ ...report, rewardId: 'default.a.r' }] },
-    ];
-    const payload: RewardsJob = { catalog: 'default', decisions };
-    await before.queue.add([{ name: REWARDS_JOB, id: 'r', payload }]);
-    await before.queue.close(0);
-    await ledger.close();
-    await before.close();
+  const past = (process: Process) => process.now() - WINDOW_MS - 1;
+  const settled = (process: Process, id: string) =>
+    expect.poll(() => process.catalog.state.decisions.get(id)?.closed, { timeout: 5_000 }).toBe(true);
 
-    vi.useFakeTimers({ toFake: ['Date'], now: at + 2 * SETTINGS.keepDecisionsDays * 86_400_000 });
-    disposals.push(() => vi.useRealTimers());
-    const process = await processOver(await open());
+  async function started(dataDir = join(root, randomUUID())) {
+    const process = await processOver(await openEmbeddedStores({ ...SETTINGS, dataDir }, { onError }));
     disposals.push(() => process.close());
-    await process.folded();
-    expect(process.statistics('t0')).toMatchObject({ called: 1, successes: 1 });
-    expect(process.catalog.state.refused.get('default.a.r')).toBeUndefined();
+    const restarted = async (): Promise<Process> => {
+      await process.close();
+      return (await started(dataDir)).process;
+    };
+    return { process, restarted };
+  }
+
+  it('a reward is in the ledger when it is answered, and no job is made of it', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    await process.decisions.append(shown('default.a', process.now()));
+    const before = await process.catalog.ledger.head();
+    await process.rewards.report([{ decisionId: 'default.a', tool: 't0', outcome: 'success', more: true }]);
+    expect(await process.catalog.ledger.head()).toBe(before + 1);
+    expect([await process.queue.pending(), await process.queue.delayed()]).toEqual([0, 0]);
   });
 
-  it('settlements that come while others wait for room are written with them', async () => {
-    const stores = await openEmbeddedStores(
-      { ...SETTINGS, maxPendingRewards: 1, dataDir: join(root, randomUUID()) },
-      { onError },
-    );
-    disposals.push(async () => {
-      await stores.queue.close(0);
-      await stores.close();
+  it('decisions whose deadline passed while no process ran are settled by the next one, each once', async () => {
+    const { process, restarted } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const at = past(process);
+    await process.decisions.append(shown('default.silent', at, { defaultReward: 0.5 }));
+    await process.decisions.append(shown('default.hidden', at, { defaultReward: 0.5, activatedAt: null }));
+    await process.decisions.append(shown('default.plain', at));
+    const report = { tool: 't0', outcome: 'success', value: 1, weight: 1, at: at + 1 } as const;
+    const open = shown('default.open', at);
+    await process.append({
+      ...{ kind: 'observation', key: 'o', at: at + 1, decision: observedDecision(open, []), closes: false },
+      reports: [{ ...report, rewardId: 'default.open.r' }],
     });
-    const { queue } = stores;
-    await queue.add([{ name: 'other', id: 'first', payload: null }]);
-    const settlements = new Settlements(queue);
-    const inOneHour = stores.clock.now() + 3_600_000;
-    await settlements.settle(shown('default.a', inOneHour), 0);
-    await settlements.settle(shown('default.b', inOneHour), 0);
-    expect(await queue.delayed()).toBe(0);
-    queue.process('other', async () => {}, { concurrency: 1 });
-    await expect.poll(() => queue.delayed(), { timeout: 5_000 }).toBe(2);
-    await settlements.close();
+    await process.decisions.append(open);
+    await process.folded();
+    const next = await restarted();
+    await settled(next, 'default.silent');
+    await settled(next, 'default.open');
+    const head = await next.catalog.ledger.head();
+    const shownOften = next.statistics('t1');
+    expect(next.catalog.state.decisions.has('default.hidden')).toBe(false);
+    expect(next.catalog.state.decisions.has('default.plain')).toBe(false);
+    await next.close();
+    const { process: third } = await started(next.dataDir);
+    await third.folded();
+    expect(third.statistics('t1')).toEqual(shownOften);
+    expect(await third.catalog.ledger.head()).toBe(head);
+  });
+
+  it('a decision that was activated is settled when its own window is over', async () => {
+    const { process, restarted } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const at = past(process) - WINDOW_MS;
+    await process.decisions.append(shown('default.later', at, { defaultReward: 0, activatedAt: null }));
+    await process.decisions.append(shown('default.young', at, { defaultReward: 0, activatedAt: null }));
+    await process.decisions.activate('default.later', at + WINDOW_MS);
+    await process.decisions.activate('default.young', process.now());
+    const next = await restarted();
+    await settled(next, 'default.later');
+    expect(next.catalog.state.decisions.has('default.young')).toBe(false);
+  });
+
+  it('what cannot be settled because the disk is full is settled when there is room', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const decision = shown('default.a', past(process), { defaultReward: 0 });
+    await process.decisions.append(decision);
+    const append = process.catalog.ledger.append.bind(process.catalog.ledger);
+    let refused = 0;
+    process.catalog.ledger.append = async (entries) => {
+      if (refused++ === 0) throw new StoreUnavailableError('full');
+      return append(entries);
+    };
+    await process.settlements.settle(decision);
+    await settled(process, 'default.a');
+    expect(refused).toBe(2);
+  });
+
+  it('rewards are refused while too many wait to be learned', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    for (let n = 0; n <= MOST_PENDING; n++)
+      await process.decisions.append(shown(`default.${n}`, process.now()));
+    const reports = Array.from({ length: MOST_PENDING + 1 }, (_, n) => ({
+      ...{ decisionId: `default.${n}`, tool: 't0', outcome: 'success' as const },
+    }));
+    await process.folded();
+    const head = await process.catalog.ledger.head();
+    await expect(process.rewards.report(reports)).rejects.toThrow(StoreUnavailableError);
+    expect(await process.catalog.ledger.head()).toBe(head);
+    expect(await process.rewards.report(reports.slice(1))).toHaveLength(MOST_PENDING);
   });
 });
 

@@ -5,7 +5,6 @@ import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import type { ExposureRecorder } from '../../src/experiments/exposure-recorder.ts';
 import type { SettingsPatch } from '../../src/ledger/catalog-settings.ts';
 import type { Reranker } from '../../src/models/reranker.ts';
-import type { JobQueue } from '../../src/queue/job-queue.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
 import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { type RouteOptions, type RoutingParts, routeQuery } from '../../src/routing/route-query.ts';
@@ -73,8 +72,8 @@ export class RoutedCatalog {
       get: () => this.catalog,
       holding: (_: string, work: (one: Catalog) => unknown) => work(this.catalog),
     } as unknown as Catalogs;
-    const queue = { add: async () => undefined } as unknown as JobQueue;
-    this.routing = new Routing(catalogs, this.parts, queue, () => {});
+    const settlements = { settle: async () => {}, close: async () => {} };
+    this.routing = new Routing(catalogs, this.parts, settlements, () => {});
   }
 
   /** What an agent gets for a request. */

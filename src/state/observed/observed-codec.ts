@@ -47,6 +47,10 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
   if (isDefaulted) writer.f64(closedWith);
 }
 
+export function isClosed(bytes: Buffer): boolean {
+  return (bytes[decisionIdLength(bytes)] & CLOSED) !== 0;
+}
+
 export function unpackRecord(bytes: Buffer, catalog: string, names: Names): ObservedRecord {
   const reader = new ByteReader(bytes);
   const id = readDecisionId(reader, catalog);
