@@ -38,11 +38,15 @@ interface Batch {
 /** Largest group: large enough to make a sync cheap per batch; more would delay the first batches. */
 const GROUP_BYTES = 4 * 1024 * 1024;
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+/** How long a group waits for the batches that are expected. */
+const COMPANY_MS = 1;
 
 /**
  * Group commit: collects batches while the disk is busy and writes them as groups, in order, one group at a time. States:
  *
  * - *idle*: nothing waits. The first `add` starts the loop.
+ * - *gathering*: as many batches are expected as were under way when the last group was written, for a millisecond at most. One
+ *   producer alone never waits: after its last group nothing was under way.
  * - *writing*: one group is being made durable; batches that are added meanwhile wait for the next one. Batches of a group
  *   resolve or reject together. More than 64 MB of waiting bytes are refused.
  * - *closed*: `add` is refused; batches that were added before are still written.
@@ -52,6 +56,9 @@ export class GroupCommit {
   #waiting: Batch[] = [];
   #waitingBytes = 0;
   #running: Promise<void> | null = null;
+  /** Batches that were under way when the last group was durable, its own included. */
+  #expected = 1;
+  #onAll = (): void => {};
   #closed = false;
 
   constructor(commitGroup: CommitGroup) {
@@ -65,6 +72,7 @@ export class GroupCommit {
       this.#refuse(records, bytes);
       this.#waiting.push({ records, bytes, startSegment: options.startSegment ?? false, resolve, reject });
       this.#waitingBytes += bytes;
+      if (this.#waiting.length >= this.#expected) this.#onAll();
       this.#running ??= this.#run();
     });
   }
@@ -72,6 +80,7 @@ export class GroupCommit {
   /** Refuses further batches and waits for those that were added. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#onAll();
     await this.#running;
   }
 
@@ -91,6 +100,7 @@ export class GroupCommit {
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
       await nextTurn(); // callers that waited for the last group can add to this one
+      if (this.#waiting.length < this.#expected && !this.#closed) await this.#gather();
       const group = this.#take();
       try {
         const records = group.length === 1 ? group[0].records : group.flatMap((batch) => batch.records);
@@ -105,8 +115,19 @@ export class GroupCommit {
       } catch (error) {
         for (const batch of group) batch.reject(error);
       }
+      this.#expected = group.length + this.#waiting.length;
     }
     this.#running = null;
+  }
+
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, COMPANY_MS);
+      this.#onAll = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   }
 
   #take(): Batch[] {

@@ -1,4 +1,5 @@
-import { readdir, readFile, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
@@ -197,14 +198,14 @@ class FileLock implements HeldLock {
   }
 }
 
-async function isThere(file: string): Promise<boolean> {
-  try {
-    await stat(file);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
+/** With a callback, since it is asked for every group that is written. */
+function isThere(file: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    stat(file, (error) => {
+      if (error === null || error.code === 'ENOENT') resolve(error === null);
+      else reject(error);
+    });
+  });
 }
 
 function lockFile(folder: string, name: string, generation: number): string {

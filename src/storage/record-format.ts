@@ -16,6 +16,7 @@ const FORMAT_VERSION = 1;
 export const RECORD_HEADER_BYTES = 16;
 export const MAX_GROUP_RECORDS = 0x10000;
 export const MAX_RECORD_BYTES = 2 ** 30;
+const NO_SCRATCH = Buffer.alloc(0);
 const LAST_FLAG = 0x80000000;
 const LENGTH_MASK = 0x7fffffff;
 
@@ -34,9 +35,17 @@ export function groupBytes(records: readonly Uint8Array[]): number {
   return total;
 }
 
-/** Returns the bytes of one group, which are to be written at once. `records` has 1 … 65,536 elements. */
-export function encodeGroup(records: readonly Uint8Array[], firstSequence: number): Buffer {
-  const group = Buffer.allocUnsafe(groupBytes(records));
+/**
+ * Returns the bytes of one group, which are to be written at once. `records` has 1 … 65,536 elements.
+ * @param scratch is used, and the result is a part of it, if the group fits into it
+ */
+export function encodeGroup(
+  records: readonly Uint8Array[],
+  firstSequence: number,
+  scratch: Buffer = NO_SCRATCH,
+): Buffer {
+  const total = groupBytes(records);
+  const group = total <= scratch.length ? scratch.subarray(0, total) : Buffer.allocUnsafe(total);
   let at = 0;
   for (let index = 0; index < records.length; index++) {
     const bytes = records[index];

@@ -22,7 +22,7 @@ export interface SegmentLogOptions {
   /** The log is known to have reached this record at least, from a snapshot of it; default 0. */
   readonly knownUpTo?: number;
   /** The lock of the data folder: nothing is acknowledged once it is lost. */
-  readonly lock?: Pick<HeldLock, 'verify' | 'predecessor'>;
+  readonly lock?: Pick<HeldLock, 'verify' | 'lost' | 'predecessor'>;
   /** Is called when something was cut off while the log was opened. */
   readonly onTornTail?: (tail: TornTail) => void;
 }
@@ -35,6 +35,7 @@ export interface TornTail {
 }
 
 const MEGABYTE = 1024 * 1024;
+const SCRATCH_BYTES = 64 * 1024;
 
 /**
  * An append-only log of byte strings, numbered 1, 2, 3, …, in a folder of segment files. Batches that are appended while
@@ -43,7 +44,9 @@ const MEGABYTE = 1024 * 1024;
 export class SegmentLog {
   readonly folder: string;
   readonly #segmentBytes: number;
-  readonly #verify: () => Promise<void>;
+  readonly #lock: SegmentLogOptions['lock'];
+  /** Groups are encoded here, one at a time. */
+  readonly #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
   readonly #segments: Segment[];
   readonly #commits: GroupCommit;
   #writer: SegmentWriter;
@@ -54,7 +57,7 @@ export class SegmentLog {
   private constructor(folder: string, opened: OpenedLog, options: SegmentLogOptions) {
     this.folder = folder;
     this.#segmentBytes = options.segmentBytes ?? 64 * MEGABYTE;
-    this.#verify = async () => options.lock?.verify();
+    this.#lock = options.lock;
     this.#writer = opened.writer;
     this.#segments = opened.segments;
     this.#next = opened.next;
@@ -137,19 +140,19 @@ export class SegmentLog {
   }
 
   /**
-   * Verifies the lock before the write, so that a process that lost it writes nothing, and again between the write and
-   * its acknowledgement, so that every later holder of the lock finds the group.
+   * Verifies the lock between the write and its acknowledgement, so that every later holder of the lock finds the group. A process
+   * that knows that it lost the lock writes nothing.
    */
   async #commit(records: readonly Uint8Array[], startSegment: boolean): Promise<CommittedGroup> {
     try {
-      await this.#verify();
+      this.#lock?.lost.throwIfAborted();
       const filled = this.#writer.length + groupBytes(records) > this.#segmentBytes;
       if ((startSegment || filled) && this.#writer.length > FILE_HEADER.length) await this.#startSegment();
       const first = this.#next;
       const { segment, length } = this.#writer;
       if (records.length > 0) {
-        await this.#writer.append(encodeGroup(records, first));
-        await this.#verify().catch((error: Error) => {
+        await this.#writer.append(encodeGroup(records, first, this.#scratch));
+        await this.#lock?.verify().catch((error: Error) => {
           throw new OutcomeUnknownError(error.message, { cause: error }); // its successor may have read it
         });
         segment.mark(first, length);
@@ -165,7 +168,7 @@ export class SegmentLog {
     const sealed = this.#writer;
     const next = await SegmentWriter.create(this.folder, this.#next);
     try {
-      await this.#verify();
+      await this.#lock?.verify();
     } catch (error) {
       await next.discard(); // in the log of the new holder it would be a segment too many
       throw error;

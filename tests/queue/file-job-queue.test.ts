@@ -162,7 +162,7 @@ describe('FileJobQueue', () => {
     const queue = await FileJobQueue.open(newFolder(), { clock });
     const handle = await open(root, 'r');
     const broken = Object.assign(new Error('broken'), { code: 'EIO' });
-    vi.spyOn(Object.getPrototypeOf(handle), 'datasync').mockRejectedValueOnce(broken);
+    vi.spyOn(Object.getPrototypeOf(handle), 'write').mockRejectedValueOnce(broken);
     await handle.close();
     const results = await Promise.allSettled([queue.add([job('a')]), queue.add([job('a')])]);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);

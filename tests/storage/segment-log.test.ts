@@ -19,6 +19,16 @@ async function fileHandlePrototype() {
   return Object.getPrototypeOf(handle);
 }
 
+/** Makes the next write fail after its bytes have reached the file. */
+async function writeThenFail(code: string): Promise<void> {
+  const prototype = await fileHandlePrototype();
+  const { write } = prototype;
+  vi.spyOn(prototype, 'write').mockImplementationOnce(async function (this: unknown, ...args: unknown[]) {
+    await write.apply(this, args);
+    throw diskError(code);
+  });
+}
+
 function diskError(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
@@ -135,8 +145,7 @@ describe('SegmentLog', () => {
       const folder = newFolder();
       const log = await SegmentLog.open(folder);
       await log.append(records('before'));
-      const prototype = await fileHandlePrototype();
-      vi.spyOn(prototype, 'datasync').mockRejectedValueOnce(diskError(code));
+      await writeThenFail(code);
       const failed = await Promise.allSettled([log.append(records('x', 'y')), log.append(records('z'))]);
       for (const { status, ...rest } of failed) {
         expect(status).toBe('rejected');
@@ -152,9 +161,8 @@ describe('SegmentLog', () => {
     const folder = newFolder();
     const log = await SegmentLog.open(folder);
     await log.append(records('before'));
-    const prototype = await fileHandlePrototype();
-    vi.spyOn(prototype, 'datasync').mockRejectedValueOnce(diskError('EIO'));
-    vi.spyOn(prototype, 'truncate')
+    await writeThenFail('EIO');
+    vi.spyOn(await fileHandlePrototype(), 'truncate')
       .mockRejectedValueOnce(diskError('EIO'))
       .mockRejectedValueOnce(diskError('EIO'));
     await expect(log.append(records('lost'.repeat(50)))).rejects.toThrow(OutcomeUnknownError);
@@ -199,16 +207,19 @@ describe('a SegmentLog whose folder is taken by another process', () => {
   /** A lock that holds for so many questions, and is lost then. */
   function lockFor(questions: number) {
     let left = questions;
+    const lost = new AbortController();
     const verify = async (): Promise<void> => {
-      if (left-- <= 0) throw new LockLostError('taken');
+      if (left-- <= 0) lost.abort(new LockLostError('taken'));
+      lost.signal.throwIfAborted();
     };
-    return { predecessor: 'ended' as const, verify };
+    return { predecessor: 'ended' as const, verify, lost: lost.signal };
   }
-  const successor = { predecessor: 'silent' as const, verify: async () => {} };
+  const held = new AbortController().signal;
+  const successor = { predecessor: 'silent' as const, verify: async () => {}, lost: held };
 
   it('acknowledges nothing, and what it writes late does no harm to its successor', async () => {
     const folder = newFolder();
-    const lost = await SegmentLog.open(folder, { lock: lockFor(3) });
+    const lost = await SegmentLog.open(folder, { lock: lockFor(1) });
     await lost.append(records('known'));
     const next = await SegmentLog.open(folder, { lock: successor });
     await expect(lost.append(records('late'))).rejects.toThrow(OutcomeUnknownError);
@@ -222,7 +233,7 @@ describe('a SegmentLog whose folder is taken by another process', () => {
 
   it('does not write to the file of its successor, even if that had nothing in it yet', async () => {
     const folder = newFolder();
-    const lost = await SegmentLog.open(folder, { lock: lockFor(1) });
+    const lost = await SegmentLog.open(folder, { lock: lockFor(0) });
     const next = await SegmentLog.open(folder, { lock: successor });
     await next.append(records('a'));
     await expect(lost.append(records('late'))).rejects.toThrow(OutcomeUnknownError);
@@ -232,7 +243,7 @@ describe('a SegmentLog whose folder is taken by another process', () => {
 
   it('takes back a segment that it began too late', async () => {
     const folder = newFolder();
-    const lost = await SegmentLog.open(folder, { lock: lockFor(3) });
+    const lost = await SegmentLog.open(folder, { lock: lockFor(1) });
     await lost.append(records('a'));
     await expect(lost.append(records('late'), { startSegment: true })).rejects.toThrow(LockLostError);
     await lost.close();
