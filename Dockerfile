@@ -1,21 +1,23 @@
-# One image for routers (`serve`, the default) and workers (`work`). examples/compose runs it.
-FROM node:20.20.2-bookworm-slim AS build
+# One image for routers (`serve`, the default) and workers (`work`): docker run -p 8787:8787 -v bandolier:/data <image>
+# The first start prints the key that requests need. examples/compose runs several.
+FROM node:22.23.3-bookworm-slim AS build
 # hnswlib-node, the graph index for large catalogs, is compiled where it is installed.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends g++ make python3 \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm install --no-save
+RUN npm ci --ignore-scripts && npm rebuild hnswlib-node
 COPY tsconfig.json tsconfig.build.json ./
 COPY bandit bandit
 COPY config config
 COPY src src
 COPY workers workers
-# The ONNX runtime brings libraries for every system, 220 MB for others than this image's.
-RUN npm run build && npm prune --omit=dev && rm -r node_modules/onnxruntime-node/bin/napi-v6/darwin node_modules/onnxruntime-node/bin/napi-v6/win32
+# The ONNX runtime, for transformer models, brings libraries for every system, 220 MB for others than this image's.
+RUN npm run build && npm prune --omit=dev --ignore-scripts \
+ && rm -rf node_modules/onnxruntime-node/bin/napi-v6/darwin node_modules/onnxruntime-node/bin/napi-v6/win32
 
-FROM node:20.20.2-bookworm-slim
+FROM node:22.23.3-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
@@ -27,7 +29,11 @@ COPY examples/sample-catalog examples/sample-catalog
 COPY openapi.json LICENSE ./
 RUN mkdir /data && chown node:node /data
 USER node
-ENV BANDOLIER_DATA_DIR=/data
+# Every address: what reaches the container is what was published. So requests need a key.
+ENV BANDOLIER_DATA_DIR=/data BANDOLIER_HOST=0.0.0.0
 VOLUME /data
+EXPOSE 8787
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --start-interval=1s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.BANDOLIER_PORT ?? 8787}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 ENTRYPOINT ["node", "/app/dist/src/main.js"]
 CMD ["serve"]

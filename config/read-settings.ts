@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { isLoopback } from './loopback.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   environmentVariable,
@@ -71,7 +70,6 @@ export function readSettings(input: SettingsInput = {}): SourcedSettings {
     const place = given.get(issue.path[0] as SettingName)?.place ?? issue.path.join('.');
     faults.push(`${place}: ${issue.message}.`);
   }
-  if (parsed.success && !isLoopback(parsed.data.host)) faults.push(notLoopback(parsed.data.host));
   if (!parsed.success || faults.length > 0) throw new SettingsError(faults);
 
   const sources = settingNames.map((name) => [name, given.get(name)?.source ?? 'default']);
@@ -139,13 +137,6 @@ function fromText(name: SettingName, text: string): unknown {
 
 function isSettingName(name: string): name is SettingName {
   return (settingNames as string[]).includes(name);
-}
-
-function notLoopback(host: string): string {
-  return (
-    `host is ${host}, but there are no API keys yet, so anyone who reaches that address could change what the ` +
-    'router knows. Listen on 127.0.0.1 and put a proxy that authenticates in front of it.'
-  );
 }
 
 function readIfThere(path: string): string | null {

@@ -19,17 +19,24 @@ const HOST_LIST = new RegExp(`^${HOST}(,${HOST})*$`, 'i');
  * reward contract, fail mode) is set over the API instead: src/catalog/settings.ts.
  */
 export const settingsSchema = z.strictObject({
-  host: z
-    .string()
-    .min(1)
-    .default('127.0.0.1')
-    .meta({ description: 'Address to listen on. Without keys only loopback addresses are accepted.' }),
+  host: z.string().min(1).default('127.0.0.1').meta({
+    description: 'Address to listen on. On one that is no loopback address requests need a key (`apiKey`).',
+  }),
   port: z
     .int()
     .min(0)
     .max(65_535)
     .default(8787)
     .meta({ description: 'Port to listen on; 0 takes a free one.', unit: 'TCP port' }),
+  apiKey: z
+    .string()
+    .regex(/^[!-~]{16,256}$/, '16 to 256 printable ASCII characters without blanks')
+    .optional()
+    .meta({
+      description:
+        'Key that every request has to carry (`Authorization: Bearer …`), beside probes and the documentation; the commands send it. Not set: on a loopback address no key is needed; elsewhere one is made at the first start, printed once, and kept in the data folder (`api-key`).',
+      secret: true,
+    }),
   allowedHosts: z
     .string()
     .regex(HOST_LIST, 'names of hosts, each with or without a port, with commas between')

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { settingsWith } from './config.ts';
 
 /** What a service answered when it did not do what was asked. The message is for the person at the terminal. */
 export class ApiProblem extends Error {
@@ -23,9 +24,12 @@ const MAX_ATTEMPTS = 8;
 /** Talks to a running service over HTTP, as any other program would. */
 export class ApiClient {
   readonly url: string;
+  readonly #key: string | undefined;
 
-  constructor(url: string) {
+  /** @param key what the service wants its requests to carry; the setting `apiKey` */
+  constructor(url: string, key = settingsWith().settings.apiKey) {
     this.url = url.replace(/\/+$/, '');
+    this.#key = key;
   }
 
   get<Answer>(path: string): Promise<Answer> {
@@ -75,6 +79,7 @@ export class ApiClient {
     const headers = {
       // Without a body as well: it shows that no form in a web page sent this.
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
+      ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     };
     try {
@@ -95,6 +100,8 @@ export class ApiClient {
 
 /** What is to be done at a terminal, where it is not what a program does that speaks HTTP. */
 const FIXES: Readonly<Record<string, string>> = {
+  unauthorized:
+    'Set BANDOLIER_API_KEY to the key of the service. It stands in the file `api-key` in its data folder if it was not set there.',
   'catalog-not-found':
     'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs list` shows those there are.',
   'experiment-not-found': '`bandolier experiment list --catalog <name>` shows those there are.',

@@ -9,6 +9,7 @@ import { createApp } from '../http/app.ts';
 import { type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { type ApiKey, apiKeyOf } from '../service/api-key.ts';
 import { type Service, startService } from '../service/service.ts';
 import {
   catalogsOption,
@@ -34,9 +35,9 @@ export function serveCommand(): Command {
 async function serve(options: SettingFlags & { readonly sample?: boolean }): Promise<void> {
   const { settings } = settingsWith(options);
   const prepare = options.sample ? loadSampleIfEmpty : undefined;
-  const { service, listener, taken, stop } = await startServer(settings, prepare);
+  const { service, listener, apiKey, taken, stop } = await startServer(settings, prepare);
   const interrupted = untilInterrupted();
-  process.stdout.write(await welcome(settings, service, listener));
+  process.stdout.write(await welcome(settings, service, listener, apiKey));
   await Promise.race([interrupted, untilAborted(taken)]);
   if (taken.aborted) {
     // Requests in progress are told that nothing was accepted; there is nothing else to finish or to write.
@@ -62,6 +63,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
 export interface Server {
   readonly service: Service;
   readonly listener: Listener;
+  readonly apiKey: ApiKey;
   /** Aborted, with the reason, when the process must end at once. */
   readonly taken: AbortSignal;
   /** Stops taking requests, finishes those in progress, then closes everything that is open. */
@@ -82,14 +84,15 @@ export async function startServer(
     await prepare(service);
     const admission = new Admission({ maxWaitMs: settings.maxWaitMs });
     const app = createApp(service, admission, log);
-    const guard = new RequestGuard(settings.allowedHosts);
+    const apiKey = await apiKeyOf(settings);
+    const guard = new RequestGuard(settings.allowedHosts, apiKey.key);
     const { host, port } = settings;
     const listener = await listen(app, { admission, guard, host, port });
     const stop = async () => {
       await listener.close(settings.shutdownSeconds * 1000);
       await service.close();
     };
-    return { service, listener, taken: service.taken, stop };
+    return { service, listener, apiKey, taken: service.taken, stop };
   } catch (error) {
     await service.close();
     throw error;
@@ -106,7 +109,14 @@ async function loadSampleIfEmpty({ catalogs, tools }: Service): Promise<void> {
   if (catalogs.view('default').tools === 0) await tools.sync('default', await sampleTools());
 }
 
-async function welcome(settings: Settings, { catalogs }: Service, { url }: Listener): Promise<string> {
+async function welcome(
+  settings: Settings,
+  { catalogs }: Service,
+  { url: listensOn }: Listener,
+  { key, madeIn }: ApiKey,
+): Promise<string> {
+  const url = listensOn.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
+  const keyHeader = key === null ? '' : ` -H "Authorization: Bearer $BANDOLIER_API_KEY"`;
   const list = catalogs.list();
   const first = list.find(({ name }) => name === 'default') ?? list[0];
   const count = first?.tools ?? 0;
@@ -114,14 +124,20 @@ async function welcome(settings: Settings, { catalogs }: Service, { url }: Liste
   const next =
     count === 0
       ? `  npx bandolier import my-tools.json${settings.port === 8787 ? '' : ` --url ${url}`}`
-      : `  curl -s ${url}/v1/route -H 'content-type: application/json' \\
+      : `  curl -s ${url}/v1/route -H 'content-type: application/json'${keyHeader} \\
     -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
-  return `Bandolier listens on ${url}
+  const shown =
+    madeIn === null
+      ? ''
+      : `  key           ${key}
+                requests need it (Authorization: Bearer …); this is the only time that it is shown; kept in ${madeIn}
+`;
+  return `Bandolier listens on ${listensOn}
 
   catalog       ${first?.name ?? settings.catalogs}, ${count} tools${others}
   ${kept(settings)}
   API           ${url}/docs
-
+${shown}
 ${count === 0 ? 'Next, give it tools:' : 'Next, ask it for tools:'}
 ${next}
 

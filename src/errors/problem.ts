@@ -26,6 +26,7 @@ export type ProblemCode =
   | 'body-too-large'
   | 'too-many-tools'
   | 'unsupported-media-type'
+  | 'unauthorized'
   | 'host-not-allowed'
   | 'origin-not-allowed'
   | 'headers-too-large'

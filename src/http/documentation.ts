@@ -40,6 +40,7 @@ function problemCodes<Parts extends RequestParts>(definition: EndpointDefinition
   const takesInput = Object.keys(request).length > 0;
   return [
     'malformed-request',
+    'unauthorized',
     'host-not-allowed',
     'origin-not-allowed',
     'method-not-allowed',
@@ -89,6 +90,7 @@ function problems(codes: readonly ProblemCode[]): RouteConfig['responses'] {
 export function openApiDocument(endpoints: readonly Endpoint[]): unknown {
   const app = new OpenAPIHono();
   for (const { documentation } of endpoints) app.openAPIRegistry.registerPath(documentation);
+  app.openAPIRegistry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
   return app.getOpenAPI31Document({
     openapi: '3.1.0',
     info: {
@@ -100,6 +102,8 @@ export function openApiDocument(endpoints: readonly Endpoint[]): unknown {
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     servers: [{ url: '/' }],
+    // None on a loopback address.
+    security: [{}, { key: [] }],
     tags: [
       { name: 'Routing', description: 'Ask for tools, and why it was these.' },
       { name: 'Rewards', description: 'Say what became of them.' },

@@ -5,6 +5,7 @@ import { isStoreAway } from '../errors/store-errors.ts';
 /** The status of every problem. No other file knows one. */
 export const PROBLEM_STATUS = {
   'malformed-request': 400,
+  unauthorized: 401,
   'host-not-allowed': 403,
   'origin-not-allowed': 403,
   'catalog-not-found': 404,
@@ -104,6 +105,7 @@ export function problemHeaders(problem: Problem): Record<string, string> {
   return {
     'content-type': PROBLEM_MEDIA_TYPE,
     'cache-control': 'no-store',
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
     // What is still to come of the request is not waited for.
     ...(status === 408 && { connection: 'close' }),
     ...(retryAfter !== undefined && { 'retry-after': String(Math.ceil(retryAfter)) }),

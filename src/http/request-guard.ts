@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { isLoopback } from '../../config/loopback.ts';
@@ -20,14 +21,27 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'http:': '80', 'https:
  */
 export class RequestGuard {
   readonly #allowed: readonly Authority[];
+  /** SHA-256 of the key, so that every comparison is one of 32 bytes; null: no key is needed. */
+  readonly #key: Buffer | null;
 
-  /** @param allowedHosts beside loopback names: `router.example.com,10.0.0.7:8080`; without a port, every port. */
-  constructor(allowedHosts = '') {
+  /**
+   * @param allowedHosts beside loopback names: `router.example.com,10.0.0.7:8080`; without a port, every port.
+   * @param key what requests have to carry; null: nothing.
+   */
+  constructor(allowedHosts = '', key: string | null = null) {
     this.#allowed = allowedHosts.split(',').flatMap((host) => authorityOf(host.trim()) ?? []);
+    this.#key = key === null ? null : digest(key);
   }
 
-  /** What speaks against answering, from the head alone. Probes may come under any host. */
+  /** What speaks against answering, from the head alone. Probes may come under any host, and need no key. */
   fault(request: IncomingMessage, isProbe: boolean): Problem | null {
+    if (this.#key === null || isProbe) return this.#pageFault(request, isProbe);
+    // No web page knows the key, so whoever has it may ask under any name.
+    if (hasKey(request, this.#key)) return null;
+    return (isDocumentation(request) ? null : keyMissing(request)) ?? this.#pageFault(request, isProbe);
+  }
+
+  #pageFault(request: IncomingMessage, isProbe: boolean): Problem | null {
     const host = isProbe ? null : this.#host(request);
     if (host instanceof Problem) return host;
     const { origin, 'sec-fetch-site': site } = request.headers;
@@ -78,6 +92,31 @@ export class RequestGuard {
       ({ name, port }) => name === page.name && (port === null || port === (page.port ?? standard)),
     );
   }
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** In constant time. */
+function hasKey({ headers }: IncomingMessage, key: Buffer): boolean {
+  const [, given] = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '') ?? [];
+  return given !== undefined && timingSafeEqual(digest(given), key);
+}
+
+/** It says the same on every machine. */
+function isDocumentation({ method, url = '' }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && /^\/(docs(\/[\w.-]+)?|openapi\.json)(\?|$)/.test(url);
+}
+
+function keyMissing({ headers }: IncomingMessage): Problem {
+  return new Problem(
+    'unauthorized',
+    headers.authorization === undefined
+      ? 'The request has no key.'
+      : 'The key of the request is not the one of this router.',
+    'Send the header `Authorization: Bearer <key>`. The key is `BANDOLIER_API_KEY`, or stands in the file `api-key` in the data folder.',
+  );
 }
 
 export function isJson(contentType: string | undefined): boolean {

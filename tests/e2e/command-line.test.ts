@@ -77,7 +77,12 @@ describe('serve', () => {
     ['a data folder in use', [], {}, /data folder .* is in use by process \d+/],
     ['a setting that is wrong', [], { BANDOLIER_PORT: 'http' }, /BANDOLIER_PORT: .*number/],
     ['an unknown setting', [], { BANDOLIER_PROT: '1' }, /BANDOLIER_PROT\. Did you mean BANDOLIER_PORT/],
-    ['an address for everybody', ['--host', '0.0.0.0'], {}, /no API keys/],
+    [
+      'a key that is too short',
+      [],
+      { BANDOLIER_API_KEY: 'secret' },
+      /BANDOLIER_API_KEY: 16 to 256 printable/,
+    ],
     [
       'a model that is not there',
       ['--data-dir', 'elsewhere'],

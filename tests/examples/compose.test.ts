@@ -76,7 +76,7 @@ describe('examples/compose', () => {
   });
 
   it('routers, balancer and Prometheus mean the same ports, on loopback', () => {
-    const ports = routers.map(([, { command = [] }]) => command[command.indexOf('--port') + 1]);
+    const ports = routers.map(([, { environment }]) => environment?.BANDOLIER_PORT);
     expect(balancedPorts(read('examples/compose/haproxy.cfg'))).toEqual([...ports, ...ports]);
     const prometheus = parse(read('examples/compose/prometheus.yml'));
     const [{ static_configs }] = prometheus.scrape_configs;

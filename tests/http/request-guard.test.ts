@@ -160,3 +160,49 @@ describe('a request that changes something', () => {
     expect(codeOf({ host, 'x-bandolier': '1' }, { method })).toBeNull();
   });
 });
+
+describe('a guard with a key', () => {
+  const key = 'k'.repeat(16);
+  const guard = new RequestGuard('', key);
+  const code = (
+    headers: Record<string, string>,
+    { method = 'GET', url = '/v1/catalogs', isProbe = false } = {},
+  ) => {
+    const rawHeaders = Object.entries(headers).flat();
+    return (
+      guard.fault({ method, url, headers, rawHeaders } as unknown as IncomingMessage, isProbe)?.code ?? null
+    );
+  };
+  const authorization = `Bearer ${key}`;
+
+  it('lets in who has it, under any name and with any method', () => {
+    expect(code({ host: 'router.example', authorization })).toBeNull();
+    expect(code({ host: 'localhost', authorization: `bearer  ${key}` }, { method: 'POST' })).toBeNull();
+  });
+
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    `Bearer ${key}k`,
+    `Bearer ${key.slice(1)}`,
+    `Basic ${key}`,
+    key,
+    `Bearer x ${key}`,
+  ])('refuses %s', (given) => {
+    const headers = { host: 'localhost', ...(given !== undefined && { authorization: given }) };
+    expect(code(headers)).toBe('unauthorized');
+    expect(code(headers, { method: 'POST', url: '/docs' })).toBe('unauthorized');
+  });
+
+  it('shows probes and the documentation to everybody, the latter not to pages of others', () => {
+    expect(code({ host: 'a.b' }, { url: '/livez', isProbe: true })).toBeNull();
+    for (const url of ['/docs', '/docs/start.js', '/openapi.json']) {
+      expect(code({ host: 'localhost' }, { url })).toBeNull();
+      expect(code({ host: 'evil.example' }, { url })).toBe('host-not-allowed');
+    }
+    for (const url of ['/docs/../v1/catalogs', '/docsx', '/openapi.jsonx', 'http://localhost/docs']) {
+      expect(code({ host: 'localhost' }, { url })).toBe('unauthorized');
+    }
+  });
+});

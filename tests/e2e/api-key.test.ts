@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+const EVERYBODY = ['--host', '0.0.0.0'];
+const tools = join(folder.path, 'tools.json');
+writeFileSync(tools, JSON.stringify([{ name: 'send_mail', description: 'Sends a mail.' }]));
+
+const ask = (url: string, path: string, key?: string) =>
+  fetch(url.replace('0.0.0.0', '127.0.0.1') + path, {
+    headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+  });
+
+describe('a service that others can reach', () => {
+  it('makes a key at its first start, prints it once, keeps it for its owner alone, and wants it', async () => {
+    const data = join(folder.path, 'made');
+    const first = await RunningService.start(data, EVERYBODY);
+    const file = join(data, 'api-key');
+    const key = readFileSync(file, 'utf8').trim();
+    expect(key).toMatch(/^[\da-f]{48}$/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await expect.poll(() => first.output).toContain(key);
+    expect((await ask(first.url, '/v1/catalogs', key)).status).toBe(200);
+    const refused = await ask(first.url, '/v1/catalogs');
+    expect(refused.headers.get('www-authenticate')).toBe('Bearer');
+    expect([refused.status, await refused.json()]).toEqual([
+      401,
+      expect.objectContaining({ code: 'unauthorized', suggestedFix: expect.stringContaining('api-key') }),
+    ]);
+    for (const path of ['/livez', '/readyz', '/metrics', '/docs', '/openapi.json']) {
+      expect((await ask(first.url, path)).status, path).toBe(200);
+    }
+    await first.stop();
+
+    const second = await RunningService.start(data, EVERYBODY);
+    await expect.poll(() => second.output).toContain('Ctrl-C');
+    expect(second.output).not.toContain(key);
+    expect((await ask(second.url, '/v1/catalogs', key)).status).toBe(200);
+    await second.stop();
+  });
+
+  it('takes the key that is set, and the commands send it', async () => {
+    const key = 'k'.repeat(20);
+    const service = await RunningService.start(join(folder.path, 'set'), [], { BANDOLIER_API_KEY: key });
+    const importTools = (settings: Record<string, string>) =>
+      spawnSync(process.execPath, [mainFile, 'import', tools, '--url', service.url], {
+        env: cleanEnvironment(settings),
+        encoding: 'utf8',
+      });
+    const without = importTools({});
+    expect([without.status, without.stderr]).toEqual([1, expect.stringContaining('Set BANDOLIER_API_KEY')]);
+    expect(importTools({ BANDOLIER_API_KEY: key }).status).toBe(0);
+    expect((await ask(service.url, '/v1/catalogs', `${key}k`)).status).toBe(401);
+    await service.stop();
+  });
+});
