@@ -8,9 +8,12 @@
  *
  * On a machine that does other things as well, many short rounds are taken: the best one is the least disturbed.
  * Being interrupted costs processor time, too: whoever comes back finds other things in the caches.
+ *
+ * Latency is that of a schedule that does not wait for answers, from when a request was due: 200 and 500 a second, alone
+ * and while 100 decisions a second are rewarded and learned from. Each has the load average of its end beside it.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { RouteAnswer } from '../src/routing/route-answer.ts';
@@ -21,7 +24,9 @@ import { PinnedProcess, pinning, pinThisProcess } from './route/pinned-process.t
 import { distinctQueries, readWorkload, repeatedQueries, type Workload } from './route/workload.ts';
 
 const CLIENTS = 32;
-const STEADY_RATE = 500;
+const RATES = [200, 500];
+/** Rewards a second beside the routes, each of another decision, which it closes. */
+const REWARD_RATES = [0, 100];
 const STEADY_SECONDS = 5;
 const REPEATED = 50;
 const EFFECTS = 200;
@@ -56,7 +61,15 @@ interface Row {
   readonly stream: Stream;
   readonly perSecond: Spread;
   readonly cpuMicroseconds: Spread;
-  readonly latency: Latency;
+}
+
+interface LatencyRow extends Latency {
+  readonly tools: number;
+  readonly contender: string;
+  readonly stream: Stream;
+  readonly perSecond: number;
+  readonly rewardsPerSecond: number;
+  readonly loadAverage: number;
 }
 
 /** Over the rounds. */
@@ -151,8 +164,6 @@ async function measure(contenders: readonly Contender[], tools: number): Promise
       }
     }
     for (const contender of contenders) {
-      const post = { path: '/v1/route', body: contender.bodies[stream] };
-      const latency = await contender.load.atRate(post, STEADY_RATE, STEADY_SECONDS);
       rows.push({
         tools,
         contender: contender.label,
@@ -162,11 +173,49 @@ async function measure(contenders: readonly Contender[], tools: number): Promise
           median: median(perSecond.get(contender)!),
         },
         cpuMicroseconds: { best: Math.min(...cpu.get(contender)!), median: median(cpu.get(contender)!) },
-        latency,
       });
     }
   }
   return rows;
+}
+
+async function measureLatencies(contenders: readonly Contender[], tools: number): Promise<LatencyRow[]> {
+  const rows: LatencyRow[] = [];
+  for (const stream of ['one need', 'several'] as const) {
+    for (const perSecond of RATES) {
+      for (const rewardsPerSecond of REWARD_RATES) {
+        for (const { label, load, bodies } of contenders) {
+          const routes = { path: '/v1/route', body: bodies[stream] };
+          const rewards = { path: '/v1/rewards', body: await rewardsOf(load, bodies, rewardsPerSecond) };
+          const [latency] = await Promise.all([
+            load.atRate(routes, perSecond, STEADY_SECONDS),
+            load.atRate(rewards, rewardsPerSecond, STEADY_SECONDS),
+          ]);
+          await settled(load);
+          const measured = { tools, contender: label, stream, perSecond, rewardsPerSecond };
+          rows.push({ ...measured, ...latency, loadAverage: loadavg()[0] });
+        }
+      }
+    }
+  }
+  return rows;
+}
+
+/** Reports of success, one for each of the decisions that are made for them now. */
+async function rewardsOf(
+  load: HttpLoad,
+  bodies: Contender['bodies'],
+  perSecond: number,
+): Promise<() => string> {
+  const reports: string[] = [];
+  while (reports.length < perSecond * STEADY_SECONDS) {
+    const sent = Array.from({ length: CLIENTS }, () => load.send('/v1/route', bodies['one need']()));
+    for (const answer of await Promise.all(sent)) {
+      const { decisionId, tools: slate }: RouteAnswer = JSON.parse(answer);
+      reports.push(JSON.stringify({ rewards: [{ decisionId, tool: slate[0].name, outcome: 'success' }] }));
+    }
+  }
+  return () => reports.pop()!;
 }
 
 /** From sending a reward to the first answer that shows it; the same greedy request is sent over and over. */
@@ -190,17 +239,32 @@ const cell = (value: number | string, digits = 0): string =>
 
 function print(rows: readonly Row[]): void {
   const spread = ({ best, median: middle }: Spread): string => `${best.toFixed(0)} (${middle.toFixed(0)})`;
-  const heads = ['tools', 'queries', 'routes/s', 'µs CPU', 'CPU of bare', 'p50 ms', 'p99 ms', 'max ms'];
+  const heads = ['tools', 'queries', 'routes/s', 'µs CPU', 'CPU of bare'];
   console.log(`${'best (median)'.padEnd(14)}${heads.map((head) => cell(head)).join('')}`);
   for (const row of rows) {
-    const { contender, tools, stream, perSecond, cpuMicroseconds, latency } = row;
+    const { contender, tools, stream, perSecond, cpuMicroseconds } = row;
     const bare = rows.find((other) => other.contender === 'bare Hono' && other.stream === stream)!;
     const figures = [
       ...[cell(tools), cell(stream), cell(spread(perSecond)), cell(spread(cpuMicroseconds))],
       cell(`${(cpuMicroseconds.best / bare.cpuMicroseconds.best).toFixed(1)} ×`),
-      ...[cell(latency.p50, 2), cell(latency.p99, 2), cell(latency.max, 1)],
     ];
     console.log(`${contender.padEnd(14)}${figures.join('')}`);
+  }
+}
+
+function printLatencies(rows: readonly LatencyRow[]): void {
+  const heads = ['queries', 'routes/s', 'rewards/s', 'p50 ms', 'p99 ms', 'max ms', 'load average'];
+  console.log(`${'latency'.padEnd(14)}${heads.map((head) => cell(head)).join('')}`);
+  for (const { contender, stream, perSecond, rewardsPerSecond, p50, p99, max, loadAverage } of rows) {
+    const figures = [
+      cell(stream),
+      cell(perSecond),
+      cell(rewardsPerSecond),
+      cell(p50, 1),
+      cell(p99, 1),
+      cell(max, 1),
+    ];
+    console.log(`${contender.padEnd(14)}${figures.join('')}${cell(loadAverage, 1)}`);
   }
 }
 
@@ -211,7 +275,7 @@ async function main(): Promise<void> {
   console.log(
     `${workload.source}: ${workload.oneNeed.length} queries with one need, ${workload.severalNeeds.length} with ` +
       `several (a number is added from the second time round, so that all are new), ${REPEATED} repeated ones;\n` +
-      `${pinning}; latency at ${STEADY_RATE}/s, from when a request was due\n`,
+      `${pinning}\n`,
   );
   const results = [];
   for (const count of counts) {
@@ -226,6 +290,8 @@ async function main(): Promise<void> {
     try {
       const rows = await measure(contenders, count);
       print(rows);
+      const latencies = await measureLatencies(routers, count);
+      printLatencies(latencies);
       const effects = [];
       for (const router of routers) {
         const effect = await measureEffect(router, workload);
@@ -234,7 +300,7 @@ async function main(): Promise<void> {
         console.log(`${router.label}: reward to effect ${shown}; ${Math.round(memory.peak)} MB at most\n`);
         effects.push({ tools: count, contender: router.label, effect, memory });
       }
-      results.push({ rows, effects });
+      results.push({ rows, latencies, effects });
     } finally {
       for (const { load, server } of contenders) {
         load.close();

@@ -84,13 +84,37 @@ export class TaughtVectors {
       this.#kernels.scan(this.#dense, this.#stride, count, this.#query, this.#scores);
       for (let row = 0; row < count; row++) values[row] = this.#scores[row];
     }
-    const hashed = this.#hashed;
-    for (let i = 0; i < buckets.length; i++) {
-      const start = buckets[i] * this.#capacity;
-      const weight = weights[i];
-      for (let row = 0; row < count; row++) values[row] += hashed[start + row] * weight;
-    }
+    this.#addBuckets(buckets, weights, values);
     return { slots, values };
+  }
+
+  /** values += Σ weight · bucket, in the order of the buckets for every row; four at a time, so that values are read and written less. */
+  #addBuckets(buckets: Int32Array, weights: Float64Array, values: Float64Array): void {
+    const hashed = this.#hashed;
+    const capacity = this.#capacity;
+    let i = 0;
+    for (; i + 3 < buckets.length; i += 4) {
+      const a = buckets[i] * capacity;
+      const b = buckets[i + 1] * capacity;
+      const c = buckets[i + 2] * capacity;
+      const d = buckets[i + 3] * capacity;
+      const wa = weights[i];
+      const wb = weights[i + 1];
+      const wc = weights[i + 2];
+      const wd = weights[i + 3];
+      for (let row = 0; row < values.length; row++) {
+        values[row] =
+          values[row] +
+          hashed[a + row] * wa +
+          hashed[b + row] * wb +
+          hashed[c + row] * wc +
+          hashed[d + row] * wd;
+      }
+    }
+    for (; i < buckets.length; i++) {
+      const start = buckets[i] * capacity;
+      for (let row = 0; row < values.length; row++) values[row] += hashed[start + row] * weights[i];
+    }
   }
 
   /** Where `score` puts this tool; −1: it was taught nothing. */
