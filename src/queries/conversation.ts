@@ -1,5 +1,8 @@
-import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
-import { hasRequest } from './requests.ts';
+import { contentWords, wordsOf } from '../retrieval/tokenise.ts';
+import { type Turn, turnsOf } from './messages.ts';
+import { withoutQuotations } from './quotations.ts';
+import { hasRequest, isForeign } from './requests.ts';
+import { sentencesOf } from './split-query.ts';
 
 /** The query of a conversation. */
 export interface ConversationQuery {
@@ -23,13 +26,17 @@ const MAX_TURNS_BACK = 3;
 /** At most so many characters of context are used, so that the turn itself decides. */
 const MAX_CONTEXT = 300;
 const MAX_RESULT_WORDS = 24;
+/** An answer or a thought is read backwards until it has so many words that say something. */
+const ENOUGH = 2;
 
 /**
- * Returns the query of a conversation in the OpenAI or Anthropic shape; null if it has no user turn. Deterministic.
+ * Returns the query of a conversation in the shape of OpenAI (Chat Completions, Responses) or Anthropic; null if it has no user
+ * turn. Deterministic.
  *
  * A turn that is understood alone is the query. One that is not (“and the other one?”, “yes”, “send it to her”, a bare value
  * that was asked for) is preceded by what it refers to: the turn before it, the question that it answers, or the result that
- * it mentions. While an agent works on the turn, its latest thought is added, because it names the next step.
+ * it mentions. While an agent works on the turn, its latest thought is added, because it names the next step. What says
+ * nothing about a tool (“Sure!”, “Let me check that for you”) is no thought and no context.
  */
 export function conversationQuery(messages: readonly unknown[]): ConversationQuery | null {
   const turns = turnsOf(messages);
@@ -37,16 +44,21 @@ export function conversationQuery(messages: readonly unknown[]): ConversationQue
   if (last < 0) return null;
   const turn = turns[last].text;
   const context = contextOf(turns, last, MAX_TURNS_BACK);
-  const said = turns.slice(last + 1).findLast(({ role }) => role === 'assistant');
-  const thought = said === undefined ? null : ending(said.text);
-  const next = thought === null ? [] : [thought];
-  // Twice, so that it counts double: measured in bench/conversation.ts.
-  const emphasis = context.length > 0 ? [turn] : [];
+  const next = turns
+    .slice(last + 1)
+    .filter(({ role }) => role === 'assistant' || role === 'reasoning')
+    .map(({ text }) => ending(text))
+    .findLast((said) => said !== '');
+  const thought = next ?? null;
+  const after = thought === null ? [] : [thought];
+  // Twice, so that it counts double: measured in bench/conversation.ts. Of a mere “yes” that is what was offered.
+  const emphasis = context.length === 0 ? [] : saysSomething(turn) ? [turn] : context.slice(-1);
+  const said = [...context, turn, ...emphasis];
   return {
-    text: [...context, turn, ...next].join('\n'),
+    text: [...context, turn, ...after].join('\n'),
     turn,
     thought,
-    searched: [...context, turn, ...emphasis, ...next].join('\n'),
+    searched: [...(context.length > 0 ? said.map(withoutCourtesies) : said), ...after].join('\n'),
   };
 }
 
@@ -56,10 +68,11 @@ function contextOf(turns: readonly Turn[], at: number, back: number): string[] {
   if (back === 0 || standsAlone(text)) return [];
   const earlier = turns.slice(0, at).findLastIndex(({ role }) => role === 'user');
   const between = turns.slice(earlier + 1, at);
-  const asked = between.findLast(({ role }) => role === 'assistant');
-  const result = between.findLast(({ role }) => role === 'tool');
   const before = earlier < 0 ? [] : [...contextOf(turns, earlier, back - 1), clip(turns[earlier].text)];
-  if (asked !== undefined) return [...before, ending(asked.text)];
+  const asked = between.filter(({ role }) => role === 'assistant').map((said) => ending(said.text));
+  const question = asked.findLast((said) => said !== '');
+  if (question !== undefined) return [...before, question];
+  const result = between.findLast(({ role }) => role === 'tool');
   return result === undefined ? before : [...before, gist(result.text)];
 }
 
@@ -69,28 +82,83 @@ const TERSE = 3;
 const EXPLICIT = 8;
 /** A turn that asks for nothing is taken for an answer to a question, unless it has so many terms. */
 const TELLING = 12;
+/** In another language than English a turn with so many words is taken for a whole request. */
+const WHOLE = 5;
 /** A pronoun after this many terms refers to one of them. */
-const REFERENT = 3;
+const REFERENT = 4;
 const CONTINUES =
   /^\s*(?:and|also|but|or|then|so|yes|yep|yeah|yup|no|nope|ok|okay|sure|right|exactly|correct|please do|go ahead|do (?:it|that|so)|(?:what|how) about|same|again|instead|more|another)(?![a-z0-9])/i;
 const REFERS =
   /(?<![a-z0-9'’])(?:it|its|they|them|their|he|him|his|she|her|hers|this|that|these|those|there|one|ones|same|again|instead|else|former|latter|previous|previously|earlier|above|first|second|last)(?![a-z0-9'’])/i;
 
+/** “Fix the name”: of something that was mentioned. */
+const DEFINITE = /(?<![a-z0-9'’])(?:the|both)(?![a-z0-9'’])/i;
+
 function standsAlone(text: string): boolean {
   if (wordsOf(text.slice(0, MAX_CONTEXT)).length < TERSE) return false;
-  const terms = tokenise(text).length;
+  const terms = contentWords(text);
+  if (isForeign(text.toLowerCase())) return terms >= WHOLE;
   if (terms < TELLING && !hasRequest(text.toLowerCase())) return false;
   if (terms >= EXPLICIT) return true;
   const reference = REFERS.exec(text);
-  const refersBack = reference !== null && tokenise(text.slice(0, reference.index)).length < REFERENT;
-  return !refersBack && !CONTINUES.test(text);
+  const refersBack = reference !== null && contentWords(text.slice(0, reference.index)) < REFERENT;
+  return !refersBack && !CONTINUES.test(text) && (terms >= TERSE || !DEFINITE.test(text));
 }
 
-/** Returns the last sentences, in which an assistant asks a question or names the next step. */
+/** Words with which people agree, thank and hesitate, in several languages. */
+const COURTESIES = setOf(`
+  absolutely ahead all alright am another anything away awesome back bad bit bye care certainly congratulations cool course
+  cheers dear definitely done enjoy exactly excellent fine fun glad go going gonna good got great happy hear hello help
+  here hey hi hm hmm how idea if immediately interesting into just kind know let ll luck may me minute moment much nice no
+  not noted now oh ok okay on one ouch perfect perhaps pity please pleasure pleased problem quick quickly re ready really
+  right safe shall should sorry so soon sounds straight sure thank thanks that then there thing think through too
+  understand understood up ve very wait want we welcome well what when where which who why will wish wonderful wow yeah yep
+  yes you your worry also but did does doing don doesn dont has have having her him his its she he they them these those some
+  ja nein bitte gerne danke gut klar sofort natürlich einen ich sí no claro vale gracias momento por favor bueno perfecto
+  de acuerdo hazlo adelante oui non merci bien sûr d accord vas sim não obrigado 好 好的 是 是的 对 可以 行 谢谢 请 嗯
+  没问题 はい いいえ ええ お願い お願いします 了解 です 承知 し ました ます ください 네 да нет спасибо хорошо`);
+/** With these an assistant announces that it will do what was asked. */
+const ANNOUNCEMENTS = setOf(`
+  again bear check checking evening find finding get getting give happen happens hold look looking morning night say search
+  searching second see start starting take tell telling today together try trying schaue prüfe sehe nach busco reviso veo miro`);
+
+function setOf(words: string): ReadonlySet<string> {
+  return new Set(words.trim().split(/\s+/).flatMap(wordsOf));
+}
+
+/** Returns the text without courtesies; if there is nothing else, as it is. */
+function withoutCourtesies(text: string): string {
+  const kept = text.split(/\s+/).filter((word) => wordsOf(word).some((one) => !COURTESIES.has(one)));
+  return kept.length === 0 ? text : kept.join(' ');
+}
+
+/** Returns whether a text has a word that may say which tool is wanted. */
+function saysSomething(text: string): boolean {
+  return sayings(text) > 0;
+}
+
+function sayings(text: string): number {
+  return wordsOf(text.slice(0, MAX_CONTEXT)).filter(
+    (word) => !COURTESIES.has(word) && !ANNOUNCEMENTS.has(word) && contentWords(word) > 0,
+  ).length;
+}
+
+/**
+ * Returns the last sentences of an assistant that say something, in which it asks a question or names the next step; empty if
+ * none does. “Shall I?” alone does not, so the sentence before it is taken along.
+ */
 function ending(text: string): string {
   const tail = text.slice(-MAX_CONTEXT);
-  const sentence = /(?<=[.!?。！？\n]\s*)\S[^.!?。！？\n]*[.!?。！？]*\s*$/.exec(tail);
-  return (sentence?.[0] ?? tail).trim();
+  const spans = sentencesOf(withoutQuotations(tail));
+  let found = 0;
+  let from = tail.length;
+  for (const [start, end] of spans.slice().reverse()) {
+    const says = sayings(tail.slice(start, end));
+    if (says > 0) from = start;
+    found += says;
+    if (found >= ENOUGH) break;
+  }
+  return tail.slice(from).trim();
 }
 
 function clip(text: string): string {
@@ -103,67 +171,4 @@ function gist(result: string): string {
     .filter((word) => !/\d/.test(word))
     .slice(0, MAX_RESULT_WORDS)
     .join(' ');
-}
-
-/** A message of a user or an assistant, or the result of a tool. */
-export interface Turn {
-  readonly role: 'user' | 'assistant' | 'tool';
-  /** Never empty. */
-  readonly text: string;
-}
-
-/**
- * Returns the turns of a conversation in the OpenAI or Anthropic shape, oldest first. Instructions (system, developer), tool
- * calls, thinking, images and everything unknown are left out.
- */
-export function turnsOf(messages: readonly unknown[]): Turn[] {
-  return messages.filter(isRecord).flatMap(turnsOfMessage);
-}
-
-function turnsOfMessage({ role, content }: Record<string, unknown>): Turn[] {
-  switch (role) {
-    case 'user':
-      return [...resultsIn(content), ...turn('user', textOf(content))];
-    case 'assistant':
-      return turn('assistant', textOf(content));
-    case 'tool':
-    case 'function':
-      return turn('tool', textOf(content));
-    default:
-      return [];
-  }
-}
-
-/** Returns whether the last message is a user's and has no text: only an image, or only blanks. */
-export function endsWithoutWords(messages: readonly unknown[]): boolean {
-  const last = messages.at(-1);
-  return isRecord(last) && last.role === 'user' && turnsOfMessage(last).length === 0;
-}
-
-/** Returns the results of tools in a message. Anthropic puts them into user messages. */
-function resultsIn(content: unknown): Turn[] {
-  return partsOf(content)
-    .filter(({ type }) => type === 'tool_result')
-    .flatMap((part) => turn('tool', textOf(part.content)));
-}
-
-function turn(role: Turn['role'], text: string): Turn[] {
-  return text === '' ? [] : [{ role, text }];
-}
-
-/** Returns the text of a message. Content is a string, or a list of parts of which those with text count ({type: 'text' | 'input_text', …, text}). */
-function textOf(content: unknown): string {
-  if (typeof content === 'string') return content.trim();
-  return partsOf(content)
-    .map(({ text }) => (typeof text === 'string' ? text.trim() : ''))
-    .filter((text) => text !== '')
-    .join('\n');
-}
-
-function partsOf(content: unknown): Record<string, unknown>[] {
-  return Array.isArray(content) ? content.filter(isRecord) : [];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

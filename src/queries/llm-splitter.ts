@@ -1,5 +1,5 @@
 import { askChat, ChatFailedError, type ChatSettings } from '../models/http/chat-endpoint.ts';
-import { tokenise } from '../retrieval/tokenise.ts';
+import { contentWords, tokenise } from '../retrieval/tokenise.ts';
 import { ClauseSplitter, splitQuery } from './split-query.ts';
 import { MAX_PARTS, type Split, type Splitter, type SplitterName } from './splitter.ts';
 
@@ -39,7 +39,7 @@ export class LlmSplitter implements Splitter {
   }
 
   async split(query: string, signal?: AbortSignal): Promise<Split> {
-    if (tokenise(query).length < MIN_TERMS) return { parts: [query], by: 'llm', fallback: null };
+    if (contentWords(query) < MIN_TERMS) return { parts: [query], by: 'llm', fallback: null };
     const known = this.#known.get(query);
     if (known !== undefined) {
       this.#remember(query, known);

@@ -2,7 +2,8 @@ import { QUOTED } from './quotations.ts';
 
 /*
  * Recognises English clauses that ask for something, by how they begin. All patterns are matched against lower-case text with
- * quotations blanked. In other languages only question marks are recognised.
+ * quotations blanked. Text in other languages is known by having none of these clauses and no English function word; there
+ * structure alone decides: sentences, lines, items of lists, and what connects two steps.
  */
 
 const anyOf = (words: string): string => `(?:${words.trim().split(/\s+/).join('|')})`;
@@ -71,6 +72,9 @@ const BEGINNING = `${LEAD_IN}(?:${[
   `(?:i|we)(?:['’]m|['’]re| am| are)(?: also| now)* (?:looking for|interested in|trying to|hoping to|seeking|searching for|wondering)`,
   `let(?:['’]s| us| me)${END}`,
 ].join('|')})`;
+const FOREIGN_CONJUNCTIONS = 'und|sowie|y|e|et|и|a|en';
+const FOREIGN_SEQUENCES =
+  'dann|danach|anschließend|außerdem|ferner|luego|después|despues|además|ademas|también|puis|ensuite|aussi|poi|inoltre|depois|também|потом|затем|также';
 const REQUEST = new RegExp(`^${BEGINNING}`);
 const INSIDE =
   /[?？؟]\s*$|\bplease\b|\b(?:can|could|would|will) you\b|\b(?:i|we)(?:['’]d| would)?(?: also)? (?:need|want|like to|wish|love to)\b/;
@@ -91,6 +95,37 @@ export function beginsRequest(clause: string): boolean {
 export function hasRequest(sentence: string): boolean {
   return REQUEST.test(sentence) || INSIDE.test(sentence);
 }
+
+const ENGLISH =
+  /\b(?:the|and|of|to|is|are|was|my|your|our|what|how|when|why|who|with|for|from|this|that|it|its|you|please|can|could|i|we|he|she|they|then|all|not|into|by|at)\b/;
+
+const FOREIGN =
+  /[^\P{L}a-z]|\b(?:der|die|das|den|dem|und|ist|ein|eine|einen|mit|nicht|ich|bitte|von|zu|für|auf|el|la|los|las|un|una|de|del|que|y|por|con|para|mi|su|le|les|des|et|est|une|pour|avec|je|il|di|che|per|non|het|een|van|voor|ik|os|uma|com|em|do|da)\b/gu;
+/** A name may have one of them: “Ana de la Cruz” is no language, nor is a number. */
+const FOREIGN_SIGNS = 3;
+
+/** Returns whether a lower-case text looks as if it was written in another language than English. */
+export function isForeign(text: string): boolean {
+  if (ENGLISH.test(text) || REQUEST.test(text)) return false;
+  let signs = 0;
+  for (const [sign] of text.matchAll(FOREIGN)) {
+    // Letters of other scripts leave no doubt; accents occur in names.
+    if (sign.length === 1 && !/[\p{Script=Latin}]/u.test(sign)) return true;
+    if (++signs === FOREIGN_SIGNS) return true;
+  }
+  return signs > 0 && signs * 4 >= text.split(/\s+/).length;
+}
+
+/** What connects two steps in other languages: a comma and a conjunction, an adverb of sequence, a Japanese te-form and a comma. */
+export const FOREIGN_CONNECTION = new RegExp(
+  [
+    `,\\s+(?:${FOREIGN_CONJUNCTIONS})(?=\\s)`,
+    `(?:,?\\s+(?:und|y|et|e|i|и)|,)\\s+(?:${FOREIGN_SEQUENCES})(?=\\s)`,
+    '[，,、;；]\\s*(?:然后|再|并且|并|还有|另外|顺便|同时|接着|そして|それから|また|あと|그리고)',
+    '(?<=[てで])、',
+  ].join('|'),
+  'g',
+);
 
 /** Returns whether a clause says when, why or with what something else is to be done. */
 export function isSubordinate(clause: string): boolean {

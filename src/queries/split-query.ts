@@ -1,6 +1,13 @@
-import { type Term, tokenise } from '../retrieval/tokenise.ts';
+import { contentWords, type Term, tokenise } from '../retrieval/tokenise.ts';
 import { withoutQuotations, withoutWrapping } from './quotations.ts';
-import { beginsRequest, hasRequest, isSubordinate, mayBeRelative } from './requests.ts';
+import {
+  beginsRequest,
+  FOREIGN_CONNECTION,
+  hasRequest,
+  isForeign,
+  isSubordinate,
+  mayBeRelative,
+} from './requests.ts';
 import { MAX_PARTS, type Split, type Splitter } from './splitter.ts';
 
 /** Only so many characters of a query are split; the embedder reads no more either. */
@@ -12,7 +19,7 @@ const LONG_CLAUSE = 60;
 const REPEATED_TERMS = 2;
 const REPEATED_SHARE = 0.5;
 
-/** Splits by the shape of English clauses, without model or network, in a fraction of a millisecond. */
+/** Splits by the shape of clauses, without model or network, in a fraction of a millisecond. */
 export class ClauseSplitter implements Splitter {
   split(query: string): Promise<Split> {
     return Promise.resolve({ parts: splitQuery(query), by: 'clauses', fallback: null });
@@ -22,12 +29,15 @@ export class ClauseSplitter implements Splitter {
 /**
  * Returns the requests that a query holds, each in the words of the query: sentences, items of a list, and clauses with a verb
  * of their own. It splits rarely: text that asks for nothing (a preface, a detail, a reason) stays with the request before it,
- * or with the first one; two parts that ask for the same are one; a query with a single request is returned unchanged.
+ * or with the first one; two parts that ask for the same are one; a query with a single request is returned unchanged. In other
+ * languages than English every sentence that says enough counts as a request.
  */
 export function splitQuery(query: string): string[] {
   const text = withoutWrapping(query.slice(0, MAX_CHARACTERS).trim());
   const masked = lowerCase(withoutQuotations(text));
-  const clauses = sentencesOf(masked).flatMap((sentence) => clausesOf(masked, sentence));
+  const foreign = isForeign(masked);
+  const clausesIn = foreign ? stepsOf : clausesOf;
+  const clauses = sentencesOf(masked).flatMap((sentence) => clausesIn(masked, sentence));
   if (clauses.length < 2) return [query];
 
   const spans: Span[] = [];
@@ -35,7 +45,7 @@ export function splitQuery(query: string): string[] {
   let to = 0;
   let asked = false;
   for (const [start, end] of clauses) {
-    const asks = hasRequest(masked.slice(start, end)) && saysEnough(text.slice(start, end));
+    const asks = (foreign || hasRequest(masked.slice(start, end))) && saysEnough(text.slice(start, end));
     if (asks && asked) {
       spans.push([from, to]);
       from = start;
@@ -81,8 +91,27 @@ function clausesOf(masked: string, [start, end]: Span): Span[] {
   return clauses;
 }
 
+/** A step has at least so many words: “den Flug und dann das Hotel” are two things of one request. */
+const STEP_WORDS = 3;
+
+/** Returns the steps of a sentence in another language than English. */
+function stepsOf(masked: string, [start, end]: Span): Span[] {
+  const sentence = masked.slice(start, end);
+  const steps: Span[] = [];
+  let from = 0;
+  for (const { 0: connection, index } of sentence.matchAll(FOREIGN_CONNECTION)) {
+    const next = index + connection.length;
+    if (contentWords(sentence.slice(from, index)) < STEP_WORDS) continue;
+    if (contentWords(sentence.slice(next)) < STEP_WORDS) continue;
+    steps.push([start + from, start + index]);
+    from = next;
+  }
+  steps.push([start + from, end]);
+  return steps;
+}
+
 function saysEnough(clause: string): boolean {
-  return clause.length > LONG_CLAUSE || tokenise(clause).length >= MIN_TERMS;
+  return contentWords(clause) >= (clause.length > LONG_CLAUSE ? 1 : MIN_TERMS);
 }
 
 function withoutRepeats(parts: readonly string[]): string[] {

@@ -6,23 +6,53 @@ export type Term = number;
 /** Only the first characters of a longer text are read, so that one text cannot take seconds or fill the index. */
 export const MAX_CHARACTERS = 16_384;
 
-/** Returns the terms of a text in order, with repeats, without stop words. */
+/**
+ * Returns the terms of a text in order, with repeats, without stop words. Text of stop words alone has these as terms, and text
+ * without words its first characters, so that only blank text has none.
+ */
 export function tokenise(text: string): Uint32Array {
-  const words = wordsOf(text.slice(0, MAX_CHARACTERS));
+  const read = text.slice(0, MAX_CHARACTERS);
+  const words = wordsOf(read);
   const terms = new Uint32Array(words.length);
   let count = 0;
-  for (const word of words) {
-    if (!STOP_WORDS.has(word)) terms[count++] = termOf(ASCII.test(word) ? stem(word) : word);
-  }
-  return terms.slice(0, count);
+  for (const word of words) if (!STOP_WORDS.has(word)) terms[count++] = termOf(stemOf(word));
+  if (count > 0) return terms.slice(0, count);
+  return Uint32Array.from(words.length > 0 ? words : charactersOf(read), termOf);
 }
 
-/** Returns the words in lower case: camelCase and snake_case are split, accents of Latin letters and punctuation dropped. */
+/** Returns how many words of a text say something about which tool is wanted. */
+export function contentWords(text: string): number {
+  return wordsOf(text.slice(0, MAX_CHARACTERS)).filter((word) => !STOP_WORDS.has(word)).length;
+}
+
+/**
+ * Returns the words, folded so that letter case, width and accents do not matter. camelCase and snake_case are split, and scripts
+ * that are written without spaces are segmented. This depends on the version of ICU, so it is done where a query is
+ * routed: what becomes durable is a decision with its terms, and no replica segments that text again
+ * (docs/decisions/2026-11-22-languages.md).
+ */
 export function wordsOf(text: string): string[] {
   const parted = text.replace(CAMEL_CASE, ' ');
   if (ASCII.test(parted)) return parted.toLowerCase().match(/[a-z0-9]+/g) ?? [];
-  const folded = parted.normalize('NFKD').replace(LATIN_ACCENTS, '').normalize('NFC').toLowerCase();
-  return (folded.match(/[\p{L}\p{M}\p{N}]+/gu) ?? []).flatMap(unspacedPairs);
+  const runs = folded(parted).match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+  return runs.flatMap((run) => (UNSPACED.test(run) ? segmented(run) : [run]));
+}
+
+/** Characters of a text without words that become terms, such as emoji. */
+const MAX_SIGNS = 32;
+
+function charactersOf(text: string): string[] {
+  return Array.from(text.replace(/\s+/g, '').slice(0, 2 * MAX_SIGNS)).slice(0, MAX_SIGNS);
+}
+
+function stemOf(word: string): string {
+  return ASCII.test(word) ? stem(word) : word;
+}
+
+/** Folds compatibility forms, case (ß as ss, ς as σ) and the marks that may be left out: accents, vowel points. */
+function folded(text: string): string {
+  const bare = text.normalize('NFKD').replace(OPTIONAL_MARKS, '').normalize('NFC');
+  return bare.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ').replaceAll('ё', 'е');
 }
 
 export function termOf(stemmed: string): Term {
@@ -41,26 +71,60 @@ function fnv1a(bytes: Uint8Array): Term {
   return hash >>> 0;
 }
 
-/** Returns the overlapping pairs of letters of a word in a script that is written without spaces. */
-function unspacedPairs(word: string): string[] {
-  if (!UNSPACED.test(word)) return [word];
+/** Takes a run of letters apart: words of scripts without spaces, pairs of Korean letters, words of other scripts between them. */
+function segmented(run: string): string[] {
+  return (run.match(ONE_KIND_OF_SCRIPT) ?? []).flatMap((part) => {
+    if (KOREAN.test(part)) return pairsOf(part);
+    if (!UNSPACED.test(part)) return [part];
+    return wordsInside(part);
+  });
+}
+
+/** So many letters at once: the segmenter's time grows faster than the text. */
+const SEGMENTED_AT_ONCE = 256;
+/** A longer run without a space or a full stop is hostile or no text: its rest is read by pairs, which takes no time. */
+const MOST_SEGMENTED = 2_048;
+
+function wordsInside(part: string): string[] {
+  const words: string[] = [];
+  for (let from = 0; from < Math.min(part.length, MOST_SEGMENTED); from += SEGMENTED_AT_ONCE) {
+    const piece = part.slice(from, Math.min(from + SEGMENTED_AT_ONCE, MOST_SEGMENTED));
+    for (const { segment } of SEGMENTER.segment(piece)) words.push(segment);
+  }
+  return part.length > MOST_SEGMENTED ? [...words, ...pairsOf(part.slice(MOST_SEGMENTED))] : words;
+}
+
+/** Returns the overlapping pairs of letters: Korean words carry particles and endings without a space. */
+function pairsOf(word: string): string[] {
   const letters = Array.from(word);
   if (letters.length < 3) return [word];
   return letters.slice(1).map((letter, at) => letters[at] + letter);
 }
 
+/** Its dictionaries do not depend on the locale. */
+const SEGMENTER = new Intl.Segmenter('en', { granularity: 'word' });
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII is meant
 const ASCII = /^[\x00-\x7f]*$/;
 /** `getUser` → get User, `HTTPServer` → HTTP Server, but `userIDs` → user IDs. */
 const CAMEL_CASE = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})/g;
-const LATIN_ACCENTS = /(?<=\p{Script=Latin})[\u0300-\u036f]+/gu;
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const OPTIONAL_MARKS =
+  /(?<=[\p{Script=Latin}\p{Script=Greek}])[\u0300-\u036f]+|[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+/gu;
+const KOREAN = /^\p{Script=Hangul}/u;
+const WITHOUT_SPACES =
+  '\\p{Script=Han}\\p{scx=Hiragana}\\p{scx=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}';
+const UNSPACED = new RegExp(`[${WITHOUT_SPACES}\\p{Script=Hangul}]`, 'u');
+const ONE_KIND_OF_SCRIPT = new RegExp(
+  `\\p{Script=Hangul}+|[${WITHOUT_SPACES}]+|[^${WITHOUT_SPACES}\\p{Script=Hangul}]+`,
+  'gu',
+);
 
 /** Words that say nothing about which tool is wanted. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   (
     'a an and are as at be been by can do does for from i in is it like me my need no of on or please s that the ' +
-    'this to want with would you'
+    'this to want with would you ' +
+    'の を に は が と で て し も へ や か から まで です ます まし た した して する ください さん な だ い ない たい お ' +
+    '的 了 吗 呢 吧 请 把 给 我 是 在 个'
   ).split(' '),
 );

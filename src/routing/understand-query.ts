@@ -3,13 +3,9 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { Problem } from '../errors/problem.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
-import {
-  type ConversationQuery,
-  conversationQuery,
-  endsWithoutWords,
-  plainQuery,
-} from '../queries/conversation.ts';
+import { type ConversationQuery, conversationQuery, plainQuery } from '../queries/conversation.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
+import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
 import { denseText } from '../retrieval/document-text.ts';
 import { tokenise } from '../retrieval/tokenise.ts';

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { messagesOf, SHAPES, writtenConversations } from '../../bench/queries/written-conversations.ts';
 import { conversationQuery, plainQuery } from '../../src/queries/conversation.ts';
 
 const user = (content: unknown) => ({ role: 'user', content });
@@ -18,15 +19,18 @@ describe('conversationQuery', () => {
   });
 
   it.each([
-    ['a pronoun', 'cancel it then'],
-    ['an ellipsis', 'and for Porto?'],
-    ['a very short turn', 'breakfast too'],
-    ['what about', 'what about the one in March, same price?'],
-    ['a value', 'My booking number is 4711'],
-  ])('brings the turn before for %s', (_, turn) => {
-    const query = conversationQuery([user('Find the hotel booking for Lisbon'), user(turn)]);
-    const text = `Find the hotel booking for Lisbon\n${turn}`;
-    expect(query).toEqual({ text, turn, thought: null, searched: `${text}\n${turn}` });
+    ['a pronoun', 'cancel it then', 'cancel it'],
+    ['an ellipsis', 'and for Porto?', 'and for Porto?'],
+    ['a very short turn', 'breakfast too', 'breakfast'],
+    ['what about', 'what about the one in March, same price?', 'about the in March, same price?'],
+    ['a value', 'My booking number is 4711', 'My booking number is 4711'],
+    ['a short turn about something known', 'fix the name', 'fix the name'],
+    ['a pronoun after small words', 'get me off all of them', 'get off of'],
+  ])('brings the turn before for %s, and searches without courtesies', (_, turn, sought) => {
+    const before = 'Find the hotel booking for Lisbon';
+    const query = conversationQuery([user(before), user(turn)]);
+    const searched = [before, sought, sought].join('\n');
+    expect(query).toEqual({ text: `${before}\n${turn}`, turn, thought: null, searched });
   });
 
   it('brings nothing for a short question that is a whole one', () => {
@@ -110,6 +114,65 @@ describe('conversationQuery', () => {
         ]),
       ),
     ).toBe('Translate the menu into German\ntageskarte\nprint it');
+  });
+
+  it.each([
+    ["I'll look it up."],
+    ['Sure!'],
+    ['Let me check that for you.'],
+    ['Of course! One moment, please.'],
+    ['Gerne, ich schaue nach.'],
+    ['好的，没问题！'],
+    ['了解です。'],
+  ])('takes no notice of %s', (filler) => {
+    const turn = 'Find the invoice of Castleford';
+    expect(conversationQuery([user(turn), assistant(filler)])).toEqual(plainQuery(turn));
+    expect(textOf(user(turn), assistant(filler), user('and of Alder?'))).toBe(`${turn}\nand of Alder?`);
+  });
+
+  it('finds what a yes agrees to, and searches for that instead of the yes', () => {
+    const query = conversationQuery([
+      user('I was charged twice'),
+      assistant('I can refund the second charge. Shall I?'),
+      user('yes please'),
+    ]);
+    expect(query!.text).toBe('I was charged twice\nI can refund the second charge. Shall I?\nyes please');
+    expect(query!.searched.match(/refund/g)).toHaveLength(2);
+  });
+
+  it('knows a whole request in another language, and a short turn that is none', () => {
+    const before = user('科克的天气怎么样？');
+    expect(textOf(before, user('把根特周末的天气预报发给我看看'))).toBe('把根特周末的天气预报发给我看看');
+    expect(textOf(before, user('那根特呢？'))).toBe('科克的天气怎么样？\n那根特呢？');
+  });
+
+  it('reads the items of OpenAI’s Responses', () => {
+    const items = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Refund ticket 5120' }] },
+      { type: 'reasoning', summary: [{ type: 'summary_text', text: 'I need the payment first.' }] },
+      { type: 'function_call', call_id: '1', name: 'getTicket', arguments: '{"ticketKey":"5120"}' },
+      { type: 'function_call_output', call_id: '1', output: '{"payment":"pay_33"}' },
+    ];
+    expect(textOf(...items)).toBe('Refund ticket 5120\nI need the payment first.');
+    const said = {
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'output_text', text: 'It was Tideline, pay_33.' }],
+    };
+    expect(textOf(...items, said)).toBe('Refund ticket 5120\nIt was Tideline, pay_33.');
+    expect(textOf(...items, user('forward it'))).toBe('Refund ticket 5120\npayment pay\nforward it');
+  });
+
+  it('reads the written conversations alike in every shape', () => {
+    for (const part of ['tuned-on', 'kept-aside'] as const) {
+      const conversations = writtenConversations(part);
+      expect(conversations).toHaveLength(part === 'tuned-on' ? 200 : 100);
+      for (const { turns } of conversations) {
+        const [one, ...others] = SHAPES.map((shape) => conversationQuery(messagesOf(turns, shape)));
+        expect(one).not.toBeNull();
+        for (const other of others) expect(other).toEqual(one);
+      }
+    }
   });
 
   it('clips what it brings, never the turn itself', () => {

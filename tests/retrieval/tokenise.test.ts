@@ -1,5 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_CHARACTERS, termOf, tokenise, wordsOf } from '../../src/retrieval/tokenise.ts';
+import { contentWords, MAX_CHARACTERS, termOf, tokenise, wordsOf } from '../../src/retrieval/tokenise.ts';
 
 const termsOf = (...stems: string[]): Uint32Array => Uint32Array.from(stems, termOf);
 
@@ -12,7 +13,18 @@ describe('tokenise', () => {
 
   it('drops the words that say nothing, keeps order and repeats', () => {
     expect(tokenise('Please convert the file to a file!')).toEqual(termsOf('convert', 'file', 'file'));
-    expect(tokenise('I would like to')).toEqual(termsOf());
+  });
+
+  it('has the stop words of a text that has no other words, and the characters of one that has no words', () => {
+    expect(tokenise('I would like to')).toEqual(termsOf('i', 'would', 'like', 'to'));
+    expect(tokenise(' 👍 ?')).toEqual(termsOf('👍', '?'));
+    expect(contentWords('I would like to 👍')).toBe(0);
+    expect(contentWords('Would you book the room')).toBe(2);
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        expect(tokenise(text).length > 0).toBe(text.trim() !== '');
+      }),
+    );
   });
 
   it('reads the same word in any spelling of it', () => {
@@ -22,6 +34,11 @@ describe('tokenise', () => {
       ['Ｗｉｄｅ', 'wide'],
       ['ﬁle', 'file'],
       ['naïveté', 'naivete'],
+      ['STRASSE', 'Straße'],
+      ['ΟΔΌΣ', 'οδος'],
+      ['Ёлка', 'елка'],
+      ['مَدْرَسَة', 'مدرسة'],
+      ['ﾃｷｽﾄ', 'テキスト'],
     ]) {
       expect(tokenise(one)).toEqual(tokenise(other));
     }
@@ -33,21 +50,28 @@ describe('tokenise', () => {
     ['Polish', 'Łódź pogoda', ['łodz', 'pogoda']],
     ['Russian', 'Какая погода?', ['какая', 'погода']],
     ['Ukrainian', 'Київ їжа', ['київ', 'їжа']],
-    ['Greek', 'Καιρός', ['καιρός']],
+    ['Greek', 'Καιρός', ['καιροσ']],
     ['Hebrew', 'מזג אוויר', ['מזג', 'אוויר']],
     ['Arabic', 'حالة الطقس', ['حالة', 'الطقس']],
     ['Hindi', 'मौसम की जानकारी', ['मौसम', 'की', 'जानकारी']],
-    ['Chinese', '天气预报', ['天气', '气预', '预报']],
-    ['Japanese', '天気は', ['天気', '気は']],
+    ['Chinese', '天气预报', ['天气', '预报']],
+    ['Japanese', '天気は', ['天気', 'は']],
     ['Korean', '날씨 예보를', ['날씨', '예보', '보를']],
-    ['Thai', 'อากาศ', ['อา', 'าก', 'กา', 'าศ']],
+    ['Japanese between names', 'heronが住所を印刷', ['heron', 'が', '住所', 'を', '印刷']],
+    ['Thai', 'อากาศ', ['อากาศ']],
   ])('finds the words of %s', (_, text, words) => {
     expect(wordsOf(text)).toEqual(words);
   });
 
-  it('finds nothing in nothing, emoji and punctuation', () => {
-    for (const text of ['', ' \n\t', '😀🎉👩‍👩‍👧', '?!… — «»', '\u0000\u0001'])
-      expect(tokenise(text)).toEqual(termsOf());
+  it('finds nothing in nothing, and no words in emoji and punctuation', () => {
+    for (const text of ['', ' \n\t']) expect(tokenise(text)).toEqual(termsOf());
+    for (const text of ['😀🎉👩‍👩‍👧', '?!… — «»', '\u0000\u0001']) expect(wordsOf(text)).toEqual([]);
+  });
+
+  it('reads a long run of letters to its end', () => {
+    const run = '预报'.repeat(1_600);
+    expect(wordsOf(run).slice(0, 1_024)).toEqual(Array(1_024).fill('预报'));
+    expect(wordsOf(run)).toHaveLength(1_024 + 2 * 576 - 1);
   });
 
   it('reads only the beginning of a very long text', () => {

@@ -55,7 +55,7 @@ function shown(id: string, at: number, more: Partial<Decision> = {}): Decision {
 }
 
 /** All that a reward passes in one process: intake, queue, worker, ledger and fold, over real stores. */
-async function processOver(stores: Stores) {
+async function processOver(stores: Stores, dataDir = '') {
   const { clock, decisionLogs, queue } = stores;
   const ledger = await stores.ledgers.open('default');
   const accepted = stores.mode === 'redis' ? new AcceptedRewards(queue) : null;
@@ -118,7 +118,7 @@ async function processOver(stores: Stores) {
   }
   return {
     ...{ rewards, refused, queue, catalog, decisions, settlements, now: clock.now, close },
-    dataDir: (stores.location() as { dataDir?: string }).dataDir ?? '',
+    dataDir,
     append: (...entries: Entry[]) => ledger.append(entries),
     /** Resolves when everything that was accepted has been folded. */
     folded: async () => {
@@ -144,7 +144,8 @@ describe('rewards over files', () => {
     expect.poll(() => process.catalog.state.decisions.get(id)?.closed, { timeout: 5_000 }).toBe(true);
 
   async function started(dataDir = join(root, randomUUID())) {
-    const process = await processOver(await openEmbeddedStores({ ...SETTINGS, dataDir }, { onError }));
+    const stores = await openEmbeddedStores({ ...SETTINGS, dataDir }, { onError });
+    const process = await processOver(stores, dataDir);
     disposals.push(() => process.close());
     const restarted = async (): Promise<Process> => {
       await process.close();
