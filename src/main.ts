@@ -20,6 +20,8 @@ const program = new Command('bandolier')
 Examples:
   bandolier serve --sample             run it with 150 tools to try
   bandolier import my-tools.json       give the running service your tools
+  bandolier route "where is my parcel"  ask it for tools
+  bandolier report                     how is it going?
   bandolier demo                       watch it learn, in a minute
   bandolier simulate --tools tools.json --queries labelled.jsonl
                                        would it learn on my tools?
@@ -30,6 +32,12 @@ Examples:
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   work: async () => (await import('./cli/work.ts')).workCommand(),
+  route: async () => (await import('./cli/route.ts')).routeCommand(),
+  explain: async () => (await import('./cli/route.ts')).explainCommand(),
+  decisions: async () => (await import('./cli/route.ts')).decisionsCommand(),
+  stats: async () => (await import('./cli/report.ts')).statsCommand(),
+  health: async () => (await import('./cli/route.ts')).healthCommand(),
+  report: async () => (await import('./cli/report.ts')).reportCommand(),
   rewards: async () => (await import('./cli/rewards.ts')).rewardsCommand(),
   import: async () => (await import('./cli/import.ts')).importCommand(),
   export: async () => (await import('./cli/export.ts')).exportCommand(),
@@ -45,10 +53,20 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import('./cli/copy.ts')).restoreCommand(),
   migrate: async () => (await import('./cli/copy.ts')).migrateCommand(),
   repair: async () => (await import('./cli/repair.ts')).repairCommand(),
+  completion: async () => (await import('./cli/completion.ts')).completionCommand(all),
 };
+const all = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map((make) => make()));
 const asked = process.argv[2] ?? '';
 const names = Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
 for (const name of names) program.addCommand(await COMMANDS[name]());
+
+// Whoever reads the output has seen enough: `bandolier decisions | head`.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+}
 
 try {
   await program.parseAsync();

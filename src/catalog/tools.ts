@@ -52,6 +52,11 @@ export class Tools {
     return toolStatistics(this.#catalogs.get(catalog), name);
   }
 
+  /** The tools that were called, in this order; and all tools together. */
+  standing(catalog: string, { order, limit }: StandingQuery): Standing {
+    return standing(this.#catalogs.get(catalog), order, limit);
+  }
+
   /** Erases what was learned about a tool; the tool stays. @throws Problem tool-not-found */
   forget(catalog: string, name: string): Promise<Forgotten> {
     return this.#catalogs.holding(catalog, (open) => forgetTool(open, name));
@@ -115,6 +120,44 @@ export function getTool(catalog: Catalog, named: string): ToolRecord {
 export function toolStatistics(catalog: Catalog, name: string): ToolStatistics & { readonly name: string } {
   const { tool, statistics } = getTool(catalog, name);
   return { name: tool.name, ...statistics };
+}
+
+/** `best` and `worst` by the share of calls that succeeded, as if there had been one success and one failure more. */
+export const STANDING_ORDERS = ['called', 'shown', 'best', 'worst', 'timeouts'] as const;
+
+export interface StandingQuery {
+  readonly order: (typeof STANDING_ORDERS)[number];
+  readonly limit: number;
+}
+
+/** How the tools of a catalog have done. */
+export interface Standing {
+  /** Live tools, and how many of them were ever called. */
+  readonly tools: number;
+  readonly called: number;
+  readonly total: ToolStatistics;
+  /** Only tools that were shown; for `best` and `worst` only those with an outcome. */
+  readonly standing: readonly (ToolStatistics & { readonly name: string })[];
+}
+
+function standing({ state }: Catalog, order: StandingQuery['order'], limit: number): Standing {
+  const all = [...state.tools.live()].map(({ tool, statistics }) => ({ name: tool.name, ...statistics }));
+  const total = { shown: 0, called: 0, successes: 0, failures: 0, rewardSum: 0, unlearned: 0, timeouts: 0 };
+  for (const one of all)
+    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += one[key];
+  const rate = ({ successes, failures }: ToolStatistics): number =>
+    (successes + 1) / (successes + failures + 2);
+  const byRate = order === 'best' || order === 'worst';
+  const value = (one: ToolStatistics): number =>
+    byRate ? rate(one) * (order === 'best' ? 1 : -1) : one[order];
+  const counted = all.filter(({ shown, called, successes, failures }) =>
+    byRate ? successes + failures > 0 : shown + called > 0,
+  );
+  const sorted = counted.sort(
+    (a, b) => value(b) - value(a) || b.called - a.called || (a.name < b.name ? -1 : 1),
+  );
+  const called = all.filter((one) => one.called > 0).length;
+  return { tools: all.length, called, total, standing: sorted.slice(0, limit) };
 }
 
 /** How much was erased: tools or remembered cases, over all versions of the policy. */

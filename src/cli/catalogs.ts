@@ -1,21 +1,16 @@
 import { Command } from 'commander';
 import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
-import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './config.ts';
-import { table } from './terminal.ts';
+import { ApiClient, catalogPath as pathOf } from './api-client.ts';
+import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { print, printJson, table } from './terminal.ts';
 
-interface CatalogsOptions {
-  readonly url?: string;
-}
+type CatalogsOptions = Omit<AskOptions, 'catalog'>;
 
 export function catalogsCommand(): Command {
   const command = new Command('catalogs').description('show catalogs, and choose which models they use');
   const sub = (name: string, description: string): Command =>
-    command
-      .command(name)
-      .description(description)
-      .option('--url <url>', 'service to talk to; default: the one of this machine');
+    asking(command.command(name).description(description), { catalog: false });
 
   sub('list', 'all catalogs of a running service').action(list);
   sub('embedder', 'move a catalog to another embedding model: its tools are embedded again')
@@ -50,13 +45,15 @@ async function list(options: CatalogsOptions): Promise<void> {
     policy.version,
     settings.embedder,
   ]);
-  process.stdout.write(table([['NAME', 'TOOLS', 'POLICY', 'EMBEDDER'], ...rows]));
+  print(options.json, { catalogs }, table([['NAME', 'TOOLS', 'POLICY', 'EMBEDDER'], ...rows]));
 }
 
 async function moveToEmbedder(catalog: string, model: string, options: CatalogsOptions): Promise<void> {
   const client = api(options);
   const before = await client.get<CatalogView>(pathOf(catalog));
-  const { settings, policy } = await client.put<CatalogView>(pathOf(catalog), { embedder: model });
+  const moved = await client.put<CatalogView>(pathOf(catalog), { embedder: model });
+  if (options.json) return printJson(moved);
+  const { settings, policy } = moved;
   process.stdout.write(`Catalog ${catalog} uses ${settings.embedder}, with ${policy.version}.\n`);
   const { policies } = await client.get<{ policies: VersionView[] }>(`${pathOf(catalog)}/policies`);
   const kept = policies.find(({ version, waits }) => waits && version === before.policy.version);
@@ -72,14 +69,10 @@ async function useReranker(
   budgetMs: number,
   options: CatalogsOptions,
 ): Promise<void> {
-  await api(options).put(pathOf(catalog), { reranker: { model, budgetMs } });
-  process.stdout.write(`Catalog ${catalog} uses ${model} as its reranker.\n`);
+  const view = await api(options).put<CatalogView>(pathOf(catalog), { reranker: { model, budgetMs } });
+  print(options.json, view, `Catalog ${catalog} uses ${model} as its reranker.\n`);
 }
 
 function api({ url }: CatalogsOptions): ApiClient {
   return new ApiClient(serviceUrl(url));
-}
-
-function pathOf(catalog: string): string {
-  return `/v1/catalogs/${encodeURIComponent(catalog)}`;
 }

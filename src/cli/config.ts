@@ -29,6 +29,19 @@ export const jsonOption = new Option('--json', 'as JSON');
 export const catalogOption = (more?: string): Option =>
   new Option('--catalog <name>', more === undefined ? 'catalog' : `catalog, ${more}`).default('default');
 
+/** What commands have that ask a service about one catalog. */
+export interface AskOptions {
+  readonly catalog: string;
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+/** A command that asks a service; with `catalog` it asks about one. */
+export function asking(command: Command, { catalog = true } = {}): Command {
+  if (catalog) command.addOption(catalogOption());
+  return command.addOption(urlOption).addOption(jsonOption);
+}
+
 export const hostOption = new Option('--host <address>', 'address to listen on (BANDOLIER_HOST)');
 export const portOption = new Option(
   '--port <number>',

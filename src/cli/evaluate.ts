@@ -5,27 +5,21 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './config.ts';
-import { table, UserError } from './terminal.ts';
-
-interface EvaluateOptions {
-  readonly catalog: string;
-  readonly url?: string;
-  readonly json?: boolean;
-}
+import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { print, table, UserError } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
 
 export function evaluateCommand(): Command {
-  return new Command('evaluate')
-    .description('what would other policies have earned on the decisions that were logged?')
+  return asking(
+    new Command('evaluate').description(
+      'what would other policies have earned on the decisions that were logged?',
+    ),
+  )
     .argument(
       '<policy...>',
       'names of policies, versions that are kept, or one JSON file; - for standard input',
     )
-    .option('--catalog <name>', 'catalog whose decisions are evaluated', 'default')
-    .option('--url <url>', 'service to talk to; default: the one of this machine')
-    .option('--json', 'the whole evaluation as JSON')
     .addHelpText(
       'after',
       `
@@ -36,7 +30,7 @@ Examples:
     .action(evaluate);
 }
 
-async function evaluate(policies: readonly string[], options: EvaluateOptions): Promise<void> {
+async function evaluate(policies: readonly string[], options: AskOptions): Promise<void> {
   const api = new ApiClient(serviceUrl(options.url));
   const path = `/v1/catalogs/${encodeURIComponent(options.catalog)}/evaluations`;
   let evaluation = await api.post<Evaluation>(path, await draftOf(policies));
@@ -51,9 +45,7 @@ async function evaluate(policies: readonly string[], options: EvaluateOptions): 
   } finally {
     bar.stop();
   }
-  process.stdout.write(
-    options.json ? `${JSON.stringify(evaluation, null, 2)}\n` : evaluationText(evaluation),
-  );
+  print(options.json, evaluation, evaluationText(evaluation));
 }
 
 async function draftOf(policies: readonly string[]): Promise<unknown> {

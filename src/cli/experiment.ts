@@ -4,22 +4,15 @@ import { Command } from 'commander';
 import type { ExperimentReportView } from '../experiments/experiment-report.ts';
 import type { ExperimentView } from '../experiments/experiment-view.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './config.ts';
-import { table, UserError } from './terminal.ts';
+import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { print, table, UserError } from './terminal.ts';
 
-interface ExperimentOptions {
-  readonly catalog: string;
-  readonly url?: string;
-}
+type ExperimentOptions = AskOptions;
 
 export function experimentCommand(): Command {
   const command = new Command('experiment').description('prove that a change of policy is better');
   const sub = (name: string, description: string): Command =>
-    command
-      .command(name)
-      .description(description)
-      .option('--catalog <name>', 'catalog it belongs to', 'default')
-      .option('--url <url>', 'service to talk to; default: the one of this machine');
+    asking(command.command(name).description(description));
 
   sub('list', 'all experiments of a catalog').action(async (options: ExperimentOptions) => {
     const { experiments } = await api(options).get<{ experiments: ExperimentView[] }>(pathOf(options));
@@ -29,7 +22,9 @@ export function experimentCommand(): Command {
       unit,
       variants.map((variant) => `${variant.name} ${variant.share} %`).join(', '),
     ]);
-    print(rows.length === 0 ? 'There are none.\n' : table([['NAME', 'STATUS', 'UNIT', 'VARIANTS'], ...rows]));
+    const found =
+      rows.length === 0 ? 'There are none.\n' : table([['NAME', 'STATUS', 'UNIT', 'VARIANTS'], ...rows]);
+    print(options.json, { experiments }, found);
   });
 
   sub('create', 'create an experiment from a JSON file; - for standard input')
@@ -38,8 +33,13 @@ export function experimentCommand(): Command {
       '{name, unit, variants: [{name, share, policy?, detail?, mode?}], metric?, guardrails?}',
     )
     .action(async (file: string, options: ExperimentOptions) => {
-      const { name } = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
-      print(`Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`);
+      const view = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
+      const { name } = view;
+      print(
+        options.json,
+        view,
+        `Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`,
+      );
     });
 
   for (const [action, description] of [
@@ -58,17 +58,16 @@ export function experimentCommand(): Command {
     );
   sub('report', 'is a variant better?')
     .argument('<name>')
-    .option('--json', 'the whole report as JSON')
-    .action(async (name: string, options: ExperimentOptions & { readonly json?: boolean }) => {
+    .action(async (name: string, options: ExperimentOptions) => {
       const report = await api(options).get<ExperimentReportView>(pathOf(options, name, 'report'));
-      print(options.json ? `${JSON.stringify(report, null, 2)}\n` : reportText(report));
+      print(options.json, report, reportText(report));
     });
   return command;
 }
 
 async function move(name: string, action: string, body: object, options: ExperimentOptions): Promise<void> {
-  const { history } = await api(options).post<ExperimentView>(pathOf(options, name, action), body);
-  print(`${history.at(-1)?.note}\n`);
+  const view = await api(options).post<ExperimentView>(pathOf(options, name, action), body);
+  print(options.json, view, `${view.history.at(-1)?.note}\n`);
 }
 
 async function readDraft(file: string): Promise<unknown> {
@@ -88,10 +87,6 @@ function pathOf({ catalog }: ExperimentOptions, ...more: string[]): string {
   return ['/v1/catalogs', encodeURIComponent(catalog), 'experiments', ...more.map(encodeURIComponent)].join(
     '/',
   );
-}
-
-function print(message: string): void {
-  process.stdout.write(message);
 }
 
 /** A report for a terminal: the answer first, then the numbers behind it. */

@@ -6,8 +6,8 @@ import { openModelFolder } from '../models/open-embedder.ts';
 import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
 import { pullModel } from '../models/pull/pull-model.ts';
 import { resolveEmbedder } from '../service/models.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
-import { table } from './terminal.ts';
+import { dataDirOption, jsonOption, type SettingFlags, settingsWith } from './config.ts';
+import { print, table } from './terminal.ts';
 
 export function modelsCommand(): Command {
   return new Command('models')
@@ -22,7 +22,11 @@ export function modelsCommand(): Command {
         .action(pull),
     )
     .addCommand(
-      new Command('list').description('show what embedders there are').addOption(dataDirOption).action(list),
+      new Command('list')
+        .description('show what embedders there are')
+        .addOption(dataDirOption)
+        .addOption(jsonOption)
+        .action(list),
     )
     .addCommand(
       new Command('check')
@@ -71,7 +75,7 @@ async function pull(id: string, { revision, file, ...flags }: PullFlags): Promis
   await check(id, flags);
 }
 
-async function list(flags: SettingFlags): Promise<void> {
+async function list({ json, ...flags }: SettingFlags & { readonly json?: boolean }): Promise<void> {
   const { settings } = settingsWith(flags);
   const pulled = await pulledModels(settings.dataDir);
   const rows = [
@@ -81,7 +85,8 @@ async function list(flags: SettingFlags): Promise<void> {
     ['endpoint', settings.embeddingsUrl ?? 'not configured (BANDOLIER_EMBEDDINGS_URL)'],
     ...pulled.map((name) => [name, pulledModelFolder(settings.dataDir, name) ?? '']),
   ];
-  process.stdout.write(table(rows));
+  const models = rows.map(([name, what]) => ({ name, what }));
+  print(json, { models }, table(rows));
 }
 
 async function check(name: string, flags: SettingFlags): Promise<void> {

@@ -1,20 +1,15 @@
 import { Command } from 'commander';
 import type { DeadRewards } from '../rewards/rewards.ts';
 import { ApiClient } from './api-client.ts';
-import { serviceUrl } from './config.ts';
-import { table } from './terminal.ts';
+import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { print, table } from './terminal.ts';
 
-interface RewardsOptions {
-  readonly url?: string;
-}
+type RewardsOptions = Omit<AskOptions, 'catalog'>;
 
 export function rewardsCommand(): Command {
   const command = new Command('rewards').description('rewards that could not be learned from');
   const sub = (name: string, description: string): Command =>
-    command
-      .command(name)
-      .description(description)
-      .option('--url <url>', 'service to talk to; default: the one of this machine');
+    asking(command.command(name).description(description), { catalog: false });
 
   sub('dead', 'list those that were given up after ten attempts, and why').action(
     async (options: RewardsOptions) => {
@@ -28,7 +23,7 @@ export function rewardsCommand(): Command {
         error.split('\n')[0].slice(0, 80),
       ]);
       const head = ['ID', 'KIND', 'CATALOG', 'DECISIONS', 'GIVEN UP', 'ERROR'];
-      process.stdout.write(rows.length === 0 ? 'There are none.\n' : table([head, ...rows]));
+      print(options.json, { dead }, rows.length === 0 ? 'There are none.\n' : table([head, ...rows]));
     },
   );
 
@@ -37,7 +32,7 @@ export function rewardsCommand(): Command {
     .action(async (ids: string[], options: RewardsOptions) => {
       const body = ids.length === 0 ? {} : { ids };
       const { redriven } = await api(options).post<{ redriven: number }>('/v1/rewards/dead/redrive', body);
-      process.stdout.write(`${redriven} put back into the queue.\n`);
+      print(options.json, { redriven }, `${redriven} put back into the queue.\n`);
     });
   return command;
 }

@@ -32,6 +32,12 @@ export function lastWords(error: unknown): string {
   return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
 }
 
+/** What a command found: as JSON for programs, else as text for people. */
+export function print(json: boolean | undefined, value: unknown, text: string): void {
+  if (json) printJson(value);
+  else process.stdout.write(text);
+}
+
 /** For programs: everything that is known, on standard output. */
 export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

@@ -145,8 +145,22 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** /openapi.json and /docs, from files on this machine: they work without a network. */
+const JSON_TYPE = { 'content-type': 'application/json' };
+/** What somebody reads who opens the address of the service. */
+const WELCOME = {
+  name: 'bandolier',
+  what: 'A tool router for LLM agents that learns online which tools are worth carrying in the context.',
+  documentation: '/docs',
+  openapi: '/openapi.json',
+  ready: '/readyz',
+  catalogs: '/v1/catalogs',
+  ask: 'POST /v1/route {"query": "I want my money back"}',
+  report: 'POST /v1/decisions/{decisionId}/rewards {"tool": "refund_payment", "outcome": "success"}',
+};
+
+/** / says what this is. /openapi.json and /docs, from files on this machine: they work without a network. */
 export function mountDocumentation(app: Hono, document: () => unknown): void {
+  app.get('/', (context) => context.body(`${JSON.stringify(WELCOME, null, 2)}\n`, 200, JSON_TYPE));
   app.get('/openapi.json', (context) => {
     return context.body(JSON.stringify(document()), 200, { 'content-type': 'application/json' });
   });

@@ -5,6 +5,8 @@ import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams, forgottenSchema } from '../wire/catalog.ts';
 import { changeHeaders, conditionsOf, etag, pageQuery, toolName } from '../wire/parameters.ts';
 import {
+  standingQuery,
+  standingSchema,
   TOOLS_BODY,
   toolChangesSchema,
   toolPageSchema,
@@ -124,6 +126,19 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     answers: { 200: { description: 'Counts since it was first put.', schema: toolStatsSchema } },
     problems: ['catalog-not-found', 'tool-not-found'],
     handle: async ({ params }) => ({ status: 200, body: tools.statistics(params.catalog, params.name) }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/standing',
+    name: 'toolStanding',
+    tag: 'Tools',
+    summary: 'How the tools of a catalog have done.',
+    request: { params: catalogParams, query: standingQuery },
+    answers: {
+      200: { description: 'All together, and the first ones in this order.', schema: standingSchema },
+    },
+    problems: ['catalog-not-found'],
+    handle: async ({ params, query }) => ({ status: 200, body: tools.standing(params.catalog, query) }),
   }),
   endpoint({
     method: 'delete',

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { STANDING_ORDERS } from '../../catalog/tools.ts';
 import { Problem } from '../../errors/problem.ts';
 import { providerName } from '../../ledger/provider-name.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
@@ -117,15 +118,30 @@ export const toolPageSchema = z
   })
   .openapi('ToolPage');
 
-export const toolStatsSchema = z
+const counts = {
+  shown: z.int().meta({ description: 'Times in a slate about which anything was reported.' }),
+  called: z.int(),
+  successes: z.int(),
+  failures: z.int(),
+  rewardSum: z.number(),
+  unlearned: z.int().meta({ description: 'Outcomes that teach nothing: timeouts and refusals.' }),
+  timeouts: z.int().meta({ description: 'Those of them that are timeouts.' }),
+};
+
+export const toolStatsSchema = z.object({ name: toolName, ...counts }).openapi('ToolStats');
+
+export const standingQuery = z.strictObject({
+  order: z.enum(STANDING_ORDERS).default('called').meta({
+    description: '`best` and `worst`: by (successes + 1) / (successes + failures + 2).',
+  }),
+  limit: z.coerce.number().int().min(1).max(1000).default(20),
+});
+
+export const standingSchema = z
   .object({
-    name: toolName,
-    shown: z.int().meta({ description: 'Times in a slate about which anything was reported.' }),
-    called: z.int(),
-    successes: z.int(),
-    failures: z.int(),
-    rewardSum: z.number(),
-    unlearned: z.int().meta({ description: 'Outcomes that teach nothing: timeouts and refusals.' }),
-    timeouts: z.int().meta({ description: 'Those of them that are timeouts.' }),
+    tools: z.int().meta({ description: 'Tools of the catalog.' }),
+    called: z.int().meta({ description: 'How many of them were ever called.' }),
+    total: z.object(counts),
+    standing: z.array(toolStatsSchema),
   })
-  .openapi('ToolStats');
+  .openapi('Standing');

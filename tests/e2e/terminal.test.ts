@@ -1,0 +1,122 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+
+const folder = temporaryFolder();
+let service: RunningService;
+beforeAll(async () => {
+  service = await RunningService.start(folder.path, ['--sample']);
+});
+afterAll(async () => {
+  expect(await service.stop()).toBe(0);
+  folder.remove();
+});
+
+/** Runs `bandolier … --url <service>` to its end. */
+async function run(...words: string[]) {
+  const all = [mainFile, ...words, '--url', service.url];
+  const child = spawn(process.execPath, all, { env: cleanEnvironment(), cwd: folder.path });
+  const output = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => (output.stdout += chunk));
+  child.stderr.on('data', (chunk) => (output.stderr += chunk));
+  const [code] = await once(child, 'close');
+  return { code, ...output };
+}
+const json = async (...words: string[]) => JSON.parse((await run(...words, '--json')).stdout);
+
+describe('from the terminal', () => {
+  it('one asks, sees why, reports, and sees how it is going', async () => {
+    const routed = await run('route', 'the customer wants their money back', '--k', '3', '--greedy');
+    expect(routed).toMatchObject({ code: 0, stderr: '' });
+    expect(routed.stdout).toMatch(/^1 {2}create_refund +\d\.\d{3} +100 % +retrieved$/m);
+    const [, id] = /bandolier explain (\S+)/.exec(routed.stdout) ?? [];
+    await service.ask('POST', `/v1/decisions/${id}/rewards`, { tool: 'create_refund', outcome: 'timeout' });
+    const again = await json('route', 'the customer wants their money back', '--unit', 'ada');
+    const success = { tool: 'create_refund', outcome: 'success' };
+    await service.ask('POST', `/v1/decisions/${again.decisionId}/rewards`, success);
+    await service.settled();
+
+    const explained = await run('explain', id);
+    expect(explained.stdout).toMatch(/^1\. create_refund .*\n {3}\S/m);
+    expect(explained.stdout).toMatch(/create_refund: timeout, applied \(outcome-teaches-nothing\)/);
+    expect((await json('explain', id)).decisionId).toBe(id);
+
+    const listed = await run('decisions', '--tool', 'create_refund');
+    expect(
+      listed.stdout
+        .trim()
+        .split('\n')
+        .map((line) => line.split(' ')[0]),
+    ).toEqual(['DECISION', again.decisionId, id]);
+    expect((await json('decisions', '--outcome', 'timeout')).decisions).toHaveLength(1);
+    expect((await json('decisions', '--limit', '1', '--unit', 'ada')).decisions).toHaveLength(1);
+
+    expect((await run('stats')).stdout).toMatch(/^create_refund +2 +2 +1 +0 +1 +100 %$/m);
+    expect((await run('stats', 'create_refund')).stdout.trim().split('\n')).toHaveLength(2);
+    expect((await json('stats', '--order', 'best')).standing[0].name).toBe('create_refund');
+
+    expect((await run('health')).stdout).toMatch(/Last 24 hours: 2 decisions, 100 % of them with a reward/);
+    const report = await run('report');
+    expect(report.stdout).toMatch(/Catalog default: \d+ tools, 1 of them called/);
+    expect(report.stdout).toMatch(/2 calls, 100 % of those with an outcome succeeded, 1 timeouts/);
+    expect(report.stdout).toMatch(/Learned: \d+ outcomes, \d+ cases/);
+    expect(report.stdout.split('\n').length).toBeLessThan(40);
+    expect(Object.keys(await json('report'))).toEqual([
+      'catalog',
+      'health',
+      'total',
+      'best',
+      'worst',
+      'policy',
+    ]);
+  });
+
+  it('one says what is wrong in one sentence', async () => {
+    for (const words of [
+      ['explain', 'default.none'],
+      ['decisions', '--outcome', 'bad'],
+      ['stats', 'no-tool'],
+      ['report', '--catalog', 'none'],
+      ['route', 'x', '--k', '99'],
+    ]) {
+      const { code, stdout, stderr } = await run(...words);
+      expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1]);
+      expect(stderr).toMatch(/^bandolier: /);
+    }
+  });
+
+  it.each([
+    ['catalogs', 'list'],
+    ['experiment', 'list'],
+    ['rewards', 'dead'],
+    ['models', 'list'],
+  ])('%s %s answers JSON', async (...words) => {
+    const url = words[0] === 'models' ? [] : ['--url', service.url];
+    const { stdout } = spawnSync(process.execPath, [mainFile, ...words, '--json', ...url], {
+      encoding: 'utf8',
+      env: cleanEnvironment(),
+    });
+    expect(typeof JSON.parse(stdout)).toBe('object');
+  });
+
+  it('ends silently when nobody reads on', async () => {
+    const command = `"${process.execPath}" "${mainFile}" explain --help | head -c 1; echo " \${PIPESTATUS[0]}"`;
+    const loud = `"${process.execPath}" "${mainFile}" completion fish | head -n 1 > /dev/null; echo "\${PIPESTATUS[0]}"`;
+    for (const line of [command, loud]) {
+      const { stdout, stderr } = spawnSync('bash', ['-c', line], {
+        encoding: 'utf8',
+        env: cleanEnvironment(),
+      });
+      expect([stdout.trim().endsWith('0'), stderr]).toEqual([true, '']);
+    }
+  });
+});
+
+it('the address of the service says what it is, and where to go', async () => {
+  const answer = await service.ask<{ name: string; documentation: string; ready: string }>('GET', '/');
+  expect(answer.name).toBe('bandolier');
+  for (const path of [answer.documentation, answer.ready]) {
+    expect((await fetch(service.url + path)).status).toBe(200);
+  }
+});
