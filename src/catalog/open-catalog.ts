@@ -88,13 +88,14 @@ async function follow(
   try {
     replica.state.tools.follow(index);
     await replica.catchUp();
+    // From now on and not when it has started: another process may move the catalog while our model is being opened.
+    embedding = own;
     replica.follow((error) => parts.onError(`catalog "${name}" stopped following its ledger`, error));
     await own.start();
   } catch (error) {
     await close();
     throw error;
   }
-  embedding = own;
   return {
     name,
     ledger,
