@@ -139,3 +139,11 @@ export function savedArray<T extends Arrays[string]>(
   }
   return array;
 }
+
+/** Returns the result of work that pauses, without a pause. */
+export function completed<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const step = steps.next();
+    if (step.done) return step.value;
+  }
+}

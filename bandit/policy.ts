@@ -169,6 +169,8 @@ export interface Learner {
   freeze(): void;
   /** Returns the canonical state as named arrays; `load` rebuilds derived values. */
   save(): LearnerState;
+  /** The same with pauses, in which nothing may be learned. */
+  saveInSteps(): Generator<void, LearnerState>;
   sizeInBytes(): LearnerSize;
   /** The ridges whose inverse loses accuracy with many updates. It is computed again in a thread from time to time. */
   ridges(): readonly Ridge[];

@@ -42,19 +42,22 @@ export function createParts(kernels: Kernels, limits: MemoryLimits): MemoryParts
   };
 }
 
-/** Returns the arrays of a saved learner that are its memory. */
-export function saveParts({
+/** Returns the arrays of a saved learner that are its memory. Pauses at every `yield`. */
+export function* saveParts({
   places,
   index,
   entries,
   units,
   links,
   merged,
-}: MemoryParts): LearnerState['arrays'] {
+}: MemoryParts): Generator<void, LearnerState['arrays']> {
   const { lastSeen, generations } = places.save();
   const queries = index.save(places.count);
+  yield;
   const counts = entries.save(places.count);
+  yield;
   const known = units.save(places.count);
+  yield;
   const { decisions, nearest, similarities } = links.save();
   return {
     'memory.lastSeen': lastSeen,

@@ -1,4 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
+import { completed } from '../learner-codec.ts';
 import type {
   CaseCount,
   CaseOutcome,
@@ -130,6 +131,10 @@ export class OutcomeMemory {
   }
 
   save(): LearnerState['arrays'] {
+    return completed(this.saveInSteps());
+  }
+
+  saveInSteps(): Generator<void, LearnerState['arrays']> {
     return saveParts(this.parts);
   }
 

@@ -1,4 +1,5 @@
 import { float64Columns } from '../columns.ts';
+import { completed } from '../learner-codec.ts';
 import { OutcomeMemory } from '../memory/outcome-memory.ts';
 import type {
   Candidates,
@@ -248,11 +249,18 @@ class ScLinUcbMemory implements Policy {
   }
 
   save(): LearnerState {
+    return completed(this.saveInSteps());
+  }
+
+  *saveInSteps(): Generator<void, LearnerState> {
     const { updates, matrix, target } = this.ridge.save();
+    yield;
+    const memory = yield* this.memory.saveInSteps();
+    const taught = yield* this.taught.saveInSteps();
     return {
       policy: NAME,
       numbers: { updates, projection: this.context.parameters.projection, projectionSeed: PROJECTION_SEED },
-      arrays: { matrix, target, ...this.calls.save(), ...this.memory.save(), ...this.taught.save() },
+      arrays: { matrix, target, ...this.calls.save(), ...memory, ...taught },
     };
   }
 

@@ -34,6 +34,11 @@ export abstract class WithoutMemory implements Policy {
   abstract sizeInBytes(): LearnerSize;
   abstract free(): void;
 
+  // biome-ignore lint/correctness/useYield: what these policies know is saved in a few milliseconds
+  *saveInSteps(): Generator<void, LearnerState> {
+    return this.save();
+  }
+
   recall(): Recall {
     return EMPTY_RECALL;
   }

@@ -75,5 +75,6 @@ export class Refactorisation {
     this.#inverse?.free();
     this.#inverse = null;
     this.#rows.length = 0;
+    this.#weights.length = 0;
   }
 }

@@ -1,5 +1,5 @@
 import type { Kernels } from '../kernels/kernels.ts';
-import { savedArray } from '../learner-codec.ts';
+import { completed, savedArray } from '../learner-codec.ts';
 import type { LearnerState, QueryFeatures, TaughtScores, TermShare } from '../policy.ts';
 import { formOf } from '../shared-query.ts';
 import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
@@ -12,6 +12,8 @@ const LEAST_EXPECTED = -1;
 const MOST_EXPECTED = 2;
 const FIRST_ROWS = 64;
 const FREE = -1;
+/** Rows or buckets that are copied between two pauses: less than a millisecond. */
+const SAVED_AT_ONCE = 128;
 
 export interface TaughtOptions {
   /** D of the embeddings; 0 without an embedder. */
@@ -179,23 +181,32 @@ export class TaughtVectors {
     if (factor === 0) this.#release(row);
   }
 
-  /** Rows in ascending order of their slots, so that the bits do not depend on which row a tool got. */
   save(): LearnerState['arrays'] {
+    return completed(this.saveInSteps());
+  }
+
+  /** In ascending order of slots, so that the bits do not depend on which row a tool got; the second half bucket by bucket. */
+  *saveInSteps(): Generator<void, LearnerState['arrays']> {
     const { dimensions, buckets } = this.#options;
     const slots = this.#slots
       .subarray(0, this.#used)
       .filter((slot) => slot !== FREE)
       .sort();
-    const dense = new Float32Array(slots.length * dimensions);
-    const hashed = new Float32Array(slots.length * buckets);
-    for (let i = 0; i < slots.length; i++) {
-      const row = this.#rows[slots[i]];
-      dense.set(this.#dense.subarray(row * this.#stride, row * this.#stride + dimensions), i * dimensions);
-      for (let bucket = 0; bucket < buckets; bucket++) {
-        hashed[i * buckets + bucket] = this.#hashed[bucket * this.#capacity + row];
-      }
+    const count = slots.length;
+    const rows = slots.map((slot) => this.#rows[slot]);
+    const dense = new Float32Array(count * dimensions);
+    for (let i = 0; i < count; i++) {
+      const start = rows[i] * this.#stride;
+      dense.set(this.#dense.subarray(start, start + dimensions), i * dimensions);
+      if (i % SAVED_AT_ONCE === 0) yield;
     }
-    const lastEvents = Float64Array.from(slots, (slot) => this.#lastEvents[this.#rows[slot]]);
+    const hashed = new Float32Array(count * buckets);
+    for (let bucket = 0; bucket < buckets; bucket++) {
+      const column = this.#hashed.subarray(bucket * this.#capacity, (bucket + 1) * this.#capacity);
+      for (let i = 0, at = bucket * count; i < count; i++) hashed[at++] = column[rows[i]];
+      if (bucket % SAVED_AT_ONCE === 0) yield;
+    }
+    const lastEvents = Float64Array.from(rows, (row) => this.#lastEvents[row]);
     return {
       'taught.slots': slots,
       'taught.lastEvents': lastEvents,
@@ -214,13 +225,14 @@ export class TaughtVectors {
     const dense = savedArray(arrays, 'taught.dense', Float32Array, count * dimensions);
     const hashed = savedArray(arrays, 'taught.hashed', Float32Array, count * buckets);
     const taught = new TaughtVectors(kernels, options);
+    const rows = slots.map((slot) => taught.#rowFor(slot));
     for (let i = 0; i < count; i++) {
-      const row = taught.#rowFor(slots[i]);
-      taught.#dense.set(dense.subarray(i * dimensions, (i + 1) * dimensions), row * taught.#stride);
-      for (let bucket = 0; bucket < buckets; bucket++) {
-        taught.#hashed[bucket * taught.#capacity + row] = hashed[i * buckets + bucket];
-      }
-      taught.#lastEvents[row] = lastEvents[i];
+      taught.#dense.set(dense.subarray(i * dimensions, (i + 1) * dimensions), rows[i] * taught.#stride);
+      taught.#lastEvents[rows[i]] = lastEvents[i];
+    }
+    for (let bucket = 0, at = 0; bucket < buckets; bucket++) {
+      const start = bucket * taught.#capacity;
+      for (let i = 0; i < count; i++) taught.#hashed[start + rows[i]] = hashed[at++];
     }
     taught.#events = savedArray(arrays, 'taught.events', Float64Array, 1)[0];
     return taught;

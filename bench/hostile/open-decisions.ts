@@ -1,10 +1,8 @@
 /**
  * What does a million rewarded decisions that may still change cost? Bytes of memory for each, the size of the snapshot
- * that holds them, how long it takes to write and to read one, and for how long any of it holds the event loop. And while
- * the snapshot thread makes one of everything that a ledger holds: what has the main thread to do with it?
+ * that holds them, how long it takes to write and to read one, and for how long any of it holds the event loop.
  *
- *   npm run build
- *   npx tsx --expose-gc bench/hostile/open-decisions.ts [--decisions 100000,1000000] [--threaded 50000]
+ *   npx tsx --expose-gc bench/hostile/open-decisions.ts [--decisions 100000,1000000]
  *
  * Five tools are shown; every second decision is reported twice, every second one closes. Vectors are short, because
  * what is kept of a decision does not depend on them. Times are of the processor: on a busy machine those of the clock
@@ -15,23 +13,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { randomFor } from '../../bandit/random.ts';
-import { threadFile } from '../../config/package-root.ts';
 import { decisionIdFor } from '../../src/decisions/decision-id.ts';
 import type { Entry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
-import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
-import type { SnapshotThreadTask } from '../../src/snapshots/snapshot-schedule.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
-import { decodeSnapshotInSteps, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
+import {
+  decodeSnapshotInSteps,
+  encodeSnapshot,
+  encodeSnapshotInSteps,
+} from '../../src/state/snapshot-codec.ts';
 import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { measuredOn } from '../measured-on.ts';
 
 const { values } = parseArgs({
   options: {
     decisions: { type: 'string', default: '100000,1000000' },
-    threaded: { type: 'string', default: '50000' },
   },
 });
 const TOOLS = 500;
@@ -144,11 +141,10 @@ class Stopwatch {
   }
 
   /** All steps of a generator, one by one. */
-  run<Step, Result>(steps: Generator<Step, Result>, each: (step: Step) => void = () => {}): Result {
+  run<Result>(steps: Generator<void, Result>): Result {
     for (;;) {
       const step = this.time(() => steps.next());
       if (step.done) return step.value;
-      each(step.value);
     }
   }
 }
@@ -166,15 +162,14 @@ async function measure(count: number) {
     if (entries === setUp) before = await memory();
   }
   const used = (await memory()) - before;
-  const parts: Uint8Array[] = [];
-  encoding.run(encodeSnapshotParts(state), (part) => parts.push(part));
+  const bytes = encoding.run(encodeSnapshotInSteps(state));
   state.free();
   const folder = mkdtempSync(join(tmpdir(), 'open-decisions-'));
-  writeFileSync(join(folder, 'snapshot'), Buffer.concat(parts), { flush: true });
+  writeFileSync(join(folder, 'snapshot'), bytes, { flush: true });
   const stored = readFileSync(join(folder, 'snapshot'));
   rmSync(folder, { recursive: true });
   const read = decoding.run(decodeSnapshotInSteps(stored, 'default', context));
-  const again = Buffer.concat([...encodeSnapshotParts(read)]);
+  const again = Buffer.from(encodeSnapshot(read));
   read.free();
   return {
     decisions: count,
@@ -191,42 +186,12 @@ async function measure(count: number) {
   };
 }
 
-/** How long the main thread's loop is busy while the snapshot thread folds a whole ledger and writes it down. */
-async function measureThread(count: number) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'open-decisions-'));
-  const ledger = await new FileLedgers(dataDir).open('default');
-  for (const entries of batches(count)) await ledger.append(entries);
-  const location: SnapshotThreadTask['location'] = { dataDir };
-  const task = { location, catalog: 'default', upTo: await ledger.head(), fence: 1, keep: 1 };
-  const beforeIt = performance.eventLoopUtilization();
-  const start = performance.now();
-  const worker = new Worker(threadFile('snapshot-thread'), { workerData: task });
-  const position = await new Promise((resolve, reject) => {
-    worker.once('message', (answer) => resolve(answer.position));
-    worker.once('error', reject);
-  });
-  const { active } = performance.eventLoopUtilization(beforeIt);
-  const row = {
-    decisions: count,
-    entries: task.upTo,
-    'snapshot at': position,
-    'made in, s': seconds(performance.now() - start),
-    'main loop busy meanwhile, ms': tenths(active),
-  };
-  await worker.terminate();
-  await ledger.close();
-  rmSync(dataDir, { recursive: true });
-  return row;
-}
-
 const rows: Awaited<ReturnType<typeof measure>>[] = [];
 for (const count of values.decisions.split(',')) rows.push(await measure(Number(count)));
 console.table(rows);
-const threaded = await measureThread(Number(values.threaded));
-console.table([threaded]);
 const folder = new URL('../results/hostile/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 writeFileSync(
   new URL('open-decisions.json', folder),
-  `${JSON.stringify({ ...measuredOn('bench/hostile/open-decisions.ts'), rows, threaded }, null, 2)}\n`,
+  `${JSON.stringify({ ...measuredOn('bench/hostile/open-decisions.ts'), rows }, null, 2)}\n`,
 );

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import { rewardStores, startRewardWorker } from '../../workers/reward-worker.ts';
 import type { OpenLedgers } from '../ledger/open-ledgers.ts';
-import { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
+import { type MakeSnapshot, SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { Closers } from './closers.ts';
@@ -41,13 +41,12 @@ export async function openCore<Parts extends object>(
  * Starts what is done once for all routers of a deployment: rewards are joined with their decisions, decisions are settled,
  * snapshots are made. In embedded mode the one process does it; over Redis `bandolier work`. The caller closes the queue.
  */
-export function startBackgroundWork(core: Core, ledgers: OpenLedgers): SnapshotSchedule {
+export function startBackgroundWork(core: Core, ledgers: OpenLedgers, make: MakeSnapshot): SnapshotSchedule {
   const { settings, stores, onError, onClose } = core;
   const { now } = stores.clock;
   startRewardWorker({ queue: stores.queue, storesOf: rewardStores(ledgers, stores), now });
   const snapshots = new SnapshotSchedule({
-    ...{ stores, ledgers, onError },
-    location: stores.location,
+    ...{ stores, ledgers, make, onError },
     keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
   });
   onClose(() => snapshots.close());

@@ -28,6 +28,7 @@ import { Rewards } from '../rewards/rewards.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { every } from '../scheduling/every.ts';
+import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
@@ -148,10 +149,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
       : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
 
   if (stores.mode === 'embedded') {
-    snapshots = startBackgroundWork(core, {
+    const ledgers = {
       names: async () => catalogs.names(),
-      get: async (name) => catalogs.find(name)?.ledger ?? null,
-    });
+      get: async (name: string) => catalogs.find(name)?.ledger ?? null,
+    };
+    const make = snapshotsOfReplicas(stores.snapshots, (name) => catalogs.find(name)?.replica ?? null);
+    snapshots = startBackgroundWork(core, ledgers, make);
   }
   // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import { LedgerCollection } from '../ledger/open-ledgers.ts';
+import { snapshotsInThreads } from '../snapshots/snapshot-makers.ts';
 import { closeQueue, openCore, startBackgroundWork } from './core.ts';
 
 export interface Work {
@@ -15,7 +16,10 @@ export function startWork(settings: Settings, log: Logger): Promise<Work> {
     stores.clock.report();
     const ledgers = new LedgerCollection(stores.ledgers);
     onClose(() => ledgers.close());
-    startBackgroundWork(core, ledgers);
+    const { location } = stores;
+    if (location === undefined) throw new Error('background work apart from routers needs Redis');
+    const warn = (message: string): void => core.onError(message, null);
+    startBackgroundWork(core, ledgers, snapshotsInThreads(location, warn));
     onClose(() => closeQueue(core));
     return {};
   });

@@ -1,5 +1,3 @@
-import { Worker } from 'node:worker_threads';
-import { threadFile } from '../../config/package-root.ts';
 import type { Position } from '../ledger/entry.ts';
 import { lastBefore } from '../ledger/find-position.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -7,23 +5,17 @@ import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
 import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
 
-/** Where the thread finds ledger and snapshots: it opens them for itself. */
-export type SnapshotLocation =
-  | { readonly dataDir: string }
-  | { readonly redisUrl: string; readonly epoch: string };
+/** Writes a snapshot of what is known of a catalog, unless its newest one is as new; returns its position. */
+export type MakeSnapshot = (task: SnapshotTask) => Promise<Position>;
 
-/** What a snapshot thread gets, and what it sends back. */
-export interface SnapshotThreadTask {
-  readonly location: SnapshotLocation;
+export interface SnapshotTask {
   readonly catalog: string;
+  /** What is known should reach this far. */
   readonly upTo: Position;
+  /** Of the lease under which it is written. */
   readonly fence: number;
+  /** How many snapshots are kept. */
   readonly keep: number;
-}
-
-export interface SnapshotThreadAnswer {
-  readonly position: Position;
-  readonly warnings: readonly string[];
 }
 
 /** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
@@ -33,6 +25,8 @@ const TOO_MANY_TO_FOLD_AGAIN = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
 const FIRST_LOOK_MS = 1_000;
+/** Making snapshots takes one part in so many of the time, however large they are. */
+const REST = 20;
 /** The newest, and two to fall back on. */
 const KEEP = 3;
 
@@ -44,8 +38,7 @@ export interface SnapshotScheduleParts {
    * the decisions they belong to, since exports and evaluations are made from both.
    */
   keepSince(): number;
-  /** As it is when a snapshot is begun. */
-  location(): SnapshotLocation;
+  readonly make: MakeSnapshot;
   onError(message: string, error: unknown): void;
 }
 
@@ -53,6 +46,8 @@ export interface SnapshotScheduleParts {
 export class SnapshotSchedule {
   readonly #parts: SnapshotScheduleParts;
   readonly #looks: Repeated;
+  /** When the next one may be made, by a steady clock in ms. */
+  readonly #notBefore = new Map<string, number>();
 
   constructor(parts: SnapshotScheduleParts) {
     this.#parts = parts;
@@ -64,19 +59,15 @@ export class SnapshotSchedule {
 
   /** Makes a snapshot of a catalog now, whether or not one is due, and returns its position; null while another process holds the lease. */
   async snapshot(catalog: string, ledger: Ledger): Promise<Position | null> {
-    const { stores, location, onError } = this.#parts;
+    const { stores, make } = this.#parts;
     const lease = await stores.leases.acquire(snapshotLease(catalog));
     if (lease === null) return null;
     try {
       const upTo = await ledger.head();
-      const { warnings, position } = await runThread({
-        location: location(),
-        catalog,
-        upTo,
-        fence: lease.fence,
-        keep: KEEP,
-      });
-      for (const warning of warnings) onError(warning, null);
+      const begun = performance.now();
+      const position = await make({ catalog, upTo, fence: lease.fence, keep: KEEP });
+      const ended = performance.now();
+      this.#notBefore.set(catalog, ended + REST * (ended - begun));
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
@@ -124,23 +115,8 @@ export class SnapshotSchedule {
   async #snapshotIfDue(catalog: string): Promise<void> {
     const { ledgers, stores } = this.#parts;
     const ledger = await ledgers.get(catalog);
-    if (ledger === null) return;
+    if (ledger === null || performance.now() < (this.#notBefore.get(catalog) ?? 0)) return;
     const newest = await stores.snapshots.newest(catalog);
     if ((await ledger.head()) - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog, ledger);
   }
-}
-
-function runThread(task: SnapshotThreadTask): Promise<SnapshotThreadAnswer> {
-  return new Promise((resolve, reject) => {
-    const thread = new Worker(threadFile('snapshot-thread'), { workerData: task });
-    let answer: SnapshotThreadAnswer | null = null;
-    thread.once('message', (message: SnapshotThreadAnswer) => {
-      answer = message;
-    });
-    thread.once('error', reject);
-    thread.once('exit', (code) => {
-      if (answer !== null) resolve(answer);
-      else reject(new Error(`The snapshot thread ended with code ${code} and without an answer.`));
-    });
-  });
 }

@@ -5,6 +5,7 @@ import { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
 import type { LearnerContext } from '../state/learner-version.ts';
 import { decodeSnapshotInSteps, encodeSnapshot } from '../state/snapshot-codec.ts';
+import type { SnapshotTask } from './snapshot-schedule.ts';
 import type { SnapshotStore } from './snapshot-store.ts';
 
 /**
@@ -31,19 +32,10 @@ export async function loadState(
 
 const READ_BATCH = 512;
 
-/** Where snapshots of one catalog are made: its ledger and their store. */
-export interface SnapshotAccess {
+/** A snapshot that is made from the ledger, and not from a state that serves. */
+export interface LedgerSnapshotTask extends SnapshotTask {
   readonly store: SnapshotStore;
   read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
-  close(): void;
-}
-
-export interface SnapshotTask extends Pick<SnapshotAccess, 'store' | 'read'> {
-  readonly catalog: string;
-  /** The ledger is folded up to here, or as far as it goes. */
-  readonly upTo: Position;
-  readonly fence: number;
-  readonly keep: number;
   readonly context: LearnerContext;
   onUnreadable(position: Position, error: unknown): void;
 }
@@ -52,7 +44,7 @@ export interface SnapshotTask extends Pick<SnapshotAccess, 'store' | 'read'> {
  * Makes a snapshot apart from the state that serves: loads the newest snapshot, folds the ledger from there (canonical
  * state only), writes the result, and returns its position.
  */
-export async function writeSnapshot(task: SnapshotTask): Promise<Position> {
+export async function writeSnapshot(task: LedgerSnapshotTask): Promise<Position> {
   const { catalog, upTo, fence, keep, store } = task;
   const state = await loadState(catalog, store, { ...task.context, derived: false }, task.onUnreadable);
   try {

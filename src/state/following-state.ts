@@ -31,8 +31,8 @@ export interface FollowingOptions {
 
 /**
  * A state and its position in a ledger. `foldNext` folds what follows there, a few milliseconds at a time. In between the
- * state can be ranked with as it is; `readConsistent` and `digest` see it where no entry is half folded, and folding waits
- * until a digest is complete. If an entry fails, the state stays as it is at that moment, and must not be folded again.
+ * state can be ranked with as it is; `readConsistent` and `readInSteps` see it where no entry is half folded, and folding
+ * waits until they have read everything. If an entry fails, the state stays as it is at that moment, and must not be folded again.
  */
 export class FollowingState {
   readonly state: CatalogState;
@@ -43,6 +43,8 @@ export class FollowingState {
   /** Calls of `readConsistent` that wait for the end of the entry that is being folded; null while none is. */
   #readers: ((error: Error | null) => void)[] | null = null;
   #digest: Promise<StateDigest> | null = null;
+  /** Until what `readInSteps` was given has read everything; null while nothing is read. */
+  #reading: Promise<unknown> | null = null;
   /** The entries that were read last, while they are being folded. */
   #batch: Promise<unknown> = Promise.resolve();
 
@@ -58,8 +60,8 @@ export class FollowingState {
     return this.#readers === null;
   }
 
-  get isDigesting(): boolean {
-    return this.#digest !== null;
+  get isBeingRead(): boolean {
+    return this.#reading !== null || this.#digest !== null;
   }
 
   /**
@@ -73,8 +75,8 @@ export class FollowingState {
       );
     }
     const entries = await this.#reader.read(this.state.position, READ_BATCH);
-    // A digest that was asked for before this line comes before these entries, a later one after them.
-    const batch = this.digested().then(() => this.#fold(entries));
+    // What was asked for before this line is read before these entries are folded, the rest after them.
+    const batch = this.readers().then(() => this.#fold(entries));
     this.#batch = batch;
     return batch;
   }
@@ -100,22 +102,31 @@ export class FollowingState {
   }
 
   /**
-   * Returns the digest of everything that was read so far, computed in slices while folding waits. Calls at the same time
-   * share one digest. Since it begins after the batch that is being folded, calls in a row do not stop folding.
+   * Reads all that was folded, in slices while folding waits. Since it begins after the batch that is being folded, calls in
+   * a row do not stop folding. @throws as `readConsistent`
    */
-  digest(): Promise<StateDigest> {
-    this.#digest ??= this.#batch
+  readInSteps<Seen>(read: (state: CatalogState) => Steps<Seen>): Promise<Seen> {
+    const seen = this.#batch
       .catch(() => {})
-      .then(() => this.readConsistent((state) => inSlices(this.#progressing(digestInSteps(state)))))
-      .finally(() => {
-        this.#digest = null;
-      });
+      .then(() => this.readConsistent((state) => inSlices(this.#progressing(read(state)))));
+    const ended = Promise.allSettled([this.#reading, seen]).then(() => {
+      if (this.#reading === ended) this.#reading = null;
+    });
+    this.#reading = ended;
+    return seen;
+  }
+
+  /** Returns the digest of all that was folded. Calls at the same time share one digest. @throws as `readConsistent` */
+  digest(): Promise<StateDigest> {
+    this.#digest ??= this.readInSteps(digestInSteps).finally(() => {
+      this.#digest = null;
+    });
     return this.#digest;
   }
 
-  /** Resolves when the digest is complete, if one is being computed. */
-  async digested(): Promise<void> {
-    await this.#digest?.catch(() => {});
+  /** Resolves when all that is being read in steps has been read. */
+  async readers(): Promise<void> {
+    await Promise.allSettled([this.#reading, this.#digest]);
   }
 
   /** Rejects the calls that wait for the end of an entry. */

@@ -177,7 +177,12 @@ export class Learners {
       ...version,
       state: policy.save(),
     }));
-    return { created: this.#created, active: this.#active, uses: [...this.#uses], versions };
+    return { ...this.summary(), versions };
+  }
+
+  /** What is saved beside the versions. */
+  summary(): Omit<SavedLearners, 'versions'> {
+    return { created: this.#created, active: this.#active, uses: [...this.#uses] };
   }
 
   restore(saved: SavedLearners, vectors: ToolVectors): void {

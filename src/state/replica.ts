@@ -10,7 +10,7 @@ import {
 import type { CatalogState } from './catalog-state.ts';
 import type { FoldResult } from './fold-result.ts';
 import { FollowingState } from './following-state.ts';
-import type { StateDigest } from './snapshot-codec.ts';
+import { encodeSnapshotInSteps, type StateDigest } from './snapshot-codec.ts';
 import { WaitingCommands, WaitingPositions } from './waiting.ts';
 
 /** After so many reloads in a row the replica fails, because no snapshot reaches the ledger. */
@@ -155,12 +155,20 @@ export class Replica {
     return this.#following.digest();
   }
 
+  /** Returns everything that was folded here as a snapshot; folding waits while it is encoded. @throws as above */
+  snapshot(): Promise<{ readonly position: Position; readonly bytes: Uint8Array }> {
+    return this.#following.readInSteps(function* (state) {
+      const { position } = state;
+      return { position, bytes: yield* encodeSnapshotInSteps(state) };
+    });
+  }
+
   /** @param reason with which everything is refused from then on */
   async close(reason: Error = new StoreUnavailableError('the catalog is closed')): Promise<void> {
     if (!this.#ended.signal.aborted) this.#ended.abort(reason);
     await this.#running;
     this.#end(reason);
-    await this.#following.digested();
+    await this.#following.readers();
   }
 
   async #loop(): Promise<void> {
@@ -197,7 +205,7 @@ export class Replica {
       throw error;
     }
     const old = this.#following;
-    while (old.isDigesting) await old.digested();
+    while (old.isBeingRead) await old.readers();
     this.#following = fresh;
     this.#options.onReload?.(fresh.state, old.state);
     old.state.free();

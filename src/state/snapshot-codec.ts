@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
-import { crc32 } from 'node:zlib';
-import { decodeLearner, encodeLearner } from '../../bandit/learner-codec.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import type { Position } from '../ledger/entry.ts';
-import { atOnce } from '../scheduling/slices.ts';
+import { atOnce, type Steps } from '../scheduling/slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
 import type { RewardOutcome } from './fold-result.ts';
-import type { LearnerContext, SavedLearners, SavedVersion } from './learner-version.ts';
+import { LearnerParts, learnerParts } from './learner-parts.ts';
+import type { LearnerContext, SavedLearners } from './learner-version.ts';
 import {
   inBlocks,
   part,
@@ -32,7 +31,26 @@ export function encodeSnapshotParts(state: CatalogState): Generator<Uint8Array> 
 }
 
 export function encodeSnapshot(state: CatalogState): Uint8Array {
-  return Buffer.concat([...encodeSnapshotParts(state)]);
+  return atOnce(encodeSnapshotInSteps(state));
+}
+
+/** Encodes a snapshot with a pause after every part; the state must not change meanwhile. */
+export function* encodeSnapshotInSteps(state: CatalogState): Steps<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let length = 0;
+  for (const bytes of encodeSnapshotParts(state)) {
+    parts.push(bytes);
+    length += bytes.length;
+    yield;
+  }
+  const snapshot = Buffer.allocUnsafeSlow(length);
+  let at = 0;
+  for (const bytes of parts) {
+    snapshot.set(bytes, at);
+    at += bytes.length;
+    yield;
+  }
+  return snapshot;
 }
 
 /** Decodes a snapshot. @throws SnapshotUnreadableError when it is damaged, of another version, or of another catalog. */
@@ -61,15 +79,14 @@ export function* decodeSnapshotInSteps(
     state.decisions.droppedThrough = head.droppedThrough;
     state.rewards.restore(head.rewardHours);
     const experiments = new ExperimentParts();
-    const versions: SavedVersion[] = [];
+    const learners = new LearnerParts();
     for (const one of parts) {
-      if (one.part === 'learner') versions.push(learnerIn(one));
-      else if (!experiments.take(one)) restorePart(state, one);
+      if (!learners.take(one) && !experiments.take(one)) restorePart(state, one);
       yield;
     }
     state.tools.restoreFreeSlots(head.freeSlots);
     state.experiments.restore(experiments.complete());
-    state.learners.restore({ ...head.learners, versions }, state.tools.vectors);
+    state.learners.restore({ ...head.learners, versions: learners.complete() }, state.tools.vectors);
     return state;
   } catch (error) {
     state.free();
@@ -102,9 +119,9 @@ function headOf(parts: Iterator<SnapshotPart>): Head {
   return first.value.json as Head;
 }
 
-function* partsOf(state: CatalogState): Generator<SnapshotPart> {
+function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   const { catalog, position, taught, clock, revision, embedder, settings, tools, rewards } = state;
-  const { versions, ...learners } = state.learners.save();
+  const learners = state.learners.summary();
   const head: Head = {
     ...{ catalog, position, taught, clock, revision, embedder, settings, learners },
     freeSlots: tools.freeSlots(),
@@ -123,9 +140,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart> {
     yield part('decisions', names, [lengths, bytes]);
   }
   yield* experimentParts(state.experiments.save());
-  for (const { state: learner, ...version } of versions) {
-    yield part('learner', version, [encodeLearner(learner, crc32)]);
-  }
+  for (const version of state.learners.all()) yield* learnerParts(version);
 }
 
 function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart): void {
@@ -160,10 +175,6 @@ function restoreTools(state: CatalogState, records: readonly ToolRecord[], vecto
   for (const [index, record] of records.entries()) {
     state.tools.restore(record, vectors.subarray(index * dimensions, (index + 1) * dimensions));
   }
-}
-
-function learnerIn({ json, arrays }: SnapshotPart): SavedVersion {
-  return { ...(json as Omit<SavedVersion, 'state'>), state: decodeLearner(arrays[0] as Uint8Array, crc32) };
 }
 
 /** Returns the rows in the order of the records, without the padding of the kernels' table. */

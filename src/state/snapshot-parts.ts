@@ -14,6 +14,7 @@ const HEAD_BYTES = 8;
 const PART_HEAD_BYTES = 8;
 const DOCUMENT_TAG = 3;
 const END = 'end';
+const NOTHING = new Uint8Array(0);
 
 export interface SnapshotPart {
   readonly part: string;
@@ -42,13 +43,16 @@ export function* inBlocks<T>(all: Iterable<T>, size: number): Generator<T[]> {
   if (block.length > 0) yield block;
 }
 
-/** Yields the bytes of a snapshot, part by part. */
-export function* writeParts(parts: Iterable<SnapshotPart>): Generator<Uint8Array> {
+/** Yields the bytes of a snapshot, part by part. Between them it may yield none: a pause in the making of a part. */
+export function* writeParts(parts: Iterable<SnapshotPart | null>): Generator<Uint8Array> {
   const head = Buffer.alloc(HEAD_BYTES);
   head.write(MAGIC);
   head.writeUInt32LE(VERSION, 4);
   yield head;
-  for (const one of parts) yield* writePart(one);
+  for (const one of parts) {
+    if (one === null) yield NOTHING;
+    else yield* writePart(one);
+  }
   yield* writePart(part(END, null));
 }
 

@@ -76,7 +76,6 @@ export async function openEmbeddedStores(
     decisionLogs,
     evaluations: new FileEvaluationStore(dataDir),
     queue,
-    location: () => ({ dataDir }),
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),
     close: async () => {

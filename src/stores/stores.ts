@@ -2,7 +2,7 @@ import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { EvaluationStore } from '../evaluation/evaluation-store.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
-import type { SnapshotLocation } from '../snapshots/snapshot-schedule.ts';
+import type { SnapshotLocation } from '../snapshots/snapshot-makers.ts';
 import type { Leases, SnapshotStores } from '../snapshots/snapshot-store.ts';
 import type { StoreClock } from './store-clock.ts';
 
@@ -20,8 +20,8 @@ export interface Stores {
   readonly decisionLogs: DecisionLogs;
   readonly evaluations: EvaluationStore;
   readonly queue: JobQueue;
-  /** Returns what a thread needs to open ledgers and snapshots itself. */
-  location(): SnapshotLocation;
+  /** Returns what a thread needs to open ledgers and snapshots itself; absent without Redis, where no thread does. */
+  location?(): SnapshotLocation;
   /** Aborts when another process has taken over the stores: nothing is acknowledged any more, and the process has to end. */
   readonly taken: AbortSignal;
   /** Tries whether the stores take writes now. @throws Error that says why not. */

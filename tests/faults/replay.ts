@@ -1,5 +1,5 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { FileLedger, FileLedgerReader } from '../../src/ledger/file-ledger.ts';
+import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { FileLeases } from '../../src/snapshots/file-leases.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
@@ -37,19 +37,21 @@ export class StoredCatalog {
     const leases = new FileLeases(this.#dataDir);
     const lease = await leases.acquire(snapshotLease('default'));
     if (lease === null) throw new Error('somebody else writes snapshots here');
-    const reader = new FileLedgerReader(ledgerFolder(this.#dataDir, 'default'));
-    await writeSnapshot({
-      catalog: 'default',
-      upTo,
-      fence: lease.fence,
-      keep: 3,
-      store: await new FileSnapshotStores(this.#dataDir).open('default'),
-      read: (after, last, limit) => reader.read(after, last, limit),
-      context: this.#context,
-      onUnreadable: (_, error) => {
-        throw error;
-      },
-    });
+    const store = await new FileSnapshotStores(this.#dataDir).open('default');
+    await this.#withLedger((ledger) =>
+      writeSnapshot({
+        catalog: 'default',
+        upTo,
+        fence: lease.fence,
+        keep: 3,
+        store,
+        read: (after, last, limit) => ledger.read(after, Math.min(limit, last - after)),
+        context: this.#context,
+        onUnreadable: (_, error) => {
+          throw error;
+        },
+      }),
+    );
     await leases.close();
   }
 

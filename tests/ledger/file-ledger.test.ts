@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
-import { FileLedger, FileLedgerReader } from '../../src/ledger/file-ledger.ts';
+import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
 import { RecentRecords } from '../../src/storage/recent-records.ts';
@@ -127,46 +127,5 @@ describe('FileLedgers', () => {
     const ledgers = new FileLedgers(newFolder());
     await expect(ledgers.open(name)).rejects.toThrow(RangeError);
     await expect(ledgers.remove(name)).rejects.toThrow(RangeError);
-  });
-});
-
-describe('FileLedgerReader', () => {
-  it('follows a ledger that is being appended to, up to where it is told', async () => {
-    const folder = newFolder();
-    const ledger = await FileLedger.open(folder, { segmentBytes: 2000 });
-    const reader = new FileLedgerReader(folder);
-    const never = new AbortController();
-    let position = 0;
-    let appended = 0;
-    const appending = (async () => {
-      for (let n = 1; n <= 400; n += 2) appended = await ledger.append([numbered(n), numbered(n + 1)]);
-    })();
-    while (position < 400) {
-      const upTo = appended;
-      const entries = await reader.read(position, upTo, 50);
-      for (const { position: at, entry } of entries) {
-        expect(at).toBe(++position);
-        expect(entry).toEqual(numbered(at));
-      }
-      expect(position).toBeLessThanOrEqual(upTo);
-      if (position < 400) await ledger.wait(position, never.signal);
-    }
-    await appending;
-    await ledger.trim(300);
-    await expect(reader.read(0, 400, 10)).rejects.toThrow(LedgerTrimmedError);
-    expect(await reader.read(400, 400, 10)).toEqual([]);
-    await ledger.close();
-  });
-
-  it('does not mind a tail that is half written', async () => {
-    const folder = newFolder();
-    const ledger = await FileLedger.open(folder);
-    await ledger.append([numbered(1)]);
-    await ledger.append([numbered(2)]);
-    const file = join(folder, `${'1'.padStart(16, '0')}.log`);
-    writeFileSync(file, readFileSync(file).subarray(0, -3));
-    expect(await new FileLedgerReader(folder).read(0, 1, 10)).toHaveLength(1);
-    await expect(new FileLedgerReader(folder).read(0, 2, 10)).rejects.toThrow(LedgerCorruptError);
-    await ledger.close();
   });
 });

@@ -7,7 +7,7 @@ import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts
 import { decision, emptyState, observe, putTools, report, START, Story, tool } from './entries.ts';
 import { assignment, create, exposure, exposures, move } from './experiment-entries.ts';
 
-/** Bytes. A learner is one part, however large: it is arrays of numbers, and nothing is made of it on the way. */
+/** Bytes. */
 const LONGEST_PART = 512 * 1024;
 
 const context = () => ({ kernels: createTypescriptKernels(), derived: true });
@@ -132,6 +132,11 @@ describe('snapshots', () => {
     story.tell(
       exposures(Array.from({ length: 9000 }, (_, i) => exposure(`default.${i}`, assignment(i, 'new')))),
     );
+    const { policy } = state.learners.active;
+    const query = { embedding: null, terms: { terms: Uint32Array.of(7), weights: Float32Array.of(1) } };
+    for (let slot = 0; slot < 300; slot++) {
+      policy.learn({ query, slot, similarity: 0, extras: new Float32Array(policy.extras.length) }, 1, 1);
+    }
     expect(parts().length).toBeGreaterThan(few.length + 40);
     expect(Math.max(...parts())).toBeLessThan(LONGEST_PART);
     const bytes = encodeSnapshot(state);
