@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { nearestName } from './nearest-name.ts';
+import { plainWords } from './plain-words.ts';
 import {
   environmentVariable,
   type SettingName,
@@ -65,6 +66,7 @@ export function readSettings(input: SettingsInput = {}): SourcedSettings {
 
   const parsed = settingsSchema.safeParse(
     Object.fromEntries([...given].map(([name, { value }]) => [name, value])),
+    { error: plainWords },
   );
   for (const issue of parsed.error?.issues ?? []) {
     const place = given.get(issue.path[0] as SettingName)?.place ?? issue.path.join('.');
@@ -123,7 +125,16 @@ function fromFlags(flags: Partial<Readonly<Record<SettingName, string>>>): [Sett
   return settingNames.flatMap((name) => {
     const text = flags[name];
     if (text === undefined) return [];
-    return [[name, { value: fromText(name, text), source: 'flag', place: `Option for ${name}` }] as const];
+    return [
+      [
+        name,
+        {
+          value: fromText(name, text),
+          source: 'flag',
+          place: `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+        },
+      ] as const,
+    ];
   }) as [SettingName, Given][];
 }
 

@@ -38,7 +38,13 @@ Examples:
 async function exportEverything(options: SettingFlags & { readonly catalog?: string }): Promise<void> {
   const { settings } = settingsWith(options);
   const onError = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
-  const stores = await openStores(settings, { onError });
+  const stores = await openStores(settings, { onError }).catch((error: Error) => {
+    if (error.name !== 'DataFolderLockedError') throw error;
+    throw new UserError(
+      `${error.message} Stop the service, export, and start it again; nothing is lost meanwhile but time. While it runs, ` +
+        '`bandolier decisions --json` and `bandolier stats --json` ask it for a part.',
+    );
+  });
   try {
     const kernels = await loadKernels();
     const names = await stores.ledgers.list();

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse as parseYaml } from 'yaml';
+import { plainWords } from '../../config/plain-words.ts';
 import { toolSchema } from '../http/wire/tool.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { openApiTools } from './openapi-tools.ts';
@@ -271,7 +272,7 @@ function acceptable(tools: readonly ToolDefinition[], refused: Refused[]): ToolD
       refused.push({ name: tool.name, why: 'another tool of the file has this name: rename one of them' });
       continue;
     }
-    const { error } = toolSchema.safeParse(tool);
+    const { error } = toolSchema.safeParse(tool, { error: plainWords });
     if (error === undefined) byName.set(tool.name, tool);
     else {
       const faults = error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);

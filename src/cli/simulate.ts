@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { POLICY_KINDS, policyKind, policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { openEmbedder } from '../models/open-embedder.ts';
 import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
@@ -86,6 +87,9 @@ async function runSimulation(options: SimulateOptions): Promise<void> {
     };
     const stream = await prepare(tools, learn, embedder, progress('embedding'));
     const measured = await prepare(tools, heldOut, embedder, progress('embedding'));
+    bar.stop();
+    refuseUnusable(options, tools, stream, measured);
+    bar.start(1, 0, { task: 'playing' });
     const results: SimulatedPolicy[] = [];
     for (const policy of policies) results.push(await play(policy, options, stream, measured, progress));
     bar.stop();
@@ -95,6 +99,28 @@ async function runSimulation(options: SimulateOptions): Promise<void> {
   } finally {
     await embedder?.close();
   }
+}
+
+/** @throws UserError when there is nothing to learn from, or nothing to measure on */
+function refuseUnusable(
+  { queries, heldOut }: SimulateOptions,
+  tools: readonly ToolDefinition[],
+  stream: Prepared,
+  measured: Prepared,
+): void {
+  const unusable = [
+    { file: queries, of: stream },
+    { file: heldOut ?? queries, of: measured },
+  ].find(({ of }) => of.queries.length === 0);
+  if (unusable === undefined) return;
+  const { file, of } = unusable;
+  const some = tools.slice(0, 3).map(({ name }) => `"${name}"`);
+  const unknown = of.unknown.slice(0, 3).map((name) => `"${name}"`);
+  throw new UserError(
+    of.unknown.length === 0
+      ? `${file} holds too few queries: some are learned from, and every fifth is held back. Add queries, or name others with --held-out.`
+      : `No query of ${file} can be used: \`relevant\` names ${unknown.join(', ')}, and no tool has such a name. Tools are called ${some.join(', ')}: use their names, not ids.`,
+  );
 }
 
 async function play(

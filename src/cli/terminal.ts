@@ -25,10 +25,25 @@ const FOR_PEOPLE = new Set([
   'StoreUnavailableError',
 ]);
 
+/** What the system refused, by its code: the reader can mend it. */
+const REFUSED: Readonly<Record<string, string>> = {
+  EPERM: 'may not be used by this user: change its owner or its permissions, or name another one',
+  EACCES: 'may not be used by this user: change its owner or its permissions, or name another one',
+  ENOENT: 'is not there',
+  ENOTDIR: 'is not a folder',
+  EISDIR: 'is a folder',
+  EROFS: 'is on a disk that can only be read',
+  ENOSPC: 'does not fit: the disk is full',
+  EMFILE: 'cannot be opened: this process has too many files open; raise `ulimit -n`',
+};
+
 /** What to print for an error that ends the program. */
 export function lastWords(error: unknown): string {
   if (!(error instanceof Error)) return `bandolier: ${String(error)}`;
   if (FOR_PEOPLE.has(error.name)) return `bandolier: ${error.message}`;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  const why = code === undefined ? undefined : REFUSED[code];
+  if (why !== undefined) return `bandolier: ${path ?? syscall ?? 'A file'} ${why} (${code}).`;
   return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
 }
 

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { plainWords } from '../../config/plain-words.ts';
 import type { Violation } from '../errors/problem.ts';
 import type { Steps } from '../scheduling/slices.ts';
 import { jsonPath } from './json-body.ts';
@@ -15,7 +16,7 @@ export function check(
   violations: Violation[],
   within: readonly PropertyKey[] = [],
 ): unknown {
-  const { data, error } = schema.safeParse(value);
+  const { data, error } = schema.safeParse(value, { error: plainWords });
   for (const issue of error?.issues ?? []) {
     const path = [...within, ...issue.path];
     if (issue.code === 'unrecognized_keys') {

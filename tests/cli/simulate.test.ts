@@ -47,6 +47,19 @@ describe('bandolier simulate', () => {
   it.each([
     [['--queries', fileOf('bad.jsonl', ['{"query": 1}'])], /line 1: expected \{"query"/],
     [['--queries', fileOf('empty.jsonl', [''])], /holds no queries/],
+    [
+      [
+        '--queries',
+        fileOf('ids.jsonl', Array(9).fill({ query: 'x', relevant: ['id-7'] })),
+        '--model',
+        'none',
+      ],
+      /No query of .*`relevant` names "id-7", and no tool has such a name\. Tools are called ".*use their names/,
+    ],
+    [
+      ['--queries', fileOf('one.jsonl', [{ query: 'x', relevant: ['create_refund'] }]), '--model', 'none'],
+      /holds too few queries/,
+    ],
     [['--queries', join(folder, 'missing.jsonl')], /cannot be read/],
     [
       ['--queries', fileOf('ok.jsonl', [{ query: 'x', relevant: ['y'] }]), '--policy', 'nope'],

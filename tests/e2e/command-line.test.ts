@@ -76,6 +76,7 @@ describe('serve', () => {
   it.each([
     ['a data folder in use', [], {}, /data folder .* is in use by process \d+/],
     ['a setting that is wrong', [], { BANDOLIER_PORT: 'http' }, /BANDOLIER_PORT: .*number/],
+    ['an option that is wrong', ['--port', 'http'], {}, /^bandolier: --port: has to be a number\.$/m],
     ['an unknown setting', [], { BANDOLIER_PROT: '1' }, /BANDOLIER_PROT\. Did you mean BANDOLIER_PORT/],
     [
       'a key that is too short',
@@ -319,6 +320,14 @@ describe('export', () => {
     expect(called.statistics).toMatchObject({ called: 1, successes: 1 });
     const other = await bandolier(['export', '--data-dir', own, '--catalog', 'other']);
     expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/There are: default/) });
+  });
+});
+
+describe('export beside a running service', () => {
+  it('says what to do', async () => {
+    const { code, stdout, stderr } = await bandolier(['export', '--data-dir', dataDir]);
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(/in use by process .*Stop the service, export, and start it again/s);
   });
 });
 

@@ -72,6 +72,12 @@ describe('from the terminal', () => {
     ]);
   });
 
+  it('one is told that a catalog is empty', async () => {
+    await service.ask('PUT', '/v1/catalogs/empty', {});
+    const { stdout } = await run('route', 'anything', '--catalog', 'empty');
+    expect(stdout).toMatch(/This catalog has no tools yet: put some with `bandolier import`/);
+  });
+
   it('one says what is wrong in one sentence', async () => {
     for (const words of [
       ['explain', 'default.none'],
