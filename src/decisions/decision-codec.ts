@@ -1,12 +1,14 @@
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type { Decision, DecisionColumns } from './decision.ts';
+import type { NumberedNames } from './decision-names.ts';
+import { packColumns, unpackColumns } from './packed-columns.ts';
 
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 3;
+const VERSION = 4;
 
-/** Index of each column among the arrays. A new column goes to the end, and needs a new tag. */
+/** Index of each column among the columns. A new one goes to the end, and needs a new version. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
   score: 0,
   mean: 1,
@@ -23,32 +25,50 @@ const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
 };
 const COLUMNS = Object.keys(INDICES) as readonly (keyof DecisionColumns)[];
 
-type PackedDecision = Omit<Decision, 'query' | 'columns' | 'features' | 'temperature' | 'logProbability'> & {
+type PackedDecision = Omit<
+  Decision,
+  'query' | 'columns' | 'features' | 'temperature' | 'logProbability' | 'candidates'
+> & {
   readonly version: typeof VERSION;
   readonly embedded: boolean;
-  /** Policy versions in the order of their feature arrays, which come last but for the embedding. */
-  readonly versions: readonly string[];
+  /** Absent when they are numbers of names, in an array. */
+  readonly candidates?: readonly string[];
+  /** Policy versions in the order of their features, and in how many columns these are. */
+  readonly versions: readonly (readonly [version: string, columns: number])[];
 };
 
-/** Returns a decision as bytes; decoding them gives the same decision bit for bit. */
-export function encodeDecision(decision: Decision): Buffer {
-  const { query, columns, features, temperature, logProbability, ...plain } = decision;
-  const versions = Object.keys(features);
+/**
+ * Returns a decision as bytes; decoding them gives the same decision bit for bit. The extra features are turned into columns, some of
+ * which are columns of the decision as well.
+ * @param names with all candidates; absent: the record spells them out
+ */
+export function encodeDecision(decision: Decision, names?: NumberedNames): Buffer {
+  const { query, columns, features, temperature, logProbability, candidates, ...plain } = decision;
+  const all = COLUMNS.map((column) => columns[column]);
+  const versions = Object.entries(features).map(([version, rows]) => {
+    const table = columnsOf(rows, plain.extras.length);
+    all.push(...table);
+    return [version, table.length] as const;
+  });
   const embedded = query.embedding !== null;
-  const packed: PackedDecision = { ...plain, version: VERSION, embedded, versions };
+  const spelled = names === undefined ? { candidates } : {};
+  const packed: PackedDecision = { ...plain, ...spelled, version: VERSION, embedded, versions };
   const arrays: NumberArray[] = [
     Float64Array.of(temperature, logProbability),
     query.terms.terms,
     query.terms.weights,
+    packColumns(all),
   ];
-  for (const column of COLUMNS) arrays.push(columns[column]);
-  for (const version of versions) arrays.push(features[version]);
+  if (names !== undefined) arrays.push(numbersOf(candidates, names));
   if (query.embedding !== null) arrays.push(query.embedding);
   return packDocument(DECISION_TAG, packed, arrays);
 }
 
-/** @throws Error when the bytes are no decision, or one that only another version of Bandolier can read. */
-export function decodeDecision(bytes: Uint8Array): Decision {
+/**
+ * @param names with which it was encoded
+ * @throws Error when the bytes are no decision, or one that only another version of Bandolier can read.
+ */
+export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decision {
   const { json, arrays } = unpackDocument(DECISION_TAG, bytes);
   // The first version did not say which one it was.
   const { version = 1, ...packed } = json as Omit<PackedDecision, 'version'> & { readonly version?: number };
@@ -57,13 +77,19 @@ export function decodeDecision(bytes: Uint8Array): Decision {
       `This is a decision of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote it, or begin with an empty data folder or Redis.`,
     );
   }
-  const { embedded, versions, ...plain } = packed;
-  const [doubles, terms, weights, ...rest] = arrays;
+  const { embedded, versions, candidates, ...plain } = packed;
+  const [doubles, terms, weights, block, numbers] = arrays;
   const [temperature, logProbability] = doubles;
-  const columns = Object.fromEntries(COLUMNS.map((column, i) => [column, rest[i]]));
-  const features = versions.map((version, i) => [version, rest[COLUMNS.length + i]]);
+  const all = unpackColumns(block as Uint32Array);
+  const columns = Object.fromEntries(COLUMNS.map((column, i) => [column, all[i]]));
+  let at = COLUMNS.length;
+  const features = versions.map(([name, width]) => {
+    at += width;
+    return [name, rowsOf(all.slice(at - width, at))];
+  });
   return {
     ...plain,
+    candidates: candidates ?? Array.from(numbers, (number) => names!.at(number)),
     temperature,
     logProbability,
     query: {
@@ -73,4 +99,35 @@ export function decodeDecision(bytes: Uint8Array): Decision {
     columns: columns as unknown as DecisionColumns,
     features: Object.fromEntries(features) as Record<string, Float32Array>,
   };
+}
+
+function numbersOf(candidates: readonly string[], names: NumberedNames): Uint32Array {
+  const numbers = new Uint32Array(candidates.length);
+  for (let i = 0; i < numbers.length; i++) numbers[i] = names.numberOf(candidates[i]);
+  return numbers;
+}
+
+/** Returns the columns of a row-major table; one column if it is none. */
+function columnsOf(rows: Float32Array, width: number): Float32Array[] {
+  const length = rows.length / width;
+  if (width < 2 || rows.length === 0 || !Number.isInteger(length)) return [rows];
+  const turned = new Float32Array(rows.length);
+  const columns: Float32Array[] = [];
+  for (let column = 0; column < width; column++) {
+    const start = column * length;
+    for (let row = 0; row < length; row++) turned[start + row] = rows[row * width + column];
+    columns.push(turned.subarray(start, start + length));
+  }
+  return columns;
+}
+
+function rowsOf(columns: readonly Float32Array[]): Float32Array {
+  const width = columns.length;
+  if (width === 1) return columns[0];
+  const rows = new Float32Array(columns[0].length * width);
+  for (let at = 0; at < width; at++) {
+    const column = columns[at];
+    for (let row = 0; row < column.length; row++) rows[row * width + at] = column[row];
+  }
+  return rows;
 }

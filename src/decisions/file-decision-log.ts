@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
@@ -6,6 +7,7 @@ import { type Decision, type DecisionHead, headOf, rewardDeadline } from './deci
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import { DecisionIndex, type IndexedRecord, type IndexedSegment } from './decision-index.ts';
 import type { Activation, DecisionLog, DueDecision, LoggedDecision } from './decision-log.ts';
+import { DecisionNames } from './decision-names.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -41,6 +43,7 @@ const LONGEST_GRACE_MS = 24 * HOUR_MS;
  */
 export class FileDecisionLog implements DecisionLog {
   readonly #log: SegmentLog;
+  readonly #names: DecisionNames;
   readonly #index: DecisionIndex;
   readonly #options: FileDecisionLogOptions;
   /** The last work for each id that is in progress. */
@@ -53,8 +56,14 @@ export class FileDecisionLog implements DecisionLog {
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
 
-  private constructor(log: SegmentLog, index: DecisionIndex, options: FileDecisionLogOptions) {
+  private constructor(
+    log: SegmentLog,
+    names: DecisionNames,
+    index: DecisionIndex,
+    options: FileDecisionLogOptions,
+  ) {
     this.#log = log;
+    this.#names = names;
     this.#index = index;
     this.#options = options;
     this.#sliceStart = options.now();
@@ -63,8 +72,9 @@ export class FileDecisionLog implements DecisionLog {
   /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
   static async open(folder: string, options: FileDecisionLogOptions): Promise<FileDecisionLog> {
     const log = await SegmentLog.open(folder, options);
+    const names = await DecisionNames.open(join(folder, 'names'), options);
     const index = new DecisionIndex(folder);
-    const opened = new FileDecisionLog(log, index, options);
+    const opened = new FileDecisionLog(log, names, index, options);
     await opened.#buildIndex();
     opened.#found = index.dueAfter(index.newestAt - LONGEST_GRACE_MS);
     options.notice?.(index.newestAt);
@@ -76,7 +86,8 @@ export class FileDecisionLog implements DecisionLog {
     const { id } = decision;
     return this.#inTurn(id, async () => {
       if ((await this.#find(id)) !== null) return false;
-      const bytes = encodeDecision(decision);
+      await this.#names.add(decision.candidates);
+      const bytes = encodeDecision(decision, this.#names);
       await this.#append(bytes, indexedDecision(decision));
       this.#remember(id, bytes);
       return true;
@@ -111,7 +122,7 @@ export class FileDecisionLog implements DecisionLog {
       for (const record of await this.#readSome(after)) {
         after = record.sequence;
         if (documentTag(record.bytes) !== DECISION_TAG) continue;
-        const decision = decodeDecision(record.bytes);
+        const decision = decodeDecision(record.bytes, this.#names);
         if (this.#isExpired(decision.at)) continue;
         yield this.#mayBeActivated(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
       }
@@ -136,7 +147,7 @@ export class FileDecisionLog implements DecisionLog {
       }
       for (const { sequence, bytes } of records.reverse()) {
         if (documentTag(bytes) !== DECISION_TAG) continue;
-        const decision = decodeDecision(bytes);
+        const decision = decodeDecision(bytes, this.#names);
         if (this.#isExpired(decision.at)) continue;
         const found = this.#mayBeActivated(decision) ? await this.get(decision.id) : decision;
         yield { decision: found ?? decision, cursor: String(sequence) };
@@ -153,6 +164,7 @@ export class FileDecisionLog implements DecisionLog {
 
   async close(): Promise<void> {
     await this.#log.close();
+    await this.#names.close();
     await this.#upkeep;
   }
 
@@ -194,7 +206,7 @@ export class FileDecisionLog implements DecisionLog {
   async #find(id: string): Promise<Decision | null> {
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
-      const decision = decodeDecision(recent);
+      const decision = decodeDecision(recent, this.#names);
       return this.#isExpired(decision.at) ? null : decision;
     }
     let activatedAt: number | null = null;
@@ -207,7 +219,7 @@ export class FileDecisionLog implements DecisionLog {
         if (activation.id === id) activatedAt = activation.at;
         continue;
       }
-      const decision = decodeDecision(bytes);
+      const decision = decodeDecision(bytes, this.#names);
       if (decision.id !== id) continue;
       if (this.#isExpired(decision.at)) break;
       found = decision;
