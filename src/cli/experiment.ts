@@ -34,11 +34,15 @@ export function experimentCommand(): Command {
     )
     .action(async (file: string, options: ExperimentOptions) => {
       const view = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
-      const { name } = view;
+      const { name, variants } = view;
+      const alike = variants.every(({ policy }) => policy == null);
+      const note = alike
+        ? 'No variant names a policy: if nothing else differs, this tests the experiment itself (A/A).\n'
+        : '';
       print(
         options.json,
         view,
-        `Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`,
+        `${note}Experiment ${name} is a draft. Start it: bandolier experiment start ${name}\n`,
       );
     });
 

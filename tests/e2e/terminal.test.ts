@@ -1,5 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
 
@@ -70,6 +72,25 @@ describe('from the terminal', () => {
       'worst',
       'policy',
     ]);
+  });
+
+  it('one is told that two variants are alike', async () => {
+    const create = async (name: string, policy?: string) => {
+      const variants = [
+        { name: 'a', share: 50 },
+        { name: 'b', share: 50, ...(policy && { policy }) },
+      ];
+      const file = join(folder.path, `${name}.json`);
+      writeFileSync(file, JSON.stringify({ name, unit: 'decision', variants }));
+      return run('experiment', 'create', file);
+    };
+    expect((await create('alike')).stdout).toMatch(
+      /^No variant names a policy: .* \(A\/A\)\.\nExperiment alike/,
+    );
+    expect((await create('differing', 'cosine')).stdout).toMatch(/^Experiment differing is a draft/);
+    await create('same', 'sc-linucb-memory');
+    const same = await run('experiment', 'start', 'same');
+    expect([same.code, same.stderr]).toEqual([1, expect.stringMatching(/nothing to compare/)]);
   });
 
   it('one is told that a catalog is empty', async () => {
