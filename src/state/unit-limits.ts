@@ -62,9 +62,19 @@ export class UnitLimits {
 }
 
 function saved(spent: ReadonlyMap<number, number>): SpentWeights {
-  return { pairs: Float64Array.from(spent.keys()), weights: Float64Array.from(spent.values()) };
+  const pairs = new Float64Array(spent.size);
+  const weights = new Float64Array(spent.size);
+  // Not `Float64Array.from(spent.keys())`, which makes a list first: a snapshot holds the event loop meanwhile.
+  let i = 0;
+  for (const [pair, weight] of spent) {
+    pairs[i] = pair;
+    weights[i++] = weight;
+  }
+  return { pairs, weights };
 }
 
 function restored({ pairs, weights }: SpentWeights): Map<number, number> {
-  return new Map(Array.from(pairs, (pair, i) => [pair, weights[i]]));
+  const spent = new Map<number, number>();
+  for (let i = 0; i < pairs.length; i++) spent.set(pairs[i], weights[i]);
+  return spent;
 }
