@@ -76,8 +76,8 @@ async function filled(tools: number, cases: number): Promise<SimulatedCatalog> {
     })),
   );
   const queries = Array.from({ length: cases }, () => {
-    const { embedding, tokens } = query();
-    return { embedding, terms: catalog.index.queryTerms(tokens) };
+    const { text, embedding, tokens } = query();
+    return { embedding, terms: catalog.index.queryTerms({ text, tokens }) };
   });
   const memory = savedMemory(kernels, queries, DIMENSIONS, slateOf(tools, ENTRIES_PER_CASE));
   const { learners, tools: table } = catalog.state;

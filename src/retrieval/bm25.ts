@@ -1,7 +1,10 @@
 import { EMPTY_SPARSE_VECTOR, type SparseVector } from '../../bandit/sparse-vector.ts';
+import type { Term } from './tokenise.ts';
 
 const K1 = 1.2;
 const B = 0.75;
+/** Share of an unknown word's squared weight that its n-grams get. */
+const GRAMS = 0.5;
 
 /**
  * Scores the live tools with Okapi BM25 (Robertson & Zaragoza 2009, eq. 3.15, with the idf that is never negative):
@@ -84,22 +87,42 @@ export class Bm25Index {
     return { scores, maximum };
   }
 
-  /** Returns the tf–idf vector of a query, of unit length: weight tf·ln(1 + M/(1 + df)), df over the indexed documents. */
-  queryTerms(query: Uint32Array): SparseVector {
-    if (query.length === 0) return EMPTY_SPARSE_VECTOR;
-    const counts = countTerms(query);
-    const terms = Uint32Array.from(counts.keys()).sort();
-    const weights = new Float64Array(terms.length);
+  /**
+   * Returns the tf–idf vector of a query, of unit length: weight tf·ln(1 + M/(1 + df)), df over the indexed documents. A word that
+   * no document has shares its weight with its character n-grams, squares adding up to the same: so other forms of it are
+   * similar, and nothing else becomes more or less so.
+   * @param gramsOf the n-grams of these words, by their terms; is asked only if a word is unknown. Absent: words alone.
+   */
+  queryTerms(
+    query: Uint32Array,
+    gramsOf?: (words: ReadonlySet<Term>) => ReadonlyMap<Term, readonly Term[]>,
+  ): SparseVector {
+    const weights = new Map<Term, number>();
+    const unknown = new Set<Term>();
+    for (const [term, count] of countTerms(query)) {
+      const frequency = this.#postings.get(term)?.size ?? 0;
+      weights.set(term, count * Math.log(1 + this.#documentCount / (1 + frequency)));
+      if (frequency === 0) unknown.add(term);
+    }
+    if (unknown.size > 0 && gramsOf !== undefined) {
+      for (const [term, grams] of gramsOf(unknown)) {
+        const weight = weights.get(term)!;
+        weights.set(term, weight * Math.sqrt(1 - GRAMS));
+        const share = weight * Math.sqrt(GRAMS / grams.length);
+        for (const gram of grams) weights.set(gram, (weights.get(gram) ?? 0) + share);
+      }
+    }
+    const terms = Uint32Array.from(weights.keys()).sort();
+    const values = new Float64Array(terms.length);
     let squares = 0;
     for (let i = 0; i < terms.length; i++) {
-      const frequency = this.#postings.get(terms[i])?.size ?? 0;
-      weights[i] = counts.get(terms[i])! * Math.log(1 + this.#documentCount / (1 + frequency));
-      squares += weights[i] * weights[i];
+      values[i] = weights.get(terms[i])!;
+      squares += values[i] * values[i];
     }
     if (squares === 0) return EMPTY_SPARSE_VECTOR;
     const norm = Math.sqrt(squares);
-    for (let i = 0; i < weights.length; i++) weights[i] /= norm;
-    return { terms, weights: new Float32Array(weights) };
+    for (let i = 0; i < values.length; i++) values[i] /= norm;
+    return { terms, weights: new Float32Array(values) };
   }
 
   #currentNorms(): Float64Array {

@@ -55,6 +55,40 @@ function folded(text: string): string {
   return bare.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ').replaceAll('ё', 'е');
 }
 
+/** Letters of an n-gram, n (McNamee & Mayfield 2004: 4 serves most European languages), and in scripts without spaces. */
+const GRAM = 4;
+const UNSPACED_GRAM = 2;
+const LONGEST_WITH_GRAMS = 40;
+
+/**
+ * Returns the terms of the character n-grams of words with more than n letters, by the term of the word. Numbers have none.
+ * @param wanted the words that are looked at, by their terms.
+ */
+export function gramsIn(text: string, wanted: ReadonlySet<Term>): Map<Term, readonly Term[]> {
+  const grams = new Map<Term, readonly Term[]>();
+  for (const word of wordsOf(text.slice(0, MAX_CHARACTERS))) {
+    if (word.length <= UNSPACED_GRAM || word.length > LONGEST_WITH_GRAMS) continue;
+    const isAscii = ASCII.test(word);
+    if (isAscii && word.length <= GRAM) continue;
+    const term = termOf(isAscii ? stem(word) : word);
+    if (!wanted.has(term) || grams.has(term) || DIGIT.test(word)) continue;
+    const length = !isAscii && UNSPACED.test(word) ? UNSPACED_GRAM : GRAM;
+    const letters = isAscii ? word : Array.from(word);
+    const inside: Term[] = [];
+    // A sign that no word has keeps n-grams apart from words.
+    for (let at = 0; at + length <= letters.length; at++) {
+      const gram = termOf(
+        `#${isAscii ? word.slice(at, at + length) : (letters as string[]).slice(at, at + length).join('')}`,
+      );
+      if (!inside.includes(gram)) inside.push(gram);
+    }
+    if (inside.length > 1) grams.set(term, inside);
+  }
+  return grams;
+}
+
+const DIGIT = /\d/;
+
 export function termOf(stemmed: string): Term {
   if (!ASCII.test(stemmed)) return fnv1a(new TextEncoder().encode(stemmed));
   let hash = FNV_OFFSET;

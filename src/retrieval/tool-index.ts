@@ -9,7 +9,7 @@ import { DecomposedScores, PartScores } from './part-scores.ts';
 import { FusedScores } from './retrieval-scores.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
-import { tokenise } from './tokenise.ts';
+import { gramsIn, tokenise } from './tokenise.ts';
 import { ExactIndex } from './vectors/exact-index.ts';
 import type { IndexReport, VectorIndex } from './vectors/vector-index.ts';
 
@@ -94,8 +94,8 @@ export class ToolIndex {
   }
 
   /** Returns the terms of a query as outcome memory compares them; they depend on the current document frequencies. */
-  queryTerms(tokens: Uint32Array): SparseVector {
-    return this.#words.queryTerms(tokens);
+  queryTerms({ text, tokens }: { readonly text: string; readonly tokens: Uint32Array }): SparseVector {
+    return this.#words.queryTerms(tokens, (words) => gramsIn(text, words));
   }
 
   /** @throws RangeError when the embedding has another length than the tools' vectors. */

@@ -79,7 +79,7 @@ export async function understandQuery(
     tokens: tokenise(text),
     embedding: embeddings[at],
   }));
-  const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole.tokens) };
+  const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole) };
   const rerank = await rerankCandidates({ ...whole, parts }, catalog, rerankers, signal);
   signal?.throwIfAborted();
   return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint };

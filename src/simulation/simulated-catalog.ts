@@ -82,7 +82,7 @@ export class SimulatedCatalog {
     explore: boolean,
     unitId?: string,
   ): Decision {
-    const features = { embedding, terms: this.index.queryTerms(tokens) };
+    const features = { embedding, terms: this.index.queryTerms({ text, tokens }) };
     return decide(
       {
         id,

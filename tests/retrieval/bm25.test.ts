@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import { sparseDot } from '../../bandit/sparse-vector.ts';
 import { Bm25Index } from '../../src/retrieval/bm25.ts';
-import { tokenise } from '../../src/retrieval/tokenise.ts';
+import { gramsIn, tokenise } from '../../src/retrieval/tokenise.ts';
 import { naiveBm25 } from './naive-bm25.ts';
 
 const term = fc.integer({ min: 1, max: 12 });
@@ -81,6 +82,32 @@ describe('Bm25Index', () => {
 });
 
 describe('queryTerms', () => {
+  it('shares the weight of a word that no document has with its n-grams', () => {
+    const index = new Bm25Index();
+    index.put(0, tokenise('weather forecast'));
+    const vectorOf = (text: string) => index.queryTerms(tokenise(text), (words) => gramsIn(text, words));
+    const similarity = (one: string, other: string): number => {
+      const { terms, weights } = vectorOf(one);
+      const others = vectorOf(other);
+      return terms.reduce((sum, term, i) => {
+        const at = others.terms.indexOf(term);
+        return at < 0 ? sum : sum + weights[i] * others.weights[at];
+      }, 0);
+    };
+    expect(similarity('Mahnungen', 'Mahnungen')).toBeCloseTo(1);
+    // Five of five and of six n-grams, which have half of the weight.
+    expect(similarity('Mahnunge', 'Mahnungen')).toBeCloseTo(0.5 * (5 / Math.sqrt(5 * 6)));
+    expect(similarity('Mahnungen', 'Rechnungen')).toBeLessThan(0.35);
+    expect(similarity('Mahnungen', 'Wetter')).toBe(0);
+    // A word that documents have is compared as a whole, and does not lose weight against unknown ones.
+    expect(vectorOf('forecast')).toEqual(index.queryTerms(tokenise('forecast')));
+    const known = tokenise('forecast')[0];
+    const weightOf = ({ terms, weights }: SparseVector): number => weights[terms.indexOf(known)];
+    expect(weightOf(vectorOf('forecast Mahnungen'))).toBeCloseTo(
+      weightOf(index.queryTerms(tokenise('forecast Mahnungen'))),
+    );
+  });
+
   const index = new Bm25Index();
   for (const [slot, text] of ['weather forecast', 'weather radar', 'weather station', 'invoice'].entries()) {
     index.put(slot, tokenise(text));

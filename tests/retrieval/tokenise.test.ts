@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { contentWords, MAX_CHARACTERS, termOf, tokenise, wordsOf } from '../../src/retrieval/tokenise.ts';
+import {
+  contentWords,
+  gramsIn,
+  MAX_CHARACTERS,
+  termOf,
+  tokenise,
+  wordsOf,
+} from '../../src/retrieval/tokenise.ts';
 
 const termsOf = (...stems: string[]): Uint32Array => Uint32Array.from(stems, termOf);
 
@@ -83,6 +90,25 @@ describe('tokenise', () => {
   it('treats names of object properties like any other word', () => {
     const words = ['proto', 'constructor', 'tostr', 'hasownproperti'];
     expect(tokenise('__proto__ constructor tostring hasownproperty')).toEqual(termsOf(...words));
+  });
+});
+
+describe('gramsIn', () => {
+  const gramsOf = (text: string): [number, number[]][] =>
+    [...gramsIn(text, new Set(tokenise(text)))].map(([term, grams]) => [term, [...grams]]);
+
+  it('gives words of more than four letters their n-grams, by the term of their stem', () => {
+    const grams = [...termsOf('#mahn', '#ahnu', '#hnun', '#nung', '#unge', '#ngen')];
+    expect(gramsOf('Fünf Mahnungen 20261122')).toEqual([[tokenise('Mahnungen')[0], grams]]);
+  });
+
+  it('gives longer words of scripts without spaces their pairs', () => {
+    const grams = [...termsOf('#キャ', '#ャン', '#ンセ', '#セル')];
+    expect(gramsOf('予約をキャンセル')).toEqual([[termOf('キャンセル'), grams]]);
+  });
+
+  it('leaves out words that are not wanted', () => {
+    expect(gramsIn('Mahnungen', new Set())).toEqual(new Map());
   });
 });
 

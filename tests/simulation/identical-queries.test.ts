@@ -58,7 +58,7 @@ describe('the same query a hundred thousand times', () => {
     // P + N of a tool stays within its limit.
     const [{ caseId }] = policy.recall({
       embedding: null,
-      terms: catalog.index.queryTerms(query.tokens),
+      terms: catalog.index.queryTerms(query),
     }).cases;
     for (const { positives, negatives } of policy.caseCounts(caseId)) {
       expect(positives + negatives).toBeLessThanOrEqual(5 + 1e-4);

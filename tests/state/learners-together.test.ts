@@ -95,7 +95,7 @@ function history(): { entries: Entry[]; state: CatalogState } {
     const query = queries[below(queries.length)];
     const features = {
       embedding: step % 11 === 10 ? null : query.embedding,
-      terms: index.queryTerms(query.tokens),
+      terms: index.queryTerms(query),
     };
     const decision = decide(
       {
