@@ -21,6 +21,15 @@ export function madeAt(id: string): number | null {
   return time === undefined ? null : Number.parseInt(time, 36);
 }
 
+/** A decision that is older than this has been written to Redis, or never will be; ms. */
+const ON_ITS_WAY_MS = 600_000;
+
+/** Returns whether a decision may be one that another router has not written to Redis yet. @param now ms since the epoch */
+export function isYoung(id: string, now: number): boolean {
+  const at = madeAt(id);
+  return at !== null && Math.abs(now - at) < ON_ITS_WAY_MS;
+}
+
 /** Returns the catalog of a decision or reward id; null if it is none. */
 export function catalogOf(id: string): string | null {
   const dot = id.indexOf('.');

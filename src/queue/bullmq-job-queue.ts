@@ -128,8 +128,8 @@ export class BullmqJobQueue implements JobQueue {
     return available(WHAT, () => this.#dead.count());
   }
 
-  deadJobs(limit: number): Promise<DeadJob[]> {
-    return available(WHAT, () => this.#dead.newest(limit));
+  deadJobs(limit: number, skip = 0): Promise<DeadJob[]> {
+    return available(WHAT, () => this.#dead.newest(limit, skip));
   }
 
   redrive(ids?: readonly string[]): Promise<number> {

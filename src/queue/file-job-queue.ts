@@ -119,8 +119,8 @@ export class FileJobQueue implements JobQueue {
     return this.#book.buried;
   }
 
-  async deadJobs(limit: number): Promise<DeadJob[]> {
-    return this.#book.dead(limit);
+  async deadJobs(limit: number, skip = 0): Promise<DeadJob[]> {
+    return this.#book.dead(limit, skip);
   }
 
   async redrive(ids: readonly string[] = this.#book.deadIds()): Promise<number> {
@@ -227,7 +227,7 @@ export class FileJobQueue implements JobQueue {
       const failed = attempts + 1;
       const hasTriesLeft = failed < MAX_ATTEMPTS || isStoreAway(error);
       if (hasTriesLeft && !(error instanceof UnrecoverableJobError)) {
-        return { event: 'failed', id, runAt: now + retryDelayMs(failed) };
+        return { event: 'failed', id, runAt: now + retryDelayMs(failed), attempts: failed };
       }
       const message = error instanceof Error ? error.message : String(error);
       return { event: 'buried', id, failedAt: now, error: message.slice(0, MAX_ERROR_CHARACTERS) };

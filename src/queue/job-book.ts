@@ -71,11 +71,11 @@ export class JobBook {
     return this.#dead.size;
   }
 
-  /** Returns the newest dead jobs, newest first. */
-  dead(limit: number): DeadJob[] {
+  /** Returns the newest dead jobs but for `skip` of them, newest first. */
+  dead(limit: number, skip = 0): DeadJob[] {
     return [...this.#dead.values()]
       .reverse()
-      .slice(0, limit)
+      .slice(skip, skip + limit)
       .map(({ job, failedAt, error }) => ({
         job: { name: job.name, id: job.id, payload: JSON.parse(job.payload) },
         failedAt,
@@ -114,7 +114,7 @@ export class JobBook {
         this.#remove(event.id);
         break;
       case 'failed':
-        this.#fail(event.id, event.runAt);
+        this.#fail(event.id, event.runAt, event.attempts);
         break;
       case 'buried':
         this.#bury(event.id, event.failedAt, event.error);
@@ -164,9 +164,9 @@ export class JobBook {
     return job;
   }
 
-  #fail(id: string, runAt: number): void {
+  #fail(id: string, runAt: number, attempts: number): void {
     const job = this.#remove(id);
-    if (job !== undefined) this.#add({ ...job, attempts: job.attempts + 1, runAt });
+    if (job !== undefined) this.#add({ ...job, attempts, runAt });
   }
 
   #bury(id: string, failedAt: number, error: string): void {

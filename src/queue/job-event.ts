@@ -22,7 +22,8 @@ export type JobEvent =
   | { readonly event: 'checkpoint' }
   | { readonly event: 'added'; readonly jobs: readonly StoredJob[] }
   | { readonly event: 'done'; readonly id: string }
-  | { readonly event: 'failed'; readonly id: string; readonly runAt: number }
+  /** `attempts` that failed so far: applied twice, over a checkpoint, it says the same. */
+  | { readonly event: 'failed'; readonly id: string; readonly runAt: number; readonly attempts: number }
   | { readonly event: 'buried'; readonly id: string; readonly failedAt: number; readonly error: string }
   | { readonly event: 'redriven'; readonly ids: readonly string[]; readonly runAt: number }
   /** Only in checkpoints. */

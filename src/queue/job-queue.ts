@@ -49,8 +49,8 @@ export interface JobQueue {
   jobs(): AsyncIterable<Job>;
   /** How many are buried. */
   buried(): Promise<number>;
-  /** Buried jobs, newest first. */
-  deadJobs(limit: number): Promise<DeadJob[]>;
+  /** Buried jobs, newest first, after the newest `skip` of them. */
+  deadJobs(limit: number, skip?: number): Promise<DeadJob[]>;
   /** Puts buried jobs back into the queue; all of them if no ids are given. Answers how many. */
   redrive(ids?: readonly string[]): Promise<number>;
   /** Stops taking jobs, aborts `stop`, waits for the running ones (at most `graceMs`), closes the store. */

@@ -46,9 +46,9 @@ export class RedisDeadJobs {
     return this.#client.zcard(ORDER);
   }
 
-  async newest(limit: number): Promise<DeadJob[]> {
+  async newest(limit: number, skip = 0): Promise<DeadJob[]> {
     if (limit < 1) return [];
-    const ids = await this.#client.zrevrange(ORDER, 0, `${limit - 1}`);
+    const ids = await this.#client.zrevrange(ORDER, skip, skip + limit - 1);
     if (ids.length === 0) return [];
     const jobs = await this.#client.hmget(JOBS, ...ids);
     return jobs.filter((text) => text !== null).map((text) => JSON.parse(text));

@@ -13,6 +13,8 @@ export interface RewardSources {
   readonly queue: JobQueue;
   readonly decisionLogs: DecisionLogs;
   readonly refused: RefusedReports;
+  /** ms since the epoch. */
+  now(): number;
 }
 
 /** Returns the health report of the last 24 hours. */

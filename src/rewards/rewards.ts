@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { rewardDeadline } from '../decisions/decision.ts';
-import { catalogOf } from '../decisions/decision-id.ts';
+import { catalogOf, isYoung } from '../decisions/decision-id.ts';
 import { Problem } from '../errors/problem.ts';
 import type { DeadJob } from '../queue/job-queue.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -33,8 +33,8 @@ export interface DeadRewards {
   readonly error: string;
 }
 
-/** The number of dead jobs that a queue keeps. */
-const MOST_DEAD = 10_000;
+/** Dead jobs that are read at a time. */
+const DEAD_PAGE = 100;
 
 /** Takes reports, and answers what the endpoints ask about rewards. */
 export class Rewards {
@@ -58,7 +58,7 @@ export class Rewards {
     const decisionId = rewardId.slice(0, rewardId.lastIndexOf('.'));
     const name = catalogOf(decisionId);
     const catalog = name === null ? undefined : this.#catalogs.getIfAny(name);
-    if (catalog === undefined) throw notFound(rewardId);
+    if (catalog === undefined) throw this.#unknown(rewardId, decisionId);
     const folded = outcomeOf(catalog.state, decisionId, rewardId);
     if (folded !== undefined) return folded;
     if (!isRewardId(rewardId)) throw notFound(rewardId);
@@ -81,23 +81,36 @@ export class Rewards {
 
   /** Returns jobs that were given up, newest first. */
   async dead(limit: number): Promise<DeadRewards[]> {
-    return (await this.#deadJobs()).slice(0, limit).map(viewOf);
+    const views: DeadRewards[] = [];
+    if (limit < 1) return views;
+    for await (const dead of this.#deadJobs()) if (views.push(viewOf(dead)) >= limit) break;
+    return views;
   }
 
   /** Puts given-up jobs back with ten new attempts each, all of them if no ids are given; returns how many. */
   async redrive(ids?: readonly string[]): Promise<number> {
-    const all = (await this.#deadJobs()).map(({ job }) => job.id);
-    return this.#sources.queue.redrive(ids === undefined ? all : all.filter((id) => ids.includes(id)));
+    const known: string[] = [];
+    for await (const { job } of this.#deadJobs()) if (ids?.includes(job.id) ?? true) known.push(job.id);
+    return this.#sources.queue.redrive(known);
   }
 
-  /** Returns the dead jobs of rewards and settlements, newest first. */
-  async #deadJobs(): Promise<DeadJob[]> {
-    const all = await this.#sources.queue.deadJobs(MOST_DEAD);
-    return all.filter(({ job }) => REWARD_JOBS.includes(job.name));
+  /** Yields the dead jobs of rewards and settlements, newest first; a page at a time, since there may be ten thousand. */
+  async *#deadJobs(): AsyncGenerator<DeadJob> {
+    for (let skip = 0; ; skip += DEAD_PAGE) {
+      const page = await this.#sources.queue.deadJobs(DEAD_PAGE, skip);
+      for (const dead of page) if (REWARD_JOBS.includes(dead.job.name)) yield dead;
+      if (page.length < DEAD_PAGE) return;
+    }
+  }
+
+  /** Another router may have made the decision, in a catalog that it created a moment ago. */
+  #unknown(rewardId: string, decisionId: string): Problem {
+    const { decisionLogs, now } = this.#sources;
+    return decisionLogs.isShared && isYoung(decisionId, now()) ? notOpenYet(rewardId) : notFound(rewardId);
   }
 
   async #deadReward(rewardId: string): Promise<RewardState | null> {
-    for (const { job, error } of await this.#deadJobs()) {
+    for await (const { job, error } of this.#deadJobs()) {
       const decisions = rewardsJob.safeParse(job.payload).data?.decisions ?? [];
       if (decisions.some(({ reports }) => reports.some((report) => report.rewardId === rewardId))) {
         return { rewardId, status: 'dead', reason: error };
@@ -121,6 +134,15 @@ function outcomeOf(state: CatalogState, decisionId: string, rewardId: string): R
   if (kept === undefined) return state.refused.get(rewardId);
   const { tool: _, outcome: __, ...outcome } = kept;
   return outcome;
+}
+
+function notOpenYet(rewardId: string): Problem {
+  return new Problem(
+    'unavailable',
+    `The catalog of reward "${rewardId}" is not open here, or not yet: another router may have created it a moment ago.`,
+    'Send this again after a second. If it is still so after ten minutes, the catalog was deleted.',
+    { retryAfterSeconds: 1 },
+  );
 }
 
 function notFound(rewardId: string): Problem {

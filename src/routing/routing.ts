@@ -1,6 +1,6 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
-import { catalogOf, madeAt } from '../decisions/decision-id.ts';
+import { catalogOf, isYoung } from '../decisions/decision-id.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
@@ -15,9 +15,6 @@ export interface ActivatedDecision {
   readonly activatedAt: string;
   readonly rewardDeadline: string;
 }
-
-/** A decision that is older than this has been written to Redis, or never will be; ms. */
-const ON_ITS_WAY_MS = 600_000;
 
 /** Called after every answer with how long it took. */
 export type OnRoute = (answer: RouteAnswer, seconds: number) => void;
@@ -101,17 +98,12 @@ export class Routing {
       if (found !== null) return found;
     }
     // Another router may have made it, in a catalog that it created a moment ago.
-    if (decisionLogs.isShared && this.#isYoung(decisionId)) throw onItsWay(decisionId);
+    if (decisionLogs.isShared && isYoung(decisionId, this.#parts.now())) throw onItsWay(decisionId);
     throw new Problem(
       'decision-not-found',
       `There is no decision "${decisionId}".`,
       'Send the decisionId of the /v1/route answer unchanged. Decisions expire some time after their window.',
     );
-  }
-
-  #isYoung(decisionId: string): boolean {
-    const at = madeAt(decisionId);
-    return at !== null && Math.abs(this.#parts.now() - at) < ON_ITS_WAY_MS;
   }
 
   /** With a default reward in the contract under which it was made, silence teaches too: at the deadline. */

@@ -3,9 +3,9 @@ import type { Settings } from '../../config/settings.ts';
 import { rewardStores, startRewardWorker } from '../../workers/reward-worker.ts';
 import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { type MakeSnapshot, SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
+import { Closers } from '../stores/closers.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { Closers } from './closers.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

@@ -164,7 +164,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => settlements.close());
   return {
     ...{ routing, experiments, evaluations, positions },
-    rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused }),
+    rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused, now }),
     catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);

@@ -9,6 +9,7 @@ import { FileLeases } from '../snapshots/file-leases.ts';
 import { FileSnapshotStores } from '../snapshots/file-snapshot-store.ts';
 import { checkWritable, lockDataFolder, readDeployment, writeDeployment } from '../storage/data-folder.ts';
 import type { TornTail } from '../storage/segment-log.ts';
+import { Closers } from './closers.ts';
 import { StoreClock } from './store-clock.ts';
 import type { Stores } from './stores.ts';
 
@@ -23,39 +24,46 @@ export async function openEmbeddedStores(
   settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays'>,
   { onError }: { onError(message: string, error: unknown): void },
 ): Promise<Stores> {
-  const { dataDir } = settings;
+  const closers = new Closers(onError);
+  return closers.during(() => open(settings, onError, closers));
+}
+
+async function open(
+  { dataDir, keepDecisionsDays }: Pick<Settings, 'dataDir' | 'keepDecisionsDays'>,
+  onError: (message: string, error: unknown) => void,
+  closers: Closers,
+): Promise<Stores> {
   const lock = await lockDataFolder(dataDir, (message) => onError(message, null));
+  closers.add(() => lock.release());
   const clock = await StoreClock.start({
     reference: 'this machine',
     ask: () => Date.now(),
     onSkew: (sentence) => onError(sentence, null),
   });
+  closers.add(() => clock.close());
   const { now, notice } = clock;
   const logs = {
     lock,
     onTornTail: ({ file, offset, bytes }: TornTail): void =>
       onError(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
   };
-  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), {
-    ...logs,
-    clock: { ...systemClock, now },
-  }).catch(async (error) => {
-    clock.close();
-    await lock.release();
-    throw error;
-  });
+  const leases = new FileLeases(dataDir);
+  closers.add(() => leases.close());
   const decisionLogs = new FileDecisionLogs(dataDir, {
     ...logs,
-    retainMs: settings.keepDecisionsDays * DAY_MS,
+    retainMs: keepDecisionsDays * DAY_MS,
     now,
     notice,
     onError,
   });
+  closers.add(() => decisionLogs.close());
   const snapshots = new FileSnapshotStores(dataDir);
-  const leases = new FileLeases(dataDir);
   const expiry = every(EXPIRE_EVERY_MS, () => decisionLogs.expire(), {
     onError: (error) => onError('expired decisions could not be deleted', error),
   });
+  closers.add(() => expiry.close());
+  const queue = await FileJobQueue.open(join(dataDir, 'jobs'), { ...logs, clock: { ...systemClock, now } });
+  closers.add(() => queue.close(0));
   return {
     mode: 'embedded',
     clock,
@@ -78,13 +86,6 @@ export async function openEmbeddedStores(
     queue,
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),
-    close: async () => {
-      await queue.close(0);
-      await expiry.close();
-      clock.close();
-      await decisionLogs.close();
-      await leases.close();
-      await lock.release();
-    },
+    close: closers.close,
   };
 }

@@ -8,6 +8,7 @@ import { RedisConnections, RedisUnusableError } from '../redis/redis-connection.
 import { type RedisEpoch, RedisLostError } from '../redis/redis-epoch.ts';
 import { RedisLeases } from '../snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../snapshots/redis-snapshot-store.ts';
+import { Closers } from './closers.ts';
 import { StoreClock } from './store-clock.ts';
 import type { DeploymentMark, Stores } from './stores.ts';
 
@@ -26,12 +27,22 @@ export async function openRedisStores(
   settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
   { onError }: { onError(message: string, error: unknown): void },
 ): Promise<RedisStores> {
+  const closers = new Closers(onError);
+  return closers.during(() => open(redisUrl, settings, onError, closers));
+}
+
+async function open(
+  redisUrl: string,
+  settings: Pick<Settings, 'keepDecisionsDays' | 'maxPendingRewards'>,
+  onError: (message: string, error: unknown) => void,
+  closers: Closers,
+): Promise<RedisStores> {
   const connections = await RedisConnections.open(redisUrl);
+  closers.add(() => connections.close());
   const { epoch } = connections;
   try {
     await epoch.claim();
   } catch (error) {
-    connections.close();
     throw error instanceof RedisLostError ? new RedisUnusableError(error.message) : error;
   }
   epoch.listen({
@@ -45,16 +56,17 @@ export async function openRedisStores(
     reference: 'Redis',
     ask: () => connections.time(),
     onSkew: (sentence) => onError(sentence, null),
-  }).catch((error) => {
-    connections.close();
-    throw error;
   });
   const leases = new RedisLeases(connections);
+  closers.add(() => leases.close());
   const decisionLogs = new RedisDecisionLogs(connections, {
     retainMs: settings.keepDecisionsDays * DAY_MS,
     now: clock.now,
   });
+  closers.add(() => decisionLogs.close());
+  closers.add(() => clock.close());
   const queue = new BullmqJobQueue(connections, { maxJobs: settings.maxPendingRewards, clock, onError });
+  closers.add(() => queue.close(0));
   return {
     mode: 'redis',
     clock,
@@ -74,13 +86,7 @@ export async function openRedisStores(
     writable: async () => {
       await connections.commands.set(PROBE_KEY, '', 'PX', 60_000);
     },
-    close: async () => {
-      await queue.close(0);
-      clock.close();
-      await decisionLogs.close();
-      await leases.close();
-      connections.close();
-    },
+    close: closers.close,
   };
 }
 

@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { FileJobQueue, systemClock } from '../../src/queue/file-job-queue.ts';
+import { JobBook } from '../../src/queue/job-book.ts';
 import { DueHeap, Fifo } from '../../src/queue/job-order.ts';
 import { type Job, retryDelayMs, UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
@@ -236,3 +237,13 @@ function gateOf() {
   });
   return { promise, resolve };
 }
+
+it('a failed attempt that is replayed over a checkpoint which has it already counts once', () => {
+  const failed = { event: 'failed', id: 'a', runAt: 1_000, attempts: 1 } as const;
+  const book = new JobBook();
+  book.apply({ event: 'added', jobs: [{ name: 'work', id: 'a', payload: 'null', runAt: 0, attempts: 0 }] });
+  book.apply(failed);
+  const replayed = new JobBook();
+  for (const event of [...book.checkpoint(), failed]) replayed.apply(event);
+  expect(replayed.live()).toMatchObject([{ id: 'a', attempts: 1, runAt: 1_000 }]);
+});

@@ -102,7 +102,7 @@ async function processOver(stores: Stores, dataDir = '') {
           refused,
         })
       : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
-  const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused });
+  const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused, now: clock.now });
   const decisions = await decisionLogs.open('default');
   startRewardWorker({ queue, storesOf: async () => ({ ledger, decisions }), now: clock.now });
 

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { readSettings } from '../../config/read-settings.ts';
-import { Closers } from '../../src/service/closers.ts';
 import { openCore } from '../../src/service/core.ts';
 import { startService } from '../../src/service/service.ts';
 import { DataFolderLockedError } from '../../src/storage/data-folder.ts';
+import { Closers } from '../../src/stores/closers.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
 const root = temporaryFolder();
