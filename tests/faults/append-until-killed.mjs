@@ -55,6 +55,9 @@ async function makeDecisions() {
       temperature: 1,
       logProbability: 0,
       query: { embedding: new Float32Array(64), terms: { terms: new Uint32Array(0), weights: none } },
+      // Each brings a name of its own, so that names are being written as well when the process is killed.
+      candidates: ['known', `tool-${round}-${n}`],
+      extras: [],
       columns: Object.fromEntries(columns),
       features: {},
       activatedAt: null,

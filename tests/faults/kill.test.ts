@@ -100,7 +100,10 @@ async function expectDecisions(ids: string[], activations: string[][]): Promise<
     expect(times.has(id)).toBe(false);
     times.set(id, activatedAt);
   }
-  for (const id of ids) expect((await log.get(id))?.id).toBe(id);
+  for (const id of ids) {
+    const found = await log.get(id);
+    expect([found?.id, found?.candidates]).toEqual([id, ['known', id.replace('default.', 'tool-')]]);
+  }
   for (const id of ids) expect(times.has(id)).toBe(true);
   for (const [id, at] of activations) expect(times.get(id)).toBe(Number(at));
   await log.close();
