@@ -1,6 +1,8 @@
 import type { Kernels } from '../kernels/kernels.ts';
 import type { QueryFeatures, RecalledCase } from '../policy.ts';
+import { type SparseVector, sparseDot } from '../sparse-vector.ts';
 import { VectorCodes } from '../vector-codes.ts';
+import { RecentQueries } from './recent-queries.ts';
 import { TermPostings } from './term-postings.ts';
 
 const INITIAL_PLACES = 64;
@@ -30,6 +32,7 @@ export class CaseIndex {
   private readonly dimensions: number;
   private readonly stride: number;
   private readonly postings = new TermPostings();
+  private readonly recent = new RecentQueries();
   private readonly query: Float32Array;
   private rows: Float32Array;
   private readonly codes: VectorCodes;
@@ -66,6 +69,7 @@ export class CaseIndex {
       this.codes.put(place, embedding);
     }
     this.postings.add(place, query.terms);
+    this.recent.put(place, query.terms);
     this.places = Math.max(this.places, place + 1);
   }
 
@@ -75,14 +79,39 @@ export class CaseIndex {
     this.rows.fill(0, place * this.stride, (place + 1) * this.stride);
     this.codes.clear(place);
     this.postings.remove(place);
+    this.recent.remove(place);
   }
 
   /** Returns the nearest cases with s > 0, best first (ties: lower place first), at most `limit`; `caseId` is the place. */
   nearest(query: QueryFeatures, limit: number): RecalledCase[] {
+    const embedding = comparableEmbedding(query, this.dimensions);
+    const nearest = this.nearestOfAll(embedding, query.terms, limit);
+    this.recent.keep({ embedding, terms: query.terms }, nearest[0]);
+    return nearest;
+  }
+
+  /** Returns the first of them, which is known already of a query that was asked for lately; null: there is none. */
+  nearestOne({ embedding: own, terms }: QueryFeatures): RecalledCase | null {
+    const embedding = comparableEmbedding({ embedding: own, terms }, this.dimensions);
+    const known = this.recent.find({ embedding, terms });
+    if (known === null) return this.nearestOfAll(embedding, terms, 1)[0] ?? null;
+    let { nearest } = known;
+    if (embedding !== null) this.query.set(embedding);
+    for (const { place, terms: its } of known.newer) {
+      const words = sparseDot(terms, its);
+      const isLexical = embedding === null || this.lexical.has(place);
+      const similarity = isLexical ? words : 0.5 * this.cosineOf(place) + 0.5 * words;
+      const best = nearest?.similarity ?? 0;
+      if (similarity > best || (nearest !== null && similarity === best && place < nearest.caseId))
+        nearest = { caseId: place, similarity };
+    }
+    return nearest;
+  }
+
+  private nearestOfAll(embedding: Float32Array | null, terms: SparseVector, limit: number): RecalledCase[] {
     const { places, similarities } = this;
     similarities.fill(0, 0, places);
-    this.postings.addProducts(query.terms, similarities);
-    const embedding = comparableEmbedding(query, this.dimensions);
+    this.postings.addProducts(terms, similarities);
     if (embedding !== null) return this.nearestWith(embedding, limit);
     const best = new NearestCases(limit);
     for (let place = 0; place < places; place++) {
@@ -136,8 +165,8 @@ export class CaseIndex {
   }
 
   get bytes(): number {
-    const { rows, codes, similarities, postings } = this;
-    return rows.byteLength + codes.bytes + similarities.byteLength + postings.bytes;
+    const { rows, codes, similarities, postings, recent } = this;
+    return rows.byteLength + codes.bytes + similarities.byteLength + postings.bytes + recent.bytes;
   }
 
   /** Frees kernel memory. */

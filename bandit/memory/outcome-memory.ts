@@ -155,15 +155,15 @@ export class OutcomeMemory {
 
   private placeFor(query: QueryFeatures): number {
     const { places, index, links } = this.parts;
-    const [nearest] = index.nearest(query, 1);
-    if (nearest !== undefined && nearest.similarity >= MERGE_AT) return nearest.caseId;
+    const nearest = index.nearestOne(query);
+    if (nearest !== null && nearest.similarity >= MERGE_AT) return nearest.caseId;
     let neighbour = nearest?.caseId ?? NONE;
     if (places.size >= this.limits.cases) {
       const cheapest = links.cheapest();
       if (cheapest !== null && cheapest.loss < 1 - (nearest?.similarity ?? 0)) {
         this.merge(cheapest.place, cheapest.into);
         if (neighbour === cheapest.place) neighbour = cheapest.into;
-      } else if (nearest !== undefined) {
+      } else if (nearest !== null) {
         return nearest.caseId;
       } else {
         // Nothing resembles the query at all: the case that has been quiet longest makes room.

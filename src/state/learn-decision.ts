@@ -151,16 +151,17 @@ function exampleOf(teaching: Teaching, index: number, learner: LearnerVersion): 
   if (features.length < (index + 1) * width) return null;
   const extras = features.subarray(index * width, (index + 1) * width);
   // Nothing can be learned from what is not a number, and the fold must not stop at it: the entry is in the ledger.
-  if (!extras.every(Number.isFinite) || !query.form(FINITE, () => isFiniteVector(query.embedding)))
-    return null;
+  if (!isFiniteVector(extras) || !query.form(FINITE, () => isFiniteVector(query.embedding))) return null;
   return { query, slot, similarity, extras };
 }
 
 /** By which a query keeps whether all of its numbers are finite. */
 const FINITE = {};
 
-function isFiniteVector(embedding: Float32Array | null): boolean {
-  return embedding === null || embedding.every(Number.isFinite);
+function isFiniteVector(vector: Float32Array | null): boolean {
+  // Not `every`, which calls a function for each of them.
+  for (let i = 0; i < (vector?.length ?? 0); i++) if (!Number.isFinite(vector![i])) return false;
+  return true;
 }
 
 /** Returns the features that were logged with the decision, or computes them once and keeps them with the record. */

@@ -75,6 +75,57 @@ for (const [name, kernelsOf] of BOTH) {
       );
     });
 
+    it('knows the nearest one of a query that was asked before, whatever came and went since', () => {
+      const queries = fc.record({ seed: fc.nat(8), dense: fc.boolean(), words: fc.boolean() });
+      const steps = fc.oneof(
+        { weight: 4, arbitrary: fc.record({ place: fc.nat(12), query: queries }) },
+        { weight: 2, arbitrary: fc.record({ place: fc.nat(12), query: fc.constant(null) }) },
+        { weight: 3, arbitrary: fc.record({ asked: queries }) },
+      );
+      fc.assert(
+        fc.property(
+          fc.array(steps, { maxLength: 60 }),
+          fc.array(queries, { maxLength: 6 }),
+          (script, probes) => {
+            const live = new Set<number>();
+            for (const step of script) {
+              if ('asked' in step) {
+                index.nearest(queryOf(step.asked.seed, step.asked), 3);
+                continue;
+              }
+              if (live.delete(step.place)) index.remove(step.place);
+              if (step.query === null) continue;
+              live.add(step.place);
+              index.put(step.place, queryOf(step.query.seed, step.query));
+            }
+            for (const probe of probes) {
+              const asked = queryOf(probe.seed, probe);
+              const known = index.nearestOne(asked);
+              expect(known).toEqual(index.nearest(asked, 1)[0] ?? null);
+              expect(index.nearestOne(asked)).toEqual(known);
+            }
+            for (const place of live) index.remove(place);
+          },
+        ),
+        { numRuns: 300 },
+      );
+    });
+
+    it('searches again when more cases came since than it keeps', () => {
+      const asked = queryOf(1, { dense: true, words: true });
+      index.put(0, queryOf(2, { dense: true, words: true }));
+      index.nearest(asked, 1);
+      for (let place = 1; place <= 400; place++) {
+        index.put(place, queryOf(place + 2, { dense: true, words: true }));
+        if (place % 50 === 0) expect(index.nearestOne(asked)).toEqual(index.nearest(asked, 1)[0]);
+      }
+      for (let place = 401; place <= 800; place++)
+        index.put(place, queryOf(place + 2, { dense: true, words: true }));
+      expect(index.nearestOne(asked)).toEqual(index.nearest(asked, 1)[0]);
+      for (let place = 0; place <= 800; place++) index.remove(place);
+      expect(index.nearestOne(asked)).toBeNull();
+    });
+
     it('finds the nearest of very many, while they come and go', () => {
       const live = new Map<number, QueryFeatures>();
       const put = (place: number, seed: number): void => {
