@@ -2,6 +2,8 @@ import { enlarged } from '../columns.ts';
 
 const NONE = -1;
 const FIRST_PLACES = 64;
+/** Places whose least cost is kept. */
+const BLOCK = 64;
 
 /**
  * Keeps, for each case, how many decisions it stands for and which case is nearest, to find the case whose merging costs least.
@@ -19,7 +21,9 @@ export class CaseLinks {
   private nearest = new Int32Array(FIRST_PLACES).fill(NONE);
   private similarities = new Float64Array(FIRST_PLACES);
   /** decisions · (1 − similarity); ∞ without a link. */
-  private costs = new Float64Array(FIRST_PLACES);
+  private costs = new Float64Array(FIRST_PLACES).fill(Number.POSITIVE_INFINITY);
+  /** By block of places: the one of the least cost (the lowest of several), NONE where costs have changed since. */
+  private cheapestOf = new Int32Array(FIRST_PLACES / BLOCK).fill(NONE);
 
   /** Adds a case; `nearest` is the most similar one, −1 if none is similar. */
   put(place: number, nearest: number, similarity: number): void {
@@ -40,12 +44,23 @@ export class CaseLinks {
     const { costs, places } = this;
     let place = NONE;
     let loss = Number.POSITIVE_INFINITY;
-    for (let candidate = 0; candidate < places; candidate++) {
+    for (let block = 0; block * BLOCK < places; block++) {
+      const candidate = this.cheapestIn(block);
       if (costs[candidate] >= loss) continue;
       place = candidate;
       loss = costs[candidate];
     }
     return place === NONE ? null : { place, into: this.nearest[place], loss };
+  }
+
+  private cheapestIn(block: number): number {
+    const { costs, cheapestOf, places } = this;
+    if (cheapestOf[block] !== NONE) return cheapestOf[block];
+    let place = block * BLOCK;
+    const end = Math.min(place + BLOCK, places);
+    for (let other = place + 1; other < end; other++) if (costs[other] < costs[place]) place = other;
+    cheapestOf[block] = place;
+    return place;
   }
 
   /** Removes the case at `place`, which merged into another: links to it lead to that one now. */
@@ -99,6 +114,7 @@ export class CaseLinks {
   private link(place: number, nearest: number, similarity: number): void {
     this.nearest[place] = nearest;
     this.similarities[place] = similarity;
+    this.cheapestOf[Math.floor(place / BLOCK)] = NONE;
     this.costs[place] =
       nearest === NONE ? Number.POSITIVE_INFINITY : this.decisions[place] * (1 - similarity);
   }
@@ -115,7 +131,8 @@ export class CaseLinks {
     this.decisions = enlarged(this.decisions, new Float64Array(room));
     this.nearest = enlarged(this.nearest, new Int32Array(room).fill(NONE));
     this.similarities = enlarged(this.similarities, new Float64Array(room));
-    this.costs = enlarged(this.costs, new Float64Array(room));
+    this.costs = enlarged(this.costs, new Float64Array(room).fill(Number.POSITIVE_INFINITY));
+    this.cheapestOf = new Int32Array(Math.ceil(room / BLOCK)).fill(NONE);
   }
 }
 

@@ -1,5 +1,8 @@
 import type { QueryFeatures } from '../policy.ts';
 
+/** More than any query has. */
+const TERMS = 2 ** 24;
+
 /** ψ(q) = [e(q); hash(t(q))], its second half as the buckets that are not zero, of length 1 at the most. */
 export interface TaughtQuery {
   /** e(q), D dimensions; null without an embedder, which counts as zeros. */
@@ -16,20 +19,25 @@ export interface TaughtQuery {
  * @param buckets B, a whole number of at least 0; 0 leaves the words out.
  */
 export function taughtQuery({ embedding, terms }: QueryFeatures, buckets: number): TaughtQuery {
-  const sums = new Map<number, number>();
-  if (buckets > 0) {
-    for (let i = 0; i < terms.terms.length; i++) {
-      const { bucket, sign } = bucketOf(terms.terms[i], buckets);
-      sums.set(bucket, (sums.get(bucket) ?? 0) + sign * terms.weights[i]);
-    }
+  const count = buckets > 0 ? terms.terms.length : 0;
+  const order = new Float64Array(count);
+  for (let i = 0; i < count; i++) order[i] = bucketOf(terms.terms[i], buckets).bucket * TERMS + i;
+  order.sort();
+  const places = new Int32Array(count);
+  const sums = new Float64Array(count);
+  let used = 0;
+  for (let at = 0; at < count; at++) {
+    const term = order[at] % TERMS;
+    const { bucket, sign } = bucketOf(terms.terms[term], buckets);
+    if (used === 0 || places[used - 1] !== bucket) places[used++] = bucket;
+    sums[used - 1] += sign * terms.weights[term];
   }
-  const used = Int32Array.from(sums.keys()).sort();
-  const weights = Float64Array.from(used, (bucket) => sums.get(bucket) as number);
+  const weights = sums.subarray(0, used);
   // Terms are of unit length together, but many that were chosen to meet in one bucket add up to far more.
   let square = 0;
-  for (const weight of weights) square += weight * weight;
-  if (square > 1) for (let i = 0; i < weights.length; i++) weights[i] /= Math.sqrt(square);
-  return { embedding, buckets: used, weights };
+  for (let i = 0; i < used; i++) square += weights[i] * weights[i];
+  if (square > 1) for (let i = 0; i < used; i++) weights[i] /= Math.sqrt(square);
+  return { embedding, buckets: places.subarray(0, used), weights };
 }
 
 /** With c the mixed 32 bits of the term: bucket ⌊c/2⌋ mod B, and the sign that c's lowest bit says. */

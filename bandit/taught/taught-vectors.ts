@@ -268,12 +268,10 @@ export class TaughtVectors {
     if (psi.embedding !== null && psi.embedding.length !== dimensions) {
       throw new RangeError(`a query has ${dimensions} dimensions here, got ${psi.embedding.length}`);
     }
-    let square = 0;
-    for (const value of psi.weights) square += value * value;
-    if (psi.embedding !== null) for (const value of psi.embedding) square += value * value;
     // Squares of float32 numbers cannot overflow a float64.
+    const square = squareOf(psi.embedding, squareOf(psi.weights, 0));
     if (!Number.isFinite(square)) throw new RangeError('the features of a query are finite numbers');
-    return { ...psi, square };
+    return { embedding: psi.embedding, buckets: psi.buckets, weights: psi.weights, square };
   }
 
   /** w·ψ in float64: the first half, then the buckets in ascending order. */
@@ -348,4 +346,11 @@ export class TaughtVectors {
     this.#kernels.free(array);
     return larger;
   }
+}
+
+/** `sum` and the squares of these numbers, added one after the other. */
+function squareOf(values: Float32Array | Float64Array | null, sum: number): number {
+  let square = sum;
+  if (values !== null) for (let i = 0; i < values.length; i++) square += values[i] * values[i];
+  return square;
 }
