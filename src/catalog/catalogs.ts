@@ -62,8 +62,9 @@ export class Catalogs {
   }
 
   /**
-   * Opens `default` and the known ones; if one of them fails, closes the others and throws why.
+   * Opens `default` and the known ones. One that cannot be opened keeps no other away.
    * @param shard names of the catalogs that belong to this process; null: all
+   * @throws why the first of them could not be opened, if none of them could
    */
   static async start(
     openCatalog: OpenCatalog,
@@ -72,12 +73,9 @@ export class Catalogs {
     shard: readonly string[] | null = null,
   ): Promise<Catalogs> {
     const catalogs = new Catalogs(openCatalog, closed, shard);
-    try {
-      for (const name of new Set(['default', ...known])) await catalogs.acquire(name);
-    } catch (error) {
-      await catalogs.close();
-      throw error;
-    }
+    for (const name of new Set(['default', ...known])) await catalogs.acquire(name).catch(() => {});
+    const [first] = catalogs.failed().values();
+    if (first !== undefined && catalogs.names().length === 0) throw first;
     return catalogs;
   }
 
@@ -151,9 +149,16 @@ export class Catalogs {
     return this.#commands.run(name, () => this.holding(name, work));
   }
 
-  /** The same, but creates it if there is none. @throws LedgerErasingError while other processes delete it again and again */
+  /** The same, but creates it if there is none, and tries to open one that failed. @throws LedgerErasingError while other processes delete it again and again */
   create<T>(name: string, work: (catalog: Catalog) => Promise<T>): Promise<T> {
-    return this.#commands.run(name, () => this.#create(name, work));
+    return this.#commands.run(name, async () => {
+      if (this.#failed.has(name)) {
+        await this.#acquire(name).catch(() => {
+          throw this.#missing(name);
+        });
+      }
+      return this.#create(name, work);
+    });
   }
 
   /** Deletes a catalog with everything that was learned; `default` is emptied. @throws as `get`; what the stores throw */
@@ -244,7 +249,7 @@ export class Catalogs {
       return new Problem(
         'unavailable',
         `Catalog "${name}" cannot be opened here: ${fault.message}`,
-        'This is tried again and again. If it stays so, mend what the message says, or delete the catalog.',
+        'Mend what the message says and start the process again (over Redis it is tried again by itself), or delete the catalog.',
         { retryAfterSeconds: 10 },
       );
     }

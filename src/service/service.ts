@@ -9,7 +9,7 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
-import { QueuedSettlements } from '../decisions/settlements.ts';
+import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
 import { startEvaluationWorker } from '../evaluation/run-evaluation.ts';
@@ -74,9 +74,10 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     await stores.evaluations.remove(name);
   };
   let snapshots: SnapshotSchedule | null = null;
+  let due: DueSettlements | null = null;
   const catalogs = await Catalogs.start(
-    (name, create) =>
-      openCatalog(name, create, {
+    async (name, create) => {
+      const catalog = await openCatalog(name, create, {
         ledgers: stores.ledgers,
         snapshots: stores.snapshots,
         clock: stores.clock,
@@ -89,7 +90,17 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
         },
         onReload: (catalog) => void accepted?.sendAgain(catalog),
         onNotice: (message) => log.warn(message),
-      }),
+      });
+      try {
+        // Now and not with the first request: it may be damaged, and a long one takes its time.
+        await decisionLogs.open(name);
+        await due?.restore(catalog);
+      } catch (error) {
+        await catalog.close();
+        throw error;
+      }
+      return catalog;
+    },
     {
       erase: async (name) => {
         await snapshots?.idle();
@@ -97,11 +108,14 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
       },
       release: (name) => stores.decisionLogs.release(name),
     },
-    // A damaged file prevents the start. One damaged catalog of many in Redis does not: the follower reports it.
+    // Over Redis the follower opens the others, and reports those that it cannot open.
     stores.mode === 'embedded' ? await stores.ledgers.list() : [],
     settings.catalogs === undefined ? null : settings.catalogs.split(','),
   );
   onClose(() => catalogs.close());
+  for (const [name, error] of catalogs.failed()) {
+    onError(`catalog "${name}" cannot be opened, and answers 503; the others are served`, error);
+  }
   const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
     firstMs: 0,
     // While the store is away nothing is removed, and /readyz says that it is.
@@ -112,8 +126,6 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => follower?.close());
   await follower?.look();
   const positions = new CatalogPositions(catalogs, async () => follower?.look());
-  // Opened now and not with the first request: a damaged log prevents the start, and a long one takes its time.
-  for (const name of catalogs.names()) await decisionLogs.open(name);
   stores.clock.report();
   const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { onError });
   onClose(() => watch.close());
@@ -122,10 +134,9 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => exposures.close());
   const shadows = new ShadowRanking(exposures, onError);
   onClose(() => shadows.close());
-  const due =
-    stores.mode === 'embedded' ? new DueSettlements({ catalogs, decisionLogs, now, onError }) : null;
+  if (stores.mode === 'embedded') due = new DueSettlements({ catalogs, decisionLogs, now, onError });
   for (const catalog of catalogs.all()) await due?.restore(catalog);
-  const settlements = due ?? new QueuedSettlements(stores.queue);
+  const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const routing = new Routing(
     catalogs,
     { splitters, rerankers, decisionLogs, exposures, shadows, now },

@@ -192,6 +192,15 @@ describe('a catalog that failed', () => {
     expect(catalogs.failed().size).toBe(0);
   });
 
+  it('is opened by a command that would create it, or says again why not', async () => {
+    const { stores, catalogs } = await failed();
+    stores.faults.set('open shop', new LedgerCorruptError('byte 9'));
+    await expect(catalogs.create('shop', nothing)).rejects.toThrow(/"shop" cannot be opened here: byte 9/);
+    stores.faults.clear();
+    await catalogs.create('shop', nothing);
+    expect(catalogs.names()).toEqual(['default', 'shop']);
+  });
+
   it('is not taken for one that is absent, also while it is being opened', async () => {
     const { stores, catalogs } = await failed();
     const unavailable = expect.objectContaining({ code: 'unavailable' });
@@ -292,9 +301,22 @@ it('one that cannot be closed leaves no other open', async () => {
   expect(stores.did.toSorted()).toEqual(['close default', 'close shop']);
 });
 
-it('a start that fails closes what was opened', async () => {
-  const stores = new Stores();
-  stores.faults.set('open shop', new LedgerCorruptError('byte 7'));
-  await expect(stores.start()).rejects.toThrow('byte 7');
-  expect(stores.did).toEqual(['open default', 'open shop', 'close default']);
+describe('a start', () => {
+  it('serves the others when one cannot be opened, and says why that one is missing', async () => {
+    const stores = new Stores();
+    const corrupt = new LedgerCorruptError('byte 7');
+    stores.faults.set('open default', corrupt);
+    const catalogs = await stores.start();
+    expect(catalogs.names()).toEqual(['shop']);
+    expect([...catalogs.failed()]).toEqual([['default', corrupt]]);
+    expect(() => catalogs.get('default')).toThrow(/"default" cannot be opened here: byte 7/);
+  });
+
+  it('fails with the first reason when none can be opened', async () => {
+    const stores = new Stores();
+    stores.faults.set('open default', new LedgerCorruptError('byte 7'));
+    stores.faults.set('open shop', new LedgerCorruptError('byte 9'));
+    await expect(stores.start()).rejects.toThrow('byte 7');
+    expect(stores.did).toEqual(['open default', 'open shop']);
+  });
 });

@@ -128,6 +128,23 @@ async function expectToGoOn(dataDir: string, known?: number): Promise<void> {
   expect(await service.stop()).toBe(0);
 }
 
+/** The reason that requests for this catalog are answered 503 with; `/readyz` has it as well. */
+async function whyNotServed(service: RunningService, catalog: string): Promise<string> {
+  const { status, body } = await service.request<{ code: string; detail: string }>('POST', '/v1/route', {
+    ...{ query: QUERY, catalog },
+  });
+  expect([status, body.code]).toEqual([503, 'unavailable']);
+  const ready = await service.request<{ checks: Record<string, { ok: boolean; detail: string }> }>(
+    'GET',
+    '/readyz',
+  );
+  expect(ready.status).toBe(503);
+  const { ok, detail } = ready.body.checks[`catalog:${catalog}`];
+  expect(ok).toBe(false);
+  expect(body.detail).toContain(detail);
+  return detail;
+}
+
 const onlyLog = (dataDir: string, part: string): string => {
   const [name] = readdirSync(join(dataDir, part)).filter((entry) => entry.endsWith('.log'));
   return join(dataDir, part, name);
@@ -202,8 +219,55 @@ describe('a damaged log', () => {
     cpSync(join(dataDir, DEFAULT, 'snapshots'), join(dataDir, 'catalogs/shop/snapshots'), {
       recursive: true,
     });
-    const refusal = await refusalOf(dataDir);
-    expect(refusal).toContain(`bandolier repair "${join(dataDir, 'catalogs/shop/ledger')}" --from-snapshot`);
+    const service = await serve(dataDir);
+    const repair = `bandolier repair "${join(dataDir, 'catalogs/shop/ledger')}" --from-snapshot`;
+    expect(await whyNotServed(service, 'shop')).toContain(repair);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it.each(['ledger', 'decisions'])('%s of one catalog: the others are served', async (part) => {
+    const dataDir = copy(`one of two ${part}`);
+    const first = await serve(dataDir);
+    const taught = await Shop.open(first, 'shop');
+    await taught.teach(QUERY, 'book_courier', 3);
+    expect(await first.stop()).toBe(0);
+    rmSync(join(dataDir, 'catalogs/shop/snapshots'), { recursive: true, force: true });
+    const path = onlyLog(dataDir, `catalogs/shop/${part}`);
+    flip(path, Math.floor(statSync(path).size / 2));
+    const damaged = readFileSync(path);
+
+    const service = await serve(dataDir);
+    const reason = await whyNotServed(service, 'shop');
+    expect(reason).toContain(`"${path}" is damaged at byte`);
+    expect(service.output).toContain('catalog \\"shop\\" cannot be opened, and answers 503');
+    expect(rounded(await answersOf(new Shop(service, 'default')))).toEqual(rounded(before));
+    const put = await service.request<{ detail: string }>('PUT', '/v1/catalogs/shop', {});
+    expect([put.status, put.body.detail]).toEqual([503, expect.stringContaining('is damaged at byte')]);
+    expect(await service.stop()).toBe(0);
+    expect(readFileSync(path).equals(damaged)).toBe(true);
+
+    await mend(reason);
+    const mended = await serve(dataDir);
+    expect((await mended.request('GET', '/readyz')).status).toBe(200);
+    const routed = await mended.request('POST', '/v1/route', { query: QUERY, catalog: 'shop' });
+    expect(routed.status).toBe(200);
+    expect(await mended.stop()).toBe(0);
+  });
+
+  it('of one catalog: it can be deleted and created again while the others are served', async () => {
+    const dataDir = copy('given up');
+    const first = await serve(dataDir);
+    await Shop.open(first, 'shop');
+    expect(await first.stop()).toBe(0);
+    rmSync(join(dataDir, 'catalogs/shop/snapshots'), { recursive: true, force: true });
+    flip(onlyLog(dataDir, 'catalogs/shop/ledger'), 200);
+    const service = await serve(dataDir);
+    await whyNotServed(service, 'shop');
+    expect((await service.request('DELETE', '/v1/catalogs/shop')).status).toBe(204);
+    const shop = await Shop.open(service, 'shop');
+    await shop.teach(QUERY, 'book_courier', 1);
+    expect((await service.request('GET', '/readyz')).status).toBe(200);
+    expect(await service.stop()).toBe(0);
   });
 
   it('ledger: without an intact newest snapshot the one before is gone on from', async () => {
