@@ -29,6 +29,16 @@ export interface Kernels {
    */
   scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void;
 
+  /** The same for some rows: out[i] = table[rows[i]·stride …]·query for i < count. @throws RangeError for a row beyond the table. */
+  scanRows(
+    table: Float32Array,
+    stride: number,
+    rows: Int32Array,
+    count: number,
+    query: Float32Array,
+    out: Float32Array,
+  ): void;
+
   /**
    * out[i] = scale·scales[i]·Σ codes[i·stride …]·query for i < count: exact integer sums, then two float32 products.
    * `codes` are int8 and `query` is int16 (`codesOf` and `wideCodesOf` are views of both); `stride` is a multiple of

@@ -29,6 +29,7 @@ type Numeric = Float64Array | Float32Array | Int32Array;
 interface Exports {
   scan(...values: number[]): void;
   scanCodes(...values: number[]): void;
+  scanRows(...values: number[]): void;
   dot(...values: number[]): number;
   symmetricTimes(...values: number[]): void;
   symmetricForms(...values: number[]): void;
@@ -46,11 +47,14 @@ class WasmKernels implements Kernels {
   readonly #run: Exports;
   /** All buffer objects of the memory: growing it creates a new object for the same bytes. */
   readonly #buffers = new WeakSet<ArrayBufferLike>();
+  /** The newest one, to which most arrays belong. */
+  #newest: ArrayBufferLike;
 
   constructor(memory: WebAssembly.Memory, run: Exports) {
     this.#memory = memory;
     this.#heap = new Heap(memory);
     this.#run = run;
+    this.#newest = memory.buffer;
   }
 
   get allocatedBytes(): number {
@@ -81,6 +85,25 @@ class WasmKernels implements Kernels {
     const n = query.length;
     const read = count > 0 ? (count - 1) * stride + n : 0;
     this.#run.scan(this.#at(table, read), stride, count, this.#at(query, n), n, this.#at(out, count));
+  }
+
+  scanRows(
+    table: Float32Array,
+    stride: number,
+    rows: Int32Array,
+    count: number,
+    query: Float32Array,
+    out: Float32Array,
+  ): void {
+    const n = query.length;
+    let last = -1;
+    for (let i = 0; i < count; i++) {
+      if (rows[i] < 0) throw new RangeError(`there is no row ${rows[i]}`);
+      if (rows[i] > last) last = rows[i];
+    }
+    const from = this.#at(table, last < 0 ? 0 : last * stride + n);
+    const list = this.#at(rows, count);
+    this.#run.scanRows(from, stride, list, count, this.#at(query, n), n, this.#at(out, count));
   }
 
   scanCodes(
@@ -210,12 +233,14 @@ class WasmKernels implements Kernels {
   #buffer(): ArrayBufferLike {
     const { buffer } = this.#memory;
     this.#buffers.add(buffer);
+    this.#newest = buffer;
     return buffer;
   }
 
   /** Returns the address of an array of this allocator with at least this many elements. It checks, because WebAssembly would not. */
   #at(array: Numeric, length: number): number {
-    if (!this.#buffers.has(array.buffer)) {
+    const { buffer } = array;
+    if (buffer !== this.#newest && !this.#buffers.has(buffer)) {
       throw new RangeError('this array does not lie in the memory of the kernels; allocate it there');
     }
     if (!(array.length >= length)) {

@@ -36,8 +36,9 @@ export class CaseIndex {
   private readonly query: Float32Array;
   private rows: Float32Array;
   private readonly codes: VectorCodes;
-  /** The product of one row. */
-  private readonly cosine: Float32Array;
+  /** The places that can be among the nearest, and their products. */
+  private near: Int32Array;
+  private cosines: Float32Array;
   private similarities = new Float64Array(INITIAL_PLACES);
   /** Places of the cases without an embedding. */
   private readonly lexical = new Set<number>();
@@ -50,7 +51,8 @@ export class CaseIndex {
     this.query = kernels.allocateFloat32(this.stride);
     this.rows = kernels.allocateFloat32(this.stride * INITIAL_PLACES);
     this.codes = new VectorCodes(kernels, dimensions, INITIAL_PLACES);
-    this.cosine = kernels.allocateFloat32(1);
+    this.near = kernels.allocateInt32(INITIAL_PLACES);
+    this.cosines = kernels.allocateFloat32(INITIAL_PLACES);
   }
 
   static load(kernels: Kernels, dimensions: number, saved: SavedQueries): CaseIndex {
@@ -123,35 +125,33 @@ export class CaseIndex {
 
   /** The same with t·t' in `similarities`: exact products are computed only where codes say that they matter. */
   private nearestWith(embedding: Float32Array, limit: number): RecalledCase[] {
-    const { places, similarities } = this;
+    const { places, similarities, near, cosines } = this;
     // Their vector is zero: ½·0 + ½·2·t·t' is what is wanted.
     for (const place of this.lexical) similarities[place] *= 2;
     const { products, margin } = this.codes.scan(embedding, places);
-    const near = new NearestCases(limit);
-    let { bar } = near;
+    const roughly = new NearestCases(limit);
+    let { bar } = roughly;
     for (let place = 0; place < places; place++) {
       // Twice the similarity, here and below.
       const about = products[place] + similarities[place];
       if (!(about > bar)) continue;
-      near.offer(place, about);
-      bar = near.bar;
+      roughly.offer(place, about);
+      bar = roughly.bar;
     }
     // As many as were asked for have at least bar − margin. Written so that what is not a number is looked at.
     const least = bar - 2 * margin;
-    this.query.set(embedding);
-    const best = new NearestCases(limit);
+    let count = 0;
     for (let place = 0; place < places; place++) {
-      if (products[place] + similarities[place] < least) continue;
-      const similarity = 0.5 * this.cosineOf(place) + 0.5 * similarities[place];
-      if (similarity > best.bar) best.offer(place, similarity);
+      if (!(products[place] + similarities[place] < least)) near[count++] = place;
+    }
+    this.query.set(embedding);
+    this.kernels.scanRows(this.rows, this.stride, near, count, this.query, cosines);
+    const best = new NearestCases(limit);
+    for (let i = 0; i < count; i++) {
+      const similarity = 0.5 * cosines[i] + 0.5 * similarities[near[i]];
+      if (similarity > best.bar) best.offer(near[i], similarity);
     }
     return best.list();
-  }
-
-  private cosineOf(place: number): number {
-    const row = this.rows.subarray(place * this.stride, (place + 1) * this.stride);
-    this.kernels.scan(row, this.stride, 1, this.query, this.cosine);
-    return this.cosine[0];
   }
 
   /** Returns everything needed to build the same index again, for the first `places` places. */
@@ -171,7 +171,7 @@ export class CaseIndex {
 
   /** Frees kernel memory. */
   dispose(): void {
-    for (const array of [this.query, this.rows, this.cosine]) this.kernels.free(array);
+    for (const array of [this.query, this.rows, this.near, this.cosines]) this.kernels.free(array);
     this.codes.dispose();
   }
 
@@ -181,8 +181,10 @@ export class CaseIndex {
     while (room < places) room *= 2;
     const rows = this.kernels.allocateFloat32(this.stride * room);
     rows.set(this.rows);
-    this.kernels.free(this.rows);
+    for (const array of [this.rows, this.near, this.cosines]) this.kernels.free(array);
     this.rows = rows;
+    this.near = this.kernels.allocateInt32(room);
+    this.cosines = this.kernels.allocateFloat32(room);
     this.codes.reserve(room);
     this.similarities = new Float64Array(room);
   }

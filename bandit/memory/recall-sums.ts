@@ -1,4 +1,4 @@
-import { float64Columns } from '../columns.ts';
+import { enlarged, float64Columns } from '../columns.ts';
 import type { MemoryRecall, RecalledCase } from '../policy.ts';
 import type { CaseEntries } from './case-entries.ts';
 
@@ -11,6 +11,7 @@ const DID_WELL = 0.25;
 /** … and is at least this: half a success. What calls of tools teach that were not shown comes to it after three. */
 const LEAST_SUCCESS = 0.5;
 const NONE = -1;
+const FIRST_ROWS = 256;
 
 /**
  * Adds up the counts of the nearest cases for each tool:
@@ -23,16 +24,14 @@ const NONE = -1;
 export class RecallSums {
   /** Row of each slot in the sums, −1 for none. Reset after every use. */
   private rows = new Int32Array(0);
-  private slots: number[] = [];
-  private positives: number[] = [];
-  private trials: number[] = [];
-  private nearest: number[] = [];
+  private slots = new Int32Array(FIRST_ROWS);
+  private positives = new Float64Array(FIRST_ROWS);
+  private trials = new Float64Array(FIRST_ROWS);
+  private nearest = new Float64Array(FIRST_ROWS);
+  private count = 0;
 
   begin(): void {
-    this.slots = [];
-    this.positives = [];
-    this.trials = [];
-    this.nearest = [];
+    this.count = 0;
   }
 
   /** Adds the case at this place, which is `similarity` from the query; the nearest of all is `best`. */
@@ -50,15 +49,17 @@ export class RecallSums {
   }
 
   finish(cases: readonly RecalledCase[]): MemoryRecall {
-    for (const slot of this.slots) this.rows[slot] = NONE;
-    const [positives, trials, nearest, votes] = float64Columns(this.slots.length, 4);
-    for (let row = 0; row < votes.length; row++) {
+    const { count } = this;
+    const slots = this.slots.slice(0, count);
+    const [positives, trials, nearest, votes] = float64Columns(count, 4);
+    for (let row = 0; row < count; row++) {
+      this.rows[slots[row]] = NONE;
       positives[row] = this.positives[row];
       trials[row] = this.trials[row];
       nearest[row] = this.nearest[row];
-      votes[row] = this.positives[row] / (this.trials[row] + 1);
+      votes[row] = positives[row] / (trials[row] + 1);
     }
-    return { slots: new Int32Array(this.slots), positives, trials, nearest, votes, cases };
+    return { slots, positives, trials, nearest, votes, cases };
   }
 
   private rowOf(slot: number): number {
@@ -69,13 +70,23 @@ export class RecallSums {
     }
     let row = this.rows[slot];
     if (row === NONE) {
-      row = this.slots.length;
+      row = this.count++;
+      this.reserve(this.count);
       this.rows[slot] = row;
-      this.slots.push(slot);
-      this.positives.push(0);
-      this.trials.push(0);
-      this.nearest.push(0);
+      this.slots[row] = slot;
+      this.positives[row] = 0;
+      this.trials[row] = 0;
+      this.nearest[row] = 0;
     }
     return row;
+  }
+
+  private reserve(count: number): void {
+    if (count <= this.slots.length) return;
+    const room = 2 * count;
+    this.slots = enlarged(this.slots, new Int32Array(room));
+    this.positives = enlarged(this.positives, new Float64Array(room));
+    this.trials = enlarged(this.trials, new Float64Array(room));
+    this.nearest = enlarged(this.nearest, new Float64Array(room));
   }
 }

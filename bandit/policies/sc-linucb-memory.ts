@@ -298,11 +298,10 @@ class ScLinUcbMemory implements Policy {
 
 /** The features of each candidate and its mean, row by row. */
 function logged(features: Float32Array, mean: Float64Array): Float32Array {
-  const width = LOGGED.length;
-  const rows = new Float32Array(mean.length * width);
-  for (let i = 0; i < mean.length; i++) {
-    rows.set(features.subarray(i * MEAN_AT, (i + 1) * MEAN_AT), i * width);
-    rows[i * width + MEAN_AT] = mean[i];
+  const rows = new Float32Array(mean.length * LOGGED.length);
+  for (let i = 0, from = 0, to = 0; i < mean.length; i++) {
+    while (from < (i + 1) * MEAN_AT) rows[to++] = features[from++];
+    rows[to++] = mean[i];
   }
   return rows;
 }

@@ -61,11 +61,11 @@ export class Projection {
       if (this.tools.capacity < vectors.capacity) this.tools.clear(vectors.capacity - 1);
     }
     for (const slot of slots) {
-      const vector = vectors.get(slot);
       const version = vectors.version(slot);
-      if (version === this.#versions[slot]) continue;
+      if (slot >= 0 && slot < vectors.capacity && version === this.#versions[slot]) continue;
+      const projected = this.project(vectors.get(slot));
       this.#versions[slot] = version;
-      this.tools.put(slot, this.project(vector));
+      this.tools.put(slot, projected);
     }
   }
 

@@ -37,8 +37,8 @@ export class DecisionNames implements NumberedNames {
 
   /** Gives numbers to those names that have none. They are durable when it resolves. @throws StoreUnavailableError */
   async add(names: readonly string[]): Promise<void> {
+    if (names.every((name) => this.#numbers.has(name))) return;
     const fresh = [...new Set(names.filter((name) => !this.#numbers.has(name)))];
-    if (fresh.length === 0) return;
     const { last } = await this.#log.append(fresh.map((name) => Buffer.from(JSON.stringify(name))));
     // A name that two calls add at a time has two numbers, and either is right.
     for (const [i, name] of fresh.entries()) this.#add(name, last - fresh.length + 1 + i);

@@ -53,6 +53,7 @@ export function splitQuery(query: string): string[] {
     asked ||= asks;
     to = end;
   }
+  if (spans.length === 0) return [query];
   spans.push([from, to]);
 
   const parts = withoutRepeats(spans.map(([start, end]) => text.slice(start, end).trim()));

@@ -44,28 +44,51 @@ export function lanes(sum: v128): f64 {
   return f64x2.extract_lane(sum, 0) + f64x2.extract_lane(sum, 1);
 }
 
-/** out[row] = table[row]·query, float32; sixteen running sums. */
-export function scan(table: usize, stride: i32, count: i32, query: usize, n: i32, out: usize): void {
+/** One row · query, float32; sixteen running sums. */
+// @ts-ignore: decorator
+@inline
+function product(row: usize, query: usize, n: i32): f32 {
   const full = <usize>(n & ~15) << 2;
+  let s0 = f32x4.splat(0);
+  let s1 = s0;
+  let s2 = s0;
+  let s3 = s0;
+  for (let i: usize = 0; i < full; i += 64) {
+    s0 = f32x4.add(s0, f32x4.mul(v128.load(row + i), v128.load(query + i)));
+    s1 = f32x4.add(s1, f32x4.mul(v128.load(row + i, 16), v128.load(query + i, 16)));
+    s2 = f32x4.add(s2, f32x4.mul(v128.load(row + i, 32), v128.load(query + i, 32)));
+    s3 = f32x4.add(s3, f32x4.mul(v128.load(row + i, 48), v128.load(query + i, 48)));
+  }
+  const s = f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3));
+  let sum: f32 =
+    f32x4.extract_lane(s, 0) +
+    f32x4.extract_lane(s, 2) +
+    (f32x4.extract_lane(s, 1) + f32x4.extract_lane(s, 3));
+  for (let i = full; i < <usize>n << 2; i += 4) sum += load<f32>(row + i) * load<f32>(query + i);
+  return sum;
+}
+
+/** out[row] = table[row]·query. */
+export function scan(table: usize, stride: i32, count: i32, query: usize, n: i32, out: usize): void {
   for (let row = 0; row < count; row++) {
-    let s0 = f32x4.splat(0);
-    let s1 = s0;
-    let s2 = s0;
-    let s3 = s0;
-    for (let i: usize = 0; i < full; i += 64) {
-      s0 = f32x4.add(s0, f32x4.mul(v128.load(table + i), v128.load(query + i)));
-      s1 = f32x4.add(s1, f32x4.mul(v128.load(table + i, 16), v128.load(query + i, 16)));
-      s2 = f32x4.add(s2, f32x4.mul(v128.load(table + i, 32), v128.load(query + i, 32)));
-      s3 = f32x4.add(s3, f32x4.mul(v128.load(table + i, 48), v128.load(query + i, 48)));
-    }
-    const s = f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3));
-    let sum: f32 =
-      f32x4.extract_lane(s, 0) +
-      f32x4.extract_lane(s, 2) +
-      (f32x4.extract_lane(s, 1) + f32x4.extract_lane(s, 3));
-    for (let i = full; i < <usize>n << 2; i += 4) sum += load<f32>(table + i) * load<f32>(query + i);
-    store<f32>(out + (<usize>row << 2), sum);
+    store<f32>(out + (<usize>row << 2), product(table, query, n));
     table += <usize>stride << 2;
+  }
+}
+
+/** out[i] = table[rows[i]]·query. */
+export function scanRows(
+  table: usize,
+  stride: i32,
+  rows: usize,
+  count: i32,
+  query: usize,
+  n: i32,
+  out: usize,
+): void {
+  for (let i: usize = 0; i < <usize>count << 2; i += 4) {
+    const row = <usize>load<i32>(rows + i) * (<usize>stride << 2);
+    store<f32>(out + i, product(table + row, query, n));
   }
 }
 

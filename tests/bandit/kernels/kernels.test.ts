@@ -190,7 +190,7 @@ describe.each(BOTH)('%s kernels against plain loops', (_name, create) => {
 });
 
 describe('both kernels give the same bits', () => {
-  it('dot and scan', () => {
+  it('dot, scan, and scanRows, which gives what scan gives for those rows', () => {
     fc.assert(
       fc.property(seeds, lengths, fc.integer({ min: 0, max: 6 }), (seed, n, gap) => {
         sameBits((kernels) => {
@@ -200,7 +200,12 @@ describe('both kernels give the same bits', () => {
           const query = float32(kernels, numbers(next, n));
           const out = kernels.allocateFloat32(3);
           kernels.scan(table, n + gap, 3, query, out);
-          return [[kernels.dot(a, a, n)], out];
+          const rows = kernels.allocateInt32(3);
+          rows.set([2, 0, 2]);
+          const some = kernels.allocateFloat32(3);
+          kernels.scanRows(table, n + gap, rows, 3, query, some);
+          expect(some).toEqual(Float32Array.of(out[2], out[0], out[2]));
+          return [[kernels.dot(a, a, n)], out, some];
         });
       }),
       { numRuns: 60 },

@@ -10,7 +10,7 @@ import {
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
-import { dot, scan, scanCodes } from './typescript-vectors.ts';
+import { dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
 
 /** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
 export function createTypescriptKernels(): Kernels {
@@ -59,6 +59,17 @@ class TypescriptKernels implements Kernels {
     out: Float32Array,
   ): void {
     scanCodes(codesOf(codes), stride, count, wideCodesOf(query), scales, scale, out);
+  }
+
+  scanRows(
+    table: Float32Array,
+    stride: number,
+    rows: Int32Array,
+    count: number,
+    query: Float32Array,
+    out: Float32Array,
+  ): void {
+    scanRows(table, stride, rows, count, query, out);
   }
 
   dot(a: Float64Array, b: Float64Array, n: number): number {

@@ -57,6 +57,20 @@ export function scan(
   }
 }
 
+export function scanRows(
+  table: Float32Array,
+  stride: number,
+  rows: Int32Array,
+  count: number,
+  query: Float32Array,
+  out: Float32Array,
+): void {
+  for (let i = 0; i < count; i++) {
+    const row = table.subarray(rows[i] * stride, rows[i] * stride + query.length);
+    scan(row, stride, 1, query, out.subarray(i, i + 1));
+  }
+}
+
 /** out[row] = scale·scales[row]·Σ codes·query, in integers and then in float32. */
 export function scanCodes(
   codes: Int8Array,
