@@ -55,6 +55,20 @@ export interface Kernels {
     out: Float32Array,
   ): void;
 
+  /**
+   * sums[i] += weights[c]·table[columns[c]·stride + i] for i < count, one column after the other; float32 values, float64
+   * products and sums. @throws RangeError for a column beyond the table.
+   */
+  addColumns(
+    table: Float32Array,
+    stride: number,
+    columns: Int32Array,
+    weights: Float64Array,
+    width: number,
+    count: number,
+    sums: Float64Array,
+  ): void;
+
   /** a·b over the first n elements, float64. */
   dot(a: Float64Array, b: Float64Array, n: number): number;
 

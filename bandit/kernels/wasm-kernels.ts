@@ -29,6 +29,7 @@ type Numeric = Float64Array | Float32Array | Int32Array;
 interface Exports {
   scan(...values: number[]): void;
   scanCodes(...values: number[]): void;
+  addColumns(...values: number[]): void;
   scanRows(...values: number[]): void;
   dot(...values: number[]): number;
   symmetricTimes(...values: number[]): void;
@@ -96,11 +97,7 @@ class WasmKernels implements Kernels {
     out: Float32Array,
   ): void {
     const n = query.length;
-    let last = -1;
-    for (let i = 0; i < count; i++) {
-      if (rows[i] < 0) throw new RangeError(`there is no row ${rows[i]}`);
-      if (rows[i] > last) last = rows[i];
-    }
+    const last = largest(rows, count);
     const from = this.#at(table, last < 0 ? 0 : last * stride + n);
     const list = this.#at(rows, count);
     this.#run.scanRows(from, stride, list, count, this.#at(query, n), n, this.#at(out, count));
@@ -119,6 +116,21 @@ class WasmKernels implements Kernels {
     const table = this.#at(codes, (rows * stride) / 4);
     const q = this.#at(query, stride / 2);
     this.#run.scanCodes(table, stride, count, q, this.#at(scales, rows), scale, this.#at(out, rows));
+  }
+
+  addColumns(
+    table: Float32Array,
+    stride: number,
+    columns: Int32Array,
+    weights: Float64Array,
+    width: number,
+    count: number,
+    sums: Float64Array,
+  ): void {
+    const last = largest(columns, width);
+    const from = this.#at(table, last < 0 ? 0 : last * stride + count);
+    const w = this.#at(weights, width);
+    this.#run.addColumns(from, stride, this.#at(columns, width), w, width, count, this.#at(sums, count));
   }
 
   dot(a: Float64Array, b: Float64Array, n: number): number {
@@ -248,6 +260,16 @@ class WasmKernels implements Kernels {
     }
     return array.byteOffset;
   }
+}
+
+/** Returns the largest of the first indices; −1 of none. @throws RangeError for a negative one. */
+function largest(indices: Int32Array, count: number): number {
+  let most = -1;
+  for (let i = 0; i < count; i++) {
+    if (indices[i] < 0) throw new RangeError(`an index is at least 0, got ${indices[i]}`);
+    if (indices[i] > most) most = indices[i];
+  }
+  return most;
 }
 
 function checkedLength(length: number): number {

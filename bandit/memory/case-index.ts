@@ -154,6 +154,12 @@ export class CaseIndex {
     return best.list();
   }
 
+  private cosineOf(place: number): number {
+    this.near[0] = place;
+    this.kernels.scanRows(this.rows, this.stride, this.near, 1, this.query, this.cosines);
+    return this.cosines[0];
+  }
+
   /** Returns everything needed to build the same index again, for the first `places` places. */
   save(places: number): SavedQueries {
     const embeddings = new Float32Array(places * this.dimensions);

@@ -12,6 +12,8 @@ const LEAST_EXPECTED = -1;
 const MOST_EXPECTED = 2;
 const FIRST_ROWS = 64;
 const FREE = -1;
+/** Most queries have fewer. */
+const BUCKETS_AT_ONCE = 64;
 /** Rows or buckets that are copied between two pauses: less than a millisecond. */
 const SAVED_AT_ONCE = 128;
 
@@ -51,6 +53,10 @@ export class TaughtVectors {
   /** The second half, bucket by bucket, one element a row: a query reads a dozen buckets of all rows. */
   #hashed: Float32Array;
   #scores: Float32Array;
+  /** What `score` adds up: a sum for each row, and some buckets with their weights. */
+  #sums: Float64Array;
+  readonly #columns: Int32Array;
+  readonly #weights: Float64Array;
   /** Of each row: its tool, and its last event. */
   #slots: Int32Array;
   #lastEvents: Float64Array;
@@ -69,6 +75,9 @@ export class TaughtVectors {
     this.#dense = kernels.allocateFloat32(rows * this.#stride);
     this.#hashed = kernels.allocateFloat32(rows * options.buckets);
     this.#scores = kernels.allocateFloat32(rows);
+    this.#sums = kernels.allocateFloat64(rows);
+    this.#columns = kernels.allocateInt32(BUCKETS_AT_ONCE);
+    this.#weights = kernels.allocateFloat64(BUCKETS_AT_ONCE);
     this.#slots = new Int32Array(rows).fill(FREE);
     this.#lastEvents = new Float64Array(rows);
     this.#query = kernels.allocateFloat32(options.dimensions);
@@ -77,45 +86,34 @@ export class TaughtVectors {
   /** w_a·ψ(q) of every tool that has a row, by row. */
   score(query: QueryFeatures): TaughtScores {
     const count = this.#used;
-    const values = new Float64Array(count);
     const slots = this.#slots.slice(0, count);
-    if (count === 0) return { slots, values };
+    const sums = this.#sums.subarray(0, count).fill(0);
+    if (count === 0) return { slots, values: new Float64Array(0) };
     const { embedding, buckets, weights } = taughtQuery(query, this.#options.buckets);
     if (embedding !== null) {
       this.#query.set(embedding);
       this.#kernels.scan(this.#dense, this.#stride, count, this.#query, this.#scores);
-      for (let row = 0; row < count; row++) values[row] = this.#scores[row];
+      for (let row = 0; row < count; row++) sums[row] = this.#scores[row];
     }
-    this.#addBuckets(buckets, weights, values);
-    return { slots, values };
+    this.#addBuckets(buckets, weights, count);
+    return { slots, values: sums.slice() };
   }
 
-  /** values += Σ weight · bucket, in the order of the buckets for every row; four at a time, so that values are read and written less. */
-  #addBuckets(buckets: Int32Array, weights: Float64Array, values: Float64Array): void {
-    const hashed = this.#hashed;
-    const capacity = this.#capacity;
-    let i = 0;
-    for (; i + 3 < buckets.length; i += 4) {
-      const a = buckets[i] * capacity;
-      const b = buckets[i + 1] * capacity;
-      const c = buckets[i + 2] * capacity;
-      const d = buckets[i + 3] * capacity;
-      const wa = weights[i];
-      const wb = weights[i + 1];
-      const wc = weights[i + 2];
-      const wd = weights[i + 3];
-      for (let row = 0; row < values.length; row++) {
-        values[row] =
-          values[row] +
-          hashed[a + row] * wa +
-          hashed[b + row] * wb +
-          hashed[c + row] * wc +
-          hashed[d + row] * wd;
-      }
-    }
-    for (; i < buckets.length; i++) {
-      const start = buckets[i] * capacity;
-      for (let row = 0; row < values.length; row++) values[row] += hashed[start + row] * weights[i];
+  /** sums += Σ weight · bucket, in the order of the buckets for every row. */
+  #addBuckets(buckets: Int32Array, weights: Float64Array, count: number): void {
+    for (let from = 0; from < buckets.length; from += BUCKETS_AT_ONCE) {
+      const some = buckets.subarray(from, from + BUCKETS_AT_ONCE);
+      this.#columns.set(some);
+      this.#weights.set(weights.subarray(from, from + BUCKETS_AT_ONCE));
+      this.#kernels.addColumns(
+        this.#hashed,
+        this.#capacity,
+        this.#columns,
+        this.#weights,
+        some.length,
+        count,
+        this.#sums,
+      );
     }
   }
 
@@ -245,7 +243,8 @@ export class TaughtVectors {
 
   /** Gives the memory back. The object must not be used afterwards. */
   free(): void {
-    for (const array of [this.#dense, this.#hashed, this.#scores, this.#query]) this.#kernels.free(array);
+    const scratch = [this.#scores, this.#sums, this.#columns, this.#weights, this.#query];
+    for (const array of [this.#dense, this.#hashed, ...scratch]) this.#kernels.free(array);
   }
 
   get #capacity(): number {
@@ -332,6 +331,8 @@ export class TaughtVectors {
     this.#hashed = columns;
     this.#dense = this.#grown(this.#dense, capacity * this.#stride);
     this.#scores = this.#grown(this.#scores, capacity);
+    this.#kernels.free(this.#sums);
+    this.#sums = this.#kernels.allocateFloat64(capacity);
     const slots = new Int32Array(capacity).fill(FREE);
     slots.set(this.#slots);
     this.#slots = slots;

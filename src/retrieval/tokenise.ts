@@ -46,7 +46,8 @@ function charactersOf(text: string): string[] {
 }
 
 function stemOf(word: string): string {
-  return ASCII.test(word) ? stem(word) : word;
+  for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > LAST_OF_ASCII) return word;
+  return stem(word);
 }
 
 /** Folds compatibility forms, case (ß as ss, ς as σ) and the marks that may be left out: accents, vowel points. */
@@ -90,12 +91,16 @@ export function gramsIn(text: string, wanted: ReadonlySet<Term>): Map<Term, read
 const DIGIT = /\d/;
 
 export function termOf(stemmed: string): Term {
-  if (!ASCII.test(stemmed)) return fnv1a(new TextEncoder().encode(stemmed));
   let hash = FNV_OFFSET;
-  for (let at = 0; at < stemmed.length; at++) hash = Math.imul(hash ^ stemmed.charCodeAt(at), FNV_PRIME);
+  for (let at = 0; at < stemmed.length; at++) {
+    const code = stemmed.charCodeAt(at);
+    if (code > LAST_OF_ASCII) return fnv1a(new TextEncoder().encode(stemmed));
+    hash = Math.imul(hash ^ code, FNV_PRIME);
+  }
   return hash >>> 0;
 }
 
+const LAST_OF_ASCII = 0x7f;
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 

@@ -1,5 +1,5 @@
 // The WebAssembly side of bandit/kernels. Arguments are byte addresses; ../wasm-kernels.ts has checked them.
-export { dot, scan, scanCodes, scanRows } from './vectors';
+export { addColumns, dot, scan, scanCodes, scanRows } from './vectors';
 export { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './symmetric';
 export { refreshForms, scoreForms } from './forms';
 export { sumInclusion } from './inclusion';

@@ -143,3 +143,47 @@ export function scanCodes(
     out += 16;
   }
 }
+
+/** Rows of which the sums are kept in registers together. */
+const SUM_ROWS: i32 = 8;
+
+/** sums[row] += Σ weights[c]·table[columns[c]·stride + row], column by column; float32 values, float64 sums. */
+export function addColumns(
+  table: usize,
+  stride: i32,
+  columns: usize,
+  weights: usize,
+  width: i32,
+  count: i32,
+  sums: usize,
+): void {
+  const full = count & ~(SUM_ROWS - 1);
+  for (let row = 0; row < full; row += SUM_ROWS) {
+    const out = sums + (<usize>row << 3);
+    const first = table + (<usize>row << 2);
+    let s0 = v128.load(out);
+    let s1 = v128.load(out, 16);
+    let s2 = v128.load(out, 32);
+    let s3 = v128.load(out, 48);
+    for (let c: usize = 0; c < <usize>width; c++) {
+      const values = first + <usize>load<i32>(columns + (c << 2)) * (<usize>stride << 2);
+      const weight = f64x2.splat(load<f64>(weights + (c << 3)));
+      s0 = f64x2.add(s0, f64x2.mul(promote(values), weight));
+      s1 = f64x2.add(s1, f64x2.mul(promote(values + 8), weight));
+      s2 = f64x2.add(s2, f64x2.mul(promote(values + 16), weight));
+      s3 = f64x2.add(s3, f64x2.mul(promote(values + 24), weight));
+    }
+    v128.store(out, s0);
+    v128.store(out, s1, 16);
+    v128.store(out, s2, 32);
+    v128.store(out, s3, 48);
+  }
+  for (let row = full; row < count; row++) {
+    let sum = load<f64>(sums + (<usize>row << 3));
+    for (let c: usize = 0; c < <usize>width; c++) {
+      const at = <usize>load<i32>(columns + (c << 2)) * <usize>stride + <usize>row;
+      sum += <f64>load<f32>(table + (at << 2)) * load<f64>(weights + (c << 3));
+    }
+    store<f64>(sums + (<usize>row << 3), sum);
+  }
+}

@@ -163,6 +163,13 @@ describe.each(BOTH)('%s kernels against plain loops', (_name, create) => {
     const own = kernels.allocateFloat64(8);
     expect(() => kernels.dot(own, new Float64Array(8), 8)).toThrow('allocate it there');
     expect(() => kernels.dot(own, own, 9)).toThrow('needs 9 elements');
+    const table = kernels.allocateFloat32(32);
+    const query = kernels.allocateFloat32(8);
+    const rows = kernels.allocateInt32(1).fill(4);
+    expect(() => kernels.scanRows(table, 8, rows, 1, query, query)).toThrow('needs 40 elements');
+    expect(() => kernels.addColumns(table, 8, rows, own, 1, 8, own)).toThrow('needs 40 elements');
+    rows[0] = -1;
+    expect(() => kernels.scanRows(table, 8, rows, 1, query, query)).toThrow('at least 0');
   });
 
   it('gives memory out zeroed, aligned, and takes it back once', () => {
@@ -223,6 +230,30 @@ describe('both kernels give the same bits', () => {
             const { codes, query, scales, out } = codedRows(kernels, seed, 16 * blocks, rows);
             kernels.scanCodes(codes, 16 * blocks, rows, query, scales, 0.3, out);
             return [out];
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('addColumns', () => {
+    fc.assert(
+      fc.property(
+        seeds,
+        fc.integer({ min: 0, max: 40 }),
+        fc.integer({ min: 0, max: 5 }),
+        (seed, count, gap) => {
+          sameBits((kernels) => {
+            const next = sequence(seed);
+            const stride = count + gap;
+            const table = float32(kernels, numbers(next, 4 * stride));
+            const weights = float64(kernels, numbers(next, 3));
+            const sums = float64(kernels, numbers(next, count + 1));
+            const columns = kernels.allocateInt32(3);
+            columns.set([3, 0, 3]);
+            kernels.addColumns(table, stride, columns, weights, 3, count, sums);
+            return [sums];
           });
         },
       ),

@@ -10,7 +10,7 @@ import {
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
-import { dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
+import { addColumns, dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
 
 /** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
 export function createTypescriptKernels(): Kernels {
@@ -70,6 +70,18 @@ class TypescriptKernels implements Kernels {
     out: Float32Array,
   ): void {
     scanRows(table, stride, rows, count, query, out);
+  }
+
+  addColumns(
+    table: Float32Array,
+    stride: number,
+    columns: Int32Array,
+    weights: Float64Array,
+    width: number,
+    count: number,
+    sums: Float64Array,
+  ): void {
+    addColumns(table, stride, columns, weights, width, count, sums);
   }
 
   dot(a: Float64Array, b: Float64Array, n: number): number {

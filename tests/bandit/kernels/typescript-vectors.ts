@@ -71,6 +71,21 @@ export function scanRows(
   }
 }
 
+/** sums[row] += Σ weights[c]·table[columns[c]·stride + row], column by column. */
+export function addColumns(
+  table: Float32Array,
+  stride: number,
+  columns: Int32Array,
+  weights: Float64Array,
+  width: number,
+  count: number,
+  sums: Float64Array,
+): void {
+  for (let c = 0; c < width; c++) {
+    for (let row = 0; row < count; row++) sums[row] += table[columns[c] * stride + row] * weights[c];
+  }
+}
+
 /** out[row] = scale·scales[row]·Σ codes·query, in integers and then in float32. */
 export function scanCodes(
   codes: Int8Array,
