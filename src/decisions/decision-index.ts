@@ -37,7 +37,7 @@ export interface IndexedRecord {
 
 /**
  * Finds the records of a decision by its id. It has one table per segment, which is dropped with its segment. The table of a
- * full segment is stored beside it, so that the segment need not be read at the next start.
+ * full segment is stored beside it, and that of the last one when the log is closed, so that they need not be read at the next start.
  */
 export class DecisionIndex {
   readonly #folder: string;
@@ -151,7 +151,7 @@ export class DecisionIndex {
     return true;
   }
 
-  /** Deletes the stored table of a segment that is appended to again, because the log was cut off there. */
+  /** Deletes the stored table of a segment that is appended to again. */
   async discard(first: number): Promise<void> {
     await rm(this.#file(first), { force: true });
   }

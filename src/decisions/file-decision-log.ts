@@ -162,10 +162,18 @@ export class FileDecisionLog implements DecisionLog {
     return expired;
   }
 
+  /** Stores the index of the segment that is not full as well, so that the next start need not read it. */
   async close(): Promise<void> {
     await this.#log.close();
     await this.#names.close();
     await this.#upkeep;
+    const { newest } = this.#index;
+    if (newest === undefined || newest.first !== this.#log.segments.at(-1)) return;
+    await this.#index
+      .store(newest, this.#log.last - newest.first + 1)
+      .catch((error) =>
+        this.#options.onError?.(`the index of "${this.#log.folder}" could not be stored`, error),
+      );
   }
 
   async #append(bytes: Uint8Array, record: IndexedRecord): Promise<void> {
@@ -303,8 +311,12 @@ export class FileDecisionLog implements DecisionLog {
       const isFull = i + 1 < firsts.length;
       const end = isFull ? firsts[i + 1] - 1 : this.#log.last;
       const dueAfter = this.#index.newestAt - LONGEST_GRACE_MS;
-      if (isFull && (await this.#index.load(first, end - first + 1, dueAfter))) continue;
+      const isStored = await this.#index.load(first, end - first + 1, dueAfter);
       if (!isFull) await this.#index.discard(first);
+      if (isStored) {
+        if (!isFull) this.#goOnFrom(this.#index.newest!);
+        continue;
+      }
       for (let after = first - 1; after < end; ) {
         for (const record of await this.#log.read(after, READ_BATCH)) {
           this.#addToIndex(record);
@@ -312,6 +324,12 @@ export class FileDecisionLog implements DecisionLog {
         }
       }
     }
+  }
+
+  /** A process that is started often must not go on with the same segment for ever. */
+  #goOnFrom({ hours }: IndexedSegment): void {
+    const [first] = [...hours.keys()].sort((a, b) => a - b);
+    if (first !== undefined) this.#sliceStart = first * HOUR_MS;
   }
 
   #addToIndex({ segment, offset, bytes }: LogRecord): void {

@@ -61,9 +61,9 @@ describe('FileDecisionLog', () => {
     await log.close();
     expect(segmentsIn(folder).length).toBeGreaterThan(15);
     expect(segmentsIn(folder).length).toBeLessThan(20);
-    // The table of every segment but the newest, and none of a deleted one.
+    // The table of every segment, and none of a deleted one.
     const tables = readdirSync(folder).filter((file) => file.endsWith('.keys'));
-    expect(tables.length).toBe(segmentsIn(folder).length - 1);
+    expect(tables.length).toBe(segmentsIn(folder).length);
     expect(ids).toHaveLength(240);
   });
 
@@ -110,6 +110,34 @@ describe('FileDecisionLog', () => {
       for (const id of ids) expect((await again.get(id))?.id).toBe(id);
       await again.close();
     }
+  });
+
+  it('knows the newest segment from its table, unless the log went on after that', async () => {
+    const folder = newFolder();
+    const options = { retainMs: 16 * HOUR, now: () => START };
+    const rewarded = { defaultReward: 0, activatedAt: START };
+    const log = await FileDecisionLog.open(folder, options);
+    await log.append({ ...sampleDecision('default.a', START, 2), ...rewarded });
+    await log.append(sampleDecision('default.b', START, 2));
+    await log.close();
+    const [table] = readdirSync(folder).filter((file) => file.endsWith('.keys'));
+    const stored = readFileSync(join(folder, table));
+
+    const again = await FileDecisionLog.open(folder, options);
+    expect(existsSync(join(folder, table))).toBe(false);
+    expect(again.awaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
+    expect(await again.countSince(START)).toBe(2);
+    await again.append(sampleDecision('default.c', START, 2));
+    expect((await again.get('default.b'))?.id).toBe('default.b');
+    await again.close();
+
+    // As after a crash: the table is that of an earlier end.
+    writeFileSync(join(folder, table), stored);
+    const last = await FileDecisionLog.open(folder, options);
+    for (const id of ['default.a', 'default.b', 'default.c']) expect((await last.get(id))?.id).toBe(id);
+    expect(await last.countSince(START)).toBe(3);
+    expect(last.awaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
+    await last.close();
   });
 
   it('finds the activation of a decision in a later segment', async () => {
