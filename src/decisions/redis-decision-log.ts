@@ -4,7 +4,7 @@ import { membersByScore } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
-import { GatheredCommands, Script } from '../redis/script.ts';
+import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
@@ -18,30 +18,55 @@ export interface RedisDecisionLogOptions {
 }
 
 /**
- * KEYS decision, order. ARGV bytes, ms to live, id, made at, forget what was made before, head, ms that all live, when it
- * was activated before it came here or '', when it was activated while it waited here or ''. The first decision of an
- * id stays. Answers 1 when this is the first, 2 when the first is just like this one, 0 when it is another.
+ * KEYS order, decisions. ARGV forget what was made before, ms that all live; then for each decision: bytes, ms to live, id, made
+ * at, head, when it was activated before it came here or '', when it was activated while it waited here or ''. The first
+ * decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
  */
 const APPEND = new Script(`
-local first = redis.call('HSETNX', KEYS[1], 'd', ARGV[1])
-if first == 1 then
-  redis.call('HSET', KEYS[1], 'h', ARGV[6])
-  if ARGV[8] ~= '' then redis.call('HSET', KEYS[1], 'a', ARGV[8]) end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  redis.call('ZADD', KEYS[2], ARGV[4], ARGV[3])
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', '(' .. ARGV[5])
-  redis.call('PEXPIRE', KEYS[2], ARGV[7])
-elseif redis.call('HGET', KEYS[1], 'd') == ARGV[1] then
-  first = 2
+local answers = {}
+for i = 2, #KEYS do
+  local key, at = KEYS[i], 7 * i - 11
+  local first = redis.call('HSETNX', key, 'd', ARGV[at])
+  if first == 1 then
+    redis.call('HSET', key, 'h', ARGV[at + 4])
+    if ARGV[at + 5] ~= '' then redis.call('HSET', key, 'a', ARGV[at + 5]) end
+    redis.call('PEXPIRE', key, ARGV[at + 1])
+    redis.call('ZADD', KEYS[1], ARGV[at + 3], ARGV[at + 2])
+  elseif redis.call('HGET', key, 'd') == ARGV[at] then
+    first = 2
+  end
+  if ARGV[at + 6] ~= '' then redis.call('HSETNX', key, 'a', ARGV[at + 6]) end
+  answers[i - 1] = first
 end
-if ARGV[9] ~= '' then redis.call('HSETNX', KEYS[1], 'a', ARGV[9]) end
-return first
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return answers
+`);
+/** KEYS decisions. ARGV a field of each. Answers for each the field and when it was activated. */
+const READ = new Script(`
+local answers = {}
+for i, key in ipairs(KEYS) do answers[i] = redis.call('HMGET', key, ARGV[i], 'a') end
+return answers
 `);
 /** KEYS decision. ARGV activated at. Answers whether this is the first time, and nothing when there is no such decision. */
 const ACTIVATE = new Script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
 `);
+
+interface DecisionWrite {
+  readonly id: string;
+  /** As the script wants them. */
+  readonly args: readonly ScriptArgument[];
+}
+
+interface DecisionRead {
+  readonly id: string;
+  /** The whole decision, or its head. */
+  readonly field: 'd' | 'h';
+}
+
+type DecisionFields = readonly [bytes: Buffer | null, activated: Buffer | null];
 
 /** The subject of messages. */
 const WHAT = 'The decision log';
@@ -67,7 +92,8 @@ export class RedisDecisionLog implements DecisionLog {
   readonly #catalog: string;
   readonly #options: RedisDecisionLogOptions;
   readonly #order: string;
-  readonly #commands: GatheredCommands;
+  readonly #writes: GatheredCalls<DecisionWrite, number>;
+  readonly #reads: GatheredCalls<DecisionRead, DecisionFields>;
   readonly #buffer: DecisionBuffer;
   #closed = false;
   #dropped = false;
@@ -78,7 +104,8 @@ export class RedisDecisionLog implements DecisionLog {
     this.#catalog = catalog;
     this.#options = options;
     this.#order = catalogKey(catalog, 'decisions');
-    this.#commands = new GatheredCommands(commands);
+    this.#writes = new GatheredCalls((writes) => this.#append(writes));
+    this.#reads = new GatheredCalls((reads) => this.#readAll(reads));
     this.#buffer = new DecisionBuffer(async (buffered) => void (await this.#write(buffered)), options.now);
   }
 
@@ -100,9 +127,7 @@ export class RedisDecisionLog implements DecisionLog {
   async get(id: string): Promise<Decision | null> {
     const waiting = this.#buffer.waiting(id);
     if (waiting !== undefined) return { ...waiting.decision, activatedAt: activationOf(waiting) };
-    const [bytes, activated] = await this.#available(() =>
-      this.#commands.hmgetBuffer(this.#key(id), 'd', 'a'),
-    );
+    const [bytes, activated] = await this.#available(() => this.#reads.ask({ id, field: 'd' }));
     if (bytes === null) return this.#notHere();
     return activatedAs(decodeDecision(bytes), activated);
   }
@@ -111,9 +136,7 @@ export class RedisDecisionLog implements DecisionLog {
     const waiting = this.#buffer.waiting(id);
     // Then read what Redis holds: another router may have written first.
     if (waiting !== undefined) await this.#available(() => this.#buffer.writeWaiting(waiting));
-    const [bytes, activated] = await this.#available(() =>
-      this.#commands.hmgetBuffer(this.#key(id), 'h', 'a'),
-    );
+    const [bytes, activated] = await this.#available(() => this.#reads.ask({ id, field: 'h' }));
     if (bytes === null) return this.#notHere();
     return activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
   }
@@ -125,7 +148,7 @@ export class RedisDecisionLog implements DecisionLog {
       waiting.activatedAt = at;
       return 'first';
     }
-    const isFirst = await this.#available(() => ACTIVATE.run(this.#commands, [this.#key(id)], [at]));
+    const isFirst = await this.#available(() => ACTIVATE.run(this.#client, [this.#key(id)], [at]));
     if (isFirst === null) {
       await this.#notHere();
       return 'unknown';
@@ -232,13 +255,25 @@ export class RedisDecisionLog implements DecisionLog {
     const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
     const activations = [decision.activatedAt ?? '', activatedAt ?? ''];
-    const args = [bytes, livesMs, decision.id, decision.at, now() - retainMs, head, retainMs, ...activations];
-    const keys = [this.#key(decision.id), this.#order];
-    const first = await APPEND.run(this.#commands, keys, args);
+    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations];
+    const first = await this.#writes.ask({ id: decision.id, args });
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
     this.#buffer.written(buffered);
     return first === 1 ? 'first' : 'same';
+  }
+
+  #append(writes: readonly DecisionWrite[]): Promise<number[]> {
+    const { now, retainMs } = this.#options;
+    const keys = [this.#order, ...writes.map(({ id }) => this.#key(id))];
+    const args = [now() - retainMs, retainMs, ...writes.flatMap((write) => write.args)];
+    return APPEND.run(this.#client, keys, args) as Promise<number[]>;
+  }
+
+  #readAll(reads: readonly DecisionRead[]): Promise<DecisionFields[]> {
+    const keys = reads.map(({ id }) => this.#key(id));
+    const fields = reads.map(({ field }) => field);
+    return READ.runForBytes(this.#client, keys, fields) as Promise<DecisionFields[]>;
   }
 
   /** @throws StoreUnavailableError when this is not the Redis in which it would be */

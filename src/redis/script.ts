@@ -1,14 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { ChainableCommander } from 'ioredis';
 import type { RedisClient } from './redis-connection.ts';
 
 export type ScriptArgument = string | number | Buffer;
-
-/** Runs scripts: a connection, or `GatheredCommands`. */
-export interface ScriptRunner {
-  evalsha(hash: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
-  eval(source: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown>;
-}
 
 /** A Lua script that runs by its hash, and is sent whole when the server does not know it (any more). */
 export class Script {
@@ -20,16 +13,12 @@ export class Script {
     this.#hash = createHash('sha1').update(source).digest('hex');
   }
 
-  async run(
-    runner: ScriptRunner,
-    keys: readonly string[],
-    args: readonly ScriptArgument[],
-  ): Promise<unknown> {
+  async run(client: RedisClient, keys: readonly string[], args: readonly ScriptArgument[]): Promise<unknown> {
     try {
-      return await runner.evalsha(this.#hash, keys.length, ...keys, ...args);
+      return await client.evalsha(this.#hash, keys.length, ...keys, ...args);
     } catch (error) {
       if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
-      return runner.eval(this.#source, keys.length, ...keys, ...args);
+      return client.eval(this.#source, keys.length, ...keys, ...args);
     }
   }
 
@@ -51,64 +40,46 @@ export class Script {
 /** Redis does nothing else while it runs them. */
 const MOST_AT_ONCE = 100;
 
-interface Given {
-  readonly add: (pipeline: ChainableCommander) => unknown;
-  readonly resolve: (answer: unknown) => void;
+interface Asked<Item, Answer> {
+  readonly item: Item;
+  readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
 }
 
 /**
- * Sends the commands of one turn of the event loop to Redis in one pipeline: a hundred small writes to a socket take
- * longer than all the rest. On a cluster the keys of one turn have to share a hash tag.
+ * Does what is asked for in one turn of the event loop in one call of a script, a hundred at a time: for Redis and for this
+ * process a hundred small commands take several times as long. On a cluster the keys of one turn have to share a hash tag.
  */
-export class GatheredCommands implements ScriptRunner {
-  readonly #client: RedisClient;
-  #given: Given[] = [];
+export class GatheredCalls<Item, Answer> {
+  readonly #call: (items: readonly Item[]) => Promise<readonly Answer[]>;
+  #asked: Asked<Item, Answer>[] = [];
 
-  constructor(client: RedisClient) {
-    this.#client = client;
+  /** @param call answers all of them in order, or fails for all */
+  constructor(call: (items: readonly Item[]) => Promise<readonly Answer[]>) {
+    this.#call = call;
   }
 
-  /** Null for each field that is not there. */
-  hmgetBuffer(key: string, ...fields: string[]): Promise<(Buffer | null)[]> {
-    return this.#give((pipeline) => pipeline.hmgetBuffer(key, ...fields)) as Promise<(Buffer | null)[]>;
-  }
-
-  evalsha(hash: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown> {
-    return this.#give((pipeline) => pipeline.evalsha(hash, keys, ...rest));
-  }
-
-  eval(source: string, keys: number, ...rest: ScriptArgument[]): Promise<unknown> {
-    return this.#give((pipeline) => pipeline.eval(source, keys, ...rest));
-  }
-
-  #give(add: Given['add']): Promise<unknown> {
+  ask(item: Item): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      if (this.#given.length === 0) setImmediate(() => this.#sendAll());
-      this.#given.push({ add, resolve, reject });
+      if (this.#asked.length === 0) setImmediate(() => this.#callAll());
+      this.#asked.push({ item, resolve, reject });
     });
   }
 
-  #sendAll(): void {
-    const given = this.#given;
-    this.#given = [];
-    for (let from = 0; from < given.length; from += MOST_AT_ONCE) {
-      void this.#send(given.slice(from, from + MOST_AT_ONCE));
+  #callAll(): void {
+    const asked = this.#asked;
+    this.#asked = [];
+    for (let from = 0; from < asked.length; from += MOST_AT_ONCE) {
+      void this.#callSome(asked.slice(from, from + MOST_AT_ONCE));
     }
   }
 
-  async #send(given: readonly Given[]): Promise<void> {
+  async #callSome(asked: readonly Asked<Item, Answer>[]): Promise<void> {
     try {
-      const pipeline = this.#client.pipeline();
-      for (const { add } of given) add(pipeline);
-      const answers = (await pipeline.exec()) ?? [];
-      for (const [at, { resolve, reject }] of given.entries()) {
-        const [error, answer] = answers[at];
-        if (error === null) resolve(answer);
-        else reject(error);
-      }
+      const answers = await this.#call(asked.map(({ item }) => item));
+      for (let i = 0; i < asked.length; i++) asked[i].resolve(answers[i]);
     } catch (error) {
-      for (const { reject } of given) reject(error as Error);
+      for (const { reject } of asked) reject(error as Error);
     }
   }
 }
