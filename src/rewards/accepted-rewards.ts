@@ -98,7 +98,10 @@ export class AcceptedRewards implements RewardSink<DecisionHead> {
 
   async #write(taken: readonly TakenReports[]): Promise<void> {
     for (const one of taken) this.#keep(one);
-    while (this.#kept.size > MOST_KEPT) this.folded(this.#kept.keys().next().value!);
+    for (const oldest of this.#kept.keys()) {
+      if (this.#kept.size <= MOST_KEPT) break;
+      this.folded(oldest);
+    }
     try {
       await this.#queue.add(jobsOf(taken));
     } catch (error) {
