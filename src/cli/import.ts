@@ -25,6 +25,8 @@ type Changes = Omit<ToolChanges, 'revision'>;
 
 /** Tools per request: small enough for a progress bar to move, large enough to cost little. */
 const BATCH = 250;
+/** Tools per line of progress where there is no terminal for a bar. */
+const LINE_EVERY = 5_000;
 
 export function importCommand(): Command {
   return new Command('import')
@@ -44,7 +46,7 @@ export function importCommand(): Command {
       'after',
       `
 Tools of several servers that have the same name get their server before it. A tool that cannot go in is named, and the
-others go in; the exit code is 1 then.
+others go in; the exit code is 1 then. Tools of another server are not overwritten: --prefix gives names of their own.
 
 Examples:
   bandolier import tools.json
@@ -66,20 +68,35 @@ async function importTools(file: string, options: ImportOptions): Promise<void> 
   }
   const api = new ApiClient(serviceUrl(options.url));
   const { catalog, dryRun = false } = options;
-  const changes = dryRun ? await compare(api, tools, options) : await put(api, tools, options);
+  const stored = await storedCatalog(api, catalog);
+  if (stored !== null && !options.replace) refuseOthersNames(tools, stored, catalog);
+  if (stored === null && !dryRun) await api.put(catalogPath(catalog), {});
+  const nothing = { byName: new Map(), ignoreDates: false };
+  const would = dryRun ? compare(tools, stored ?? nothing, options.replace) : null;
+  const changes = would ?? (await put(api, tools, options));
   if (options.json) {
     const { providerTools, prefixed, ignored } = read;
     printJson({ catalog, dryRun, ...changes, refused, providerTools, prefixed, ignored });
   } else {
     const { added, changed, removed, unchanged } = changes;
-    const would = dryRun ? ' (not done: this was a dry run)' : '';
+    const dry = dryRun ? ' (not done: this was a dry run)' : '';
     process.stdout.write(
-      `Catalog ${catalog}: ${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged${would}.\n${remarks(read)}`,
+      `Catalog ${catalog}: ${added} added, ${changed} changed, ${removed} removed, ${unchanged} unchanged${dry}.\n${namesText(would?.names)}${remarks(read)}`,
     );
   }
   if (refused.length === 0) return;
   process.stderr.write(`bandolier: ${refused.length} of the tools cannot go in:\n${refusedText(read)}`);
   process.exitCode = 1;
+}
+
+/** Names in a list for people; `--json` has all of them. */
+const NAMED = 10;
+
+function namesText(names: ChangedNames | undefined): string {
+  return Object.entries(names ?? {})
+    .filter(([, some]) => some.length > 0)
+    .map(([what, some]) => `${what}: ${someOf(some, NAMED)}\n`)
+    .join('');
 }
 
 function remarks({ providerTools, prefixed, ignored }: ReadTools): string {
@@ -105,33 +122,84 @@ async function readInput(file: string): Promise<string> {
   }
 }
 
+/** Names, of what an import would do. */
+interface ChangedNames {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
 /** What an import would change. */
-async function compare(
-  api: ApiClient,
+function compare(
   tools: readonly ToolDefinition[],
-  { catalog, replace }: ImportOptions,
-): Promise<Changes> {
-  const stored = new Map<string, string>();
-  const names = new Set(tools.map(({ name }) => name));
-  let ignoreDates = false;
-  if (await exists(api, catalog)) {
-    const { settings } = await api.get<{ settings: { ignoreDates?: boolean } }>(catalogPath(catalog));
-    ignoreDates = settings.ignoreDates ?? false;
-    for await (const { name, definitionHash: hash } of storedTools(api, catalog)) stored.set(name, hash);
-  }
-  const added = tools.filter(({ name }) => !stored.has(name)).length;
-  const unchanged = tools.filter((tool) => stored.get(tool.name) === definitionHash(tool, { ignoreDates }));
-  const removed = replace ? [...stored.keys()].filter((name) => !names.has(name)).length : 0;
-  return {
-    added,
-    changed: tools.length - added - unchanged.length,
-    removed,
-    unchanged: unchanged.length,
+  { byName, ignoreDates }: StoredCatalog,
+  replace = false,
+): Changes & { readonly names: ChangedNames } {
+  const inFile = new Set(tools.map(({ name }) => name));
+  const isSame = (tool: ToolDefinition): boolean =>
+    byName.get(tool.name)?.definitionHash === definitionHash(tool, { ignoreDates });
+  const names = {
+    added: tools.filter(({ name }) => !byName.has(name)).map(({ name }) => name),
+    changed: tools.filter((tool) => byName.has(tool.name) && !isSame(tool)).map(({ name }) => name),
+    removed: replace ? [...byName.keys()].filter((name) => !inFile.has(name)) : [],
   };
+  const { added, changed, removed } = names;
+  return {
+    ...{ added: added.length, changed: changed.length, removed: removed.length },
+    unchanged: tools.length - added.length - changed.length,
+    names,
+  };
+}
+
+/** @throws UserError if a tool of another server would be overwritten: what was learned about that one is not about this one. */
+function refuseOthersNames(
+  tools: readonly ToolDefinition[],
+  { byName, ignoreDates }: StoredCatalog,
+  catalog: string,
+): void {
+  const taken = tools.filter((tool) => {
+    const stored = byName.get(tool.name);
+    if (stored === undefined || stored.server === tool.server) return false;
+    // A tool that had no server may get one, if nothing else changes.
+    const { server: _, ...rest } = tool;
+    return stored.server !== undefined || stored.definitionHash !== definitionHash(rest, { ignoreDates });
+  });
+  const [first] = taken;
+  if (first === undefined) return;
+  const names = taken.slice(0, NAMED).map(({ name }) => {
+    const server = byName.get(name)!.server;
+    return `  ${name} ${server === undefined ? 'names no server' : `is of server ${server}`}\n`;
+  });
+  const prefix = `${first.server?.trim().replace(/\s+/g, '_') ?? 'other'}.`;
+  throw new UserError(
+    `${taken.length} ${taken.length === 1 ? 'tool' : 'tools'} of catalog ${catalog} would be overwritten by tools of ${first.server === undefined ? 'a file that names no server' : `server ${first.server}`}:\n` +
+      `${names.join('')}${taken.length > NAMED ? '  …\n' : ''}Nothing was changed. Give those of the file names of their own with \`--prefix ${prefix}\`, name their server as before ` +
+      'with `--server`, or put the file in place of the whole catalog with `--replace`.',
+  );
+}
+
+/** What a catalog holds before an import. */
+interface StoredCatalog {
+  readonly byName: ReadonlyMap<string, StoredTool>;
+  readonly ignoreDates: boolean;
+}
+
+/** @returns null if there is no such catalog */
+async function storedCatalog(api: ApiClient, catalog: string): Promise<StoredCatalog | null> {
+  try {
+    const { settings } = await api.get<{ settings: { ignoreDates?: boolean } }>(catalogPath(catalog));
+    const byName = new Map<string, StoredTool>();
+    for await (const tool of storedTools(api, catalog)) byName.set(tool.name, tool);
+    return { byName, ignoreDates: settings.ignoreDates ?? false };
+  } catch (error) {
+    if (error instanceof ApiProblem && error.code === 'catalog-not-found') return null;
+    throw error;
+  }
 }
 
 interface StoredTool {
   readonly name: string;
+  readonly server?: string;
   readonly definitionHash: string;
 }
 
@@ -145,22 +213,11 @@ async function* storedTools(api: ApiClient, catalog: string): AsyncGenerator<Sto
   }
 }
 
-async function exists(api: ApiClient, catalog: string): Promise<boolean> {
-  try {
-    await api.get(catalogPath(catalog));
-    return true;
-  } catch (error) {
-    if (error instanceof ApiProblem && error.code === 'catalog-not-found') return false;
-    throw error;
-  }
-}
-
 async function put(
   api: ApiClient,
   tools: readonly ToolDefinition[],
   { catalog, replace }: ImportOptions,
 ): Promise<Changes> {
-  if (!(await exists(api, catalog))) await api.put(catalogPath(catalog), {});
   const path = `${catalogPath(catalog)}/tools`;
   const total = { added: 0, changed: 0, removed: 0, unchanged: 0 };
   const add = (changes: Changes): void => {
@@ -181,6 +238,9 @@ async function put(
       const some = tools.slice(from, from + BATCH);
       add(await api.patch<Changes>(path, { put: some }));
       bar.increment(some.length);
+      const done = from + some.length;
+      if (!process.stderr.isTTY && done % LINE_EVERY === 0)
+        process.stderr.write(`${done} of ${tools.length} tools\n`);
     }
   } finally {
     bar.stop();

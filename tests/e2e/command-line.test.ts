@@ -177,6 +177,69 @@ describe('import', () => {
     expect(JSON.parse(again.stdout).refused).toHaveLength(1);
   });
 
+  it('does not overwrite the tools of another server', async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `tool_${at}`);
+    const run = (description: string, ...more: string[]) => {
+      const tools = names.map((name) => ({ name, description, inputSchema: {} }));
+      return bandolier(['import', '-', '--catalog', 'servers', ...url(), ...more], {}, JSON.stringify(tools));
+    };
+    expect(await run('Reads.', '--server', 'gh')).toMatchObject({ code: 0 });
+    for (const more of [['--server', 'gl'], ['--server', 'gl', '--dry-run'], []]) {
+      const refused = await run('Writes.', ...more);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toMatch(
+        /12 tools .*\n( {2}tool_\d is of server gh\n){10} {2}…\nNothing was changed/,
+      );
+    }
+    expect((await run('Writes.', '--server', 'gl')).stderr).toContain('--prefix gl.');
+    const tool = await service.request('GET', '/v1/catalogs/servers/tools/tool_0');
+    expect(tool.body).toMatchObject({ server: 'gh', description: 'Reads.' });
+
+    expect((await run('Writes.', '--server', 'gl', '--prefix', 'gl.')).stdout).toMatch(/12 added, 0 changed/);
+    expect((await run('Changed.', '--server', 'gh')).stdout).toMatch(/0 added, 12 changed/);
+    expect((await run('Moved.', '--server', 'gl', '--replace')).stdout).toMatch(/12 changed, 12 removed/);
+  });
+
+  it('notes the server of tools that had none, and takes them for those of no other', async () => {
+    const run = (description: string, ...more: string[]) => {
+      const tools = [{ name: 'noted', description, inputSchema: {} }];
+      return bandolier(['import', '-', '--catalog', 'noted', ...url(), ...more], {}, JSON.stringify(tools));
+    };
+    await run('Reads.');
+    expect(await run('Writes.', '--server', 'gl')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/noted names no server/),
+    });
+    expect((await run('Reads.', '--server', 'gl')).stdout).toMatch(/1 changed/);
+  });
+
+  it('names what a dry run would change', async () => {
+    const run = (names: readonly string[], ...more: string[]) => {
+      const tools = names.map((name) => ({ name, description: `${more.length} ${name}`, inputSchema: {} }));
+      return bandolier(['import', '-', '--catalog', 'dry', ...url(), ...more], {}, JSON.stringify(tools));
+    };
+    const old = Array.from({ length: 11 }, (_, at) => `old_${at}`);
+    await run(['kept', ...old]);
+    const words = ['--replace', '--dry-run'];
+    const { stdout } = await run(['kept', 'new'], ...words);
+    expect(stdout).toMatch(/^added: "new"\nchanged: "kept"\nremoved: ("old_\d+", ){10}…$/m);
+    const { names } = JSON.parse((await run(['kept', 'new'], ...words, '--json')).stdout);
+    expect(names).toEqual({ added: ['new'], changed: ['kept'], removed: expect.any(Array) });
+    expect(names.removed.toSorted()).toEqual(old.toSorted());
+  });
+
+  it('says on the way how far it is, where there is no terminal', async () => {
+    const tools = Array.from({ length: 5_001 }, (_, at) => ({ name: `t${at}`, description: 'Does.' }));
+    const words = ['import', '-', '--catalog', 'many', ...url()];
+    const ended = await bandolier(
+      words,
+      {},
+      JSON.stringify({ tools: tools.map((tool) => ({ ...tool, inputSchema: {} })) }),
+    );
+    expect(ended).toMatchObject({ code: 0, stderr: '5000 of 5001 tools\n' });
+    await service.request('DELETE', '/v1/catalogs/many');
+  });
+
   it('says what is wrong with a file, or that nobody answers', async () => {
     expect(await bandolier(['import', 'missing.json', ...url()])).toMatchObject({
       code: 1,
