@@ -249,7 +249,7 @@ export class Catalogs {
       return new Problem(
         'unavailable',
         `Catalog "${name}" cannot be opened here: ${fault.message}`,
-        'Mend what the message says and start the process again (over Redis it is tried again by itself), or delete the catalog.',
+        'Correct what the message says and start the process again (over Redis it is tried again by itself), or delete the catalog.',
         { retryAfterSeconds: 10 },
       );
     }
@@ -266,7 +266,7 @@ export class Catalogs {
     return new Problem(
       'catalog-not-found',
       `There is no catalog "${name}".`,
-      `Create it with PUT /v1/catalogs/${name}, or leave the catalog out to use "default".`,
+      `GET /v1/catalogs lists those that there are. Create this one with PUT /v1/catalogs/${name} and the body {}.`,
     );
   }
 }

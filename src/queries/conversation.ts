@@ -105,6 +105,36 @@ function standsAlone(text: string): boolean {
   return !refersBack && !CONTINUES.test(text) && (terms >= TERSE || !DEFINITE.test(text));
 }
 
+/** A user who says nothing else than these, and words that go with them, asks for no tool. */
+const GREETINGS = setOf(`
+  hello hi hey hiya howdy greetings welcome bye goodbye cheers thanks thank thx please ok okay okey alright yes yeah yep yup
+  no nope nah sure great good cool nice perfect awesome excellent wonderful ahead
+  hallo moin servus tschüss danke bitte gerne ja nein guten gute vielen hola gracias adiós sí vale buenos buenas por
+  bonjour bonsoir salut merci oui non ciao grazie prego buongiorno olá obrigado obrigada sim não bom boa hej
+  привет здравствуйте спасибо пожалуйста да нет 你好 您好 谢谢 好 好的 是的 对 再见 嗯
+  こんにちは ありがとう はい いいえ 안녕하세요 감사합니다 네`);
+const WITH_GREETINGS = setOf(`
+  a afternoon again all day evening everybody everyone for go it lot morning much night now oh so that the then there too
+  very well you abend dank dir euch ihnen morgen nacht schön sehr tag días favor muchas noches tardes beaucoup bien sûr
+  mille molte dia muito noite tarde 你 您 了 ございます`);
+
+/**
+ * Returns whether a text has no words that could ask for a tool: signs of punctuation alone, or only a greeting, thanks or
+ * consent. All of it has to be that, so “ok, delete it” is not. Emoji may mean something, and count as words.
+ */
+export function isWordless(text: string): boolean {
+  if (PUNCTUATION.test(text)) return true;
+  if (text.length > LONGEST_GREETING) return false;
+  const words = wordsOf(text);
+  return (
+    words.some((word) => GREETINGS.has(word)) &&
+    words.every((word) => GREETINGS.has(word) || WITH_GREETINGS.has(word))
+  );
+}
+
+const PUNCTUATION = /^[\s\p{P}\p{Z}\p{M}\p{Sm}\p{Sc}\p{Sk}\p{Cc}\p{Cf}]*$/u;
+const LONGEST_GREETING = 100;
+
 /** Words with which people agree, thank and hesitate, in several languages. */
 const COURTESIES = setOf(`
   absolutely ahead all alright am another anything away awesome back bad bit bye care certainly congratulations cool course

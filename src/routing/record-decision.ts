@@ -61,7 +61,7 @@ export function recordDecision(parts: DecisionParts): Decision {
       defaultReward: state.settings.rewards.defaultReward,
     }),
     // Without an embedding, or words, half of the features are missing: such a decision would teach the wrong thing.
-    learn: request.learn && !query.embedderDown && text !== '',
+    learn: request.learn && !query.embedderDown && query.tokens.length > 0,
     fallback: slate.fallback,
     logProbability: slate.logProbability,
     activation: request.activate,

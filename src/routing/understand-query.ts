@@ -3,7 +3,12 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { Problem } from '../errors/problem.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
-import { type ConversationQuery, conversationQuery, plainQuery } from '../queries/conversation.ts';
+import {
+  type ConversationQuery,
+  conversationQuery,
+  isWordless,
+  plainQuery,
+} from '../queries/conversation.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
 import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
@@ -44,12 +49,19 @@ export interface Rerank {
   readonly fallback: string | null;
 }
 
-/** Returns the query itself, or what the conversation asks for now. @throws Problem validation-failed */
+/**
+ * Returns the query itself, or what the conversation asks for now. Of one without words nothing is searched for.
+ * @throws Problem validation-failed
+ */
 export function readQuery({ query, messages }: RouteRequest): ConversationQuery {
-  if (query !== undefined) return plainQuery(query);
+  const asked = query === undefined ? lastQuestion(messages ?? []) : plainQuery(query);
+  return isWordless(asked.searched) ? { ...plainQuery(''), text: asked.text } : asked;
+}
+
+function lastQuestion(messages: readonly unknown[]): ConversationQuery {
   // For example an image alone: there is nothing to search for, and the turn before it asked for something else.
-  if (endsWithoutWords(messages ?? [])) return plainQuery('');
-  const asked = conversationQuery(messages ?? []);
+  if (endsWithoutWords(messages)) return plainQuery('');
+  const asked = conversationQuery(messages);
   if (asked !== null) return asked;
   throw new Problem(
     'validation-failed',

@@ -14,6 +14,9 @@ const blocksOf = (name: string, language: string) =>
 /** Pages whose commands need no more than one service with the sample catalog. */
 const PAGES = ['tools', 'models', 'python', 'experiments', 'rewards'];
 
+/** `curl` as it is succeeds, whatever the answer is. */
+const REFUSAL_FAILS = 'curl() { command curl --fail-with-body "$@"; }';
+
 describe.each(PAGES)('docs/%s.md', (name) => {
   const folder = temporaryFolder();
   let service: RunningService;
@@ -44,7 +47,7 @@ describe.each(PAGES)('docs/%s.md', (name) => {
 
   it('has commands that work, in their order, and print what it says', () => {
     for (const block of blocksOf(name, 'sh')) {
-      const output = run('bash', ['-euo', 'pipefail', '-c'], block);
+      const output = run('bash', ['-euo', 'pipefail', '-c'], `${REFUSAL_FAILS}\n${block}`);
       if (promised(block) !== '') expect(output.trim()).toBe(promised(block));
     }
   });

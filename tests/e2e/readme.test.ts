@@ -27,7 +27,9 @@ describe('the walk-through of the README', () => {
     expect(blocks).toHaveLength(4);
     for (const block of blocks) {
       const script = block.replaceAll('localhost:8787', new URL(service.url).host);
-      const output = execFileSync('bash', ['-euo', 'pipefail', '-c', script], {
+      // Else `curl` succeeds, whatever the answer is.
+      const strict = `curl() { command curl --fail-with-body "$@"; }\n${script}`;
+      const output = execFileSync('bash', ['-euo', 'pipefail', '-c', strict], {
         cwd: folder.path,
         env: cleanEnvironment(),
         encoding: 'utf8',

@@ -111,6 +111,75 @@ describe('what a routing request may ask for', () => {
     }
   });
 
+  it("reads a conversation of OpenAI's Responses, whatever items it has", async () => {
+    const messages = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Send a newsletter' }] },
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'gAAAA' },
+      { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'send_newsletter', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'sent' },
+      { type: 'item_reference', id: 'msg_1' },
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: QUERY }] },
+      { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'x' } },
+      { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: ['x'], results: null },
+      { type: 'mcp_call', id: 'mcp_1', server_label: 'a', name: 'b', arguments: '{}', output: null },
+      { type: 'custom_tool_call', call_id: 'call_2', name: 'code', input: 'print(1)' },
+      { type: 'custom_tool_call_output', call_id: 'call_2', output: '1' },
+      { type: 'of_next_year', value: { type: 'unknown' } },
+    ];
+    const expected = await shop.greedy(QUERY);
+    expect(expected[0]).toBe('track_parcel');
+    expect(await shop.greedy(QUERY, { query: undefined, messages })).toEqual(expected);
+    const nothing = await service.request('POST', '/v1/route', { messages: [{ content: 'x' }, ...messages] });
+    expect(nothing).toMatchObject({
+      status: 422,
+      body: {
+        violations: [
+          { path: 'messages[0].role', message: "is needed, or `type` in an item of OpenAI's Responses" },
+        ],
+      },
+    });
+  });
+
+  it('has no confidence in what has no words, and learns nothing from it', async () => {
+    const quiet = await Shop.open(service, 'wordless');
+    for (const query of ['...', '?!', '-', 'hello!', 'Thanks!', 'OK', 'hi there', 'yes please', '谢谢']) {
+      const { decisionId, fallback, tools } = await quiet.route(query);
+      expect([query, fallback]).toEqual([query, 'low_confidence']);
+      await quiet.report(decisionId, { tool: tools[0].name, outcome: 'success' });
+    }
+    await service.settled('wordless');
+    const health = await service.ask('GET', '/v1/rewards/health?catalog=wordless');
+    expect(health).toMatchObject({ unlearned: { 'learning-off': 9 } });
+    for (const query of ['ok, track it', 'hello parcel', 'no refund']) {
+      expect([query, (await quiet.route(query)).fallback]).toEqual([query, null]);
+    }
+    const messages = [
+      { role: 'user', content: 'i was charged twice' },
+      { role: 'assistant', content: 'I can refund the second payment. Shall I?' },
+      { role: 'user', content: 'yes please' },
+    ];
+    const agreed = await quiet.route('', { query: undefined, messages, explore: false });
+    expect(agreed).toMatchObject({ fallback: null, tools: [{ name: 'refund_payment' }, {}, {}, {}, {}] });
+  });
+
+  it('says how to create a catalog that it does not have', async () => {
+    const tools = '/v1/catalogs/new-one/tools';
+    for (const [method, body] of [
+      ['PUT', { tools: SHOP_TOOLS }],
+      ['PATCH', { put: SHOP_TOOLS }],
+    ] as const) {
+      expect(await service.request(method, tools, body)).toMatchObject({
+        status: 404,
+        body: {
+          code: 'catalog-not-found',
+          suggestedFix: expect.stringContaining('PUT /v1/catalogs/new-one and the body {}'),
+        },
+      });
+    }
+    await service.ask('PUT', '/v1/catalogs/new-one', {});
+    expect(await service.ask('PATCH', tools, { put: SHOP_TOOLS })).toMatchObject({ added: 10 });
+  });
+
   it('says so when nothing fits, and does what the catalog wants then', async () => {
     const nonsense = { query: '∅ ∅', explore: false };
     const wordless = await RunningService.start(`${folder.path}/wordless`, [], { BANDOLIER_MODEL: 'none' });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { messagesOf, SHAPES, writtenConversations } from '../../bench/queries/written-conversations.ts';
-import { conversationQuery, plainQuery } from '../../src/queries/conversation.ts';
+import { conversationQuery, isWordless, plainQuery } from '../../src/queries/conversation.ts';
 
 const user = (content: unknown) => ({ role: 'user', content });
 const assistant = (content: unknown, more: object = {}) => ({ role: 'assistant', content, ...more });
@@ -205,6 +205,69 @@ describe('conversationQuery', () => {
           expect(query.text).toContain(query.turn);
         }
         expect(conversationQuery(some)).toEqual(query);
+      }),
+    );
+  });
+});
+
+describe('isWordless', () => {
+  it.each([
+    ...['...', '?!', '-', '=> + $', '', ' \n', '…!?', '¿?', '。'],
+    ...[
+      'hello!',
+      'Hi there',
+      'hey all',
+      'thanks!',
+      'Thank you very much.',
+      'ok',
+      'OKAY!!',
+      'yes please',
+      'no, thanks',
+    ],
+    ...[
+      'good morning',
+      'sure, go ahead',
+      'Guten Morgen!',
+      'vielen Dank',
+      'danke dir',
+      '¡muchas gracias!',
+      'sí',
+      'merci beaucoup',
+    ],
+    ...['谢谢', '好的', '你好！', 'はい', 'ありがとうございます', '감사합니다', 'спасибо'],
+  ])('is true of “%s”', (text) => expect(isWordless(text)).toBe(true));
+
+  it.each([
+    ...[
+      'ok delete it',
+      'yes, the second one',
+      'no refund',
+      'hello world program',
+      'thank the customer',
+      'good flights',
+    ],
+    ...[
+      'please help',
+      'morning',
+      'night',
+      'you',
+      'it',
+      'go',
+      '4711',
+      '🍕',
+      '👍',
+      'C++',
+      'guten Flug',
+      '请退款',
+      'да, удали',
+    ],
+  ])('is false of “%s”', (text) => expect(isWordless(text)).toBe(false));
+
+  it('is false of every text with another word in it', () => {
+    const greetings = fc.array(fc.constantFrom('ok', 'thanks', 'hello', 'you', '!'), { maxLength: 5 });
+    fc.assert(
+      fc.property(greetings, greetings, fc.constantFrom('delete', 'invoice', '7'), (before, after, word) => {
+        expect(isWordless([...before, word, ...after].join(' '))).toBe(false);
       }),
     );
   });

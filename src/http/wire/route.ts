@@ -10,6 +10,14 @@ const MAX_NAMED_TOOLS = 200;
 
 const namedTools = z.array(toolName).max(MAX_NAMED_TOOLS, `must not name more than ${MAX_NAMED_TOOLS} tools`);
 
+/** What a message says is read where the query is understood; of what is not known there, nothing is. */
+const messageSchema = z
+  .looseObject({ role: z.string().optional(), type: z.string().optional() })
+  .refine(({ role, type }) => role !== undefined || type !== undefined, {
+    path: ['role'],
+    message: "is needed, or `type` in an item of OpenAI's Responses",
+  });
+
 export const routeRequestSchema = z
   .strictObject({
     query: z
@@ -21,15 +29,10 @@ export const routeRequestSchema = z
         description: 'What the user wants. Either this or `messages`.',
         example: 'I want my money back',
       }),
-    messages: z
-      .array(z.looseObject({ role: z.string() }))
-      .min(1)
-      .max(2000)
-      .optional()
-      .meta({
-        description:
-          'A conversation in the OpenAI or Anthropic shape; the query is its last user turn with what that needs from before.',
-      }),
+    messages: z.array(messageSchema).min(1).max(2000).optional().meta({
+      description:
+        "A conversation: messages of OpenAI's Chat Completions, items of OpenAI's Responses, or messages of Anthropic. The query is its last user turn with what that needs from before. Every element has a `role` or a `type`; what is not known is ignored.",
+    }),
     catalog: catalogName.default('default'),
     sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),
     unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
