@@ -1,12 +1,13 @@
+import { crc32 } from 'node:zlib';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type { Decision, DecisionColumns } from './decision.ts';
-import type { NumberedNames } from './decision-names.ts';
+import { LostNamesError, type NumberedNames } from './decision-names.ts';
 import { packColumns, unpackColumns } from './packed-columns.ts';
 
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 4;
+const VERSION = 5;
 
 /** Index of each column among the columns. A new one goes to the end, and needs a new version. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
@@ -31,7 +32,7 @@ type PackedDecision = Omit<
 > & {
   readonly version: typeof VERSION;
   readonly embedded: boolean;
-  /** Absent when they are numbers of names, in an array. */
+  /** Absent when they are numbers of names, in an array that ends with the checksum of the names. */
   readonly candidates?: readonly string[];
   /** Policy versions in the order of their features, and in how many columns these are. */
   readonly versions: readonly (readonly [version: string, columns: number])[];
@@ -66,7 +67,7 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
 
 /**
  * @param names with which it was encoded
- * @throws Error when the bytes are no decision, or one that only another version of Bandolier can read.
+ * @throws LostNamesError; Error when the bytes are no decision, or one that only another version of Bandolier can read
  */
 export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decision {
   const { json, arrays } = unpackDocument(DECISION_TAG, bytes);
@@ -89,7 +90,7 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
   });
   return {
     ...plain,
-    candidates: candidates ?? Array.from(numbers, (number) => names!.at(number)),
+    candidates: candidates ?? namesOf(numbers as Uint32Array, names!, plain.id),
     temperature,
     logProbability,
     query: {
@@ -101,10 +102,25 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
   };
 }
 
+/** Returns the numbers of the candidates, then the checksum of their names. */
 function numbersOf(candidates: readonly string[], names: NumberedNames): Uint32Array {
-  const numbers = new Uint32Array(candidates.length);
-  for (let i = 0; i < numbers.length; i++) numbers[i] = names.numberOf(candidates[i]);
+  const numbers = new Uint32Array(candidates.length + 1);
+  for (const [i, name] of candidates.entries()) numbers[i] = names.numberOf(name);
+  numbers[candidates.length] = checksumOf(candidates);
   return numbers;
+}
+
+/** A log of names that was cut off gives its last numbers a second time; the checksum tells the other names. */
+function namesOf(numbers: Uint32Array, names: NumberedNames, id: string): string[] {
+  const count = numbers.length - 1;
+  const candidates: (string | undefined)[] = [];
+  for (let i = 0; i < count; i++) candidates.push(names.at(numbers[i]));
+  if (checksumOf(candidates) === numbers[count]) return candidates as string[];
+  throw new LostNamesError(id);
+}
+
+function checksumOf(candidates: readonly (string | undefined)[]): number {
+  return crc32(JSON.stringify(candidates));
 }
 
 /** Returns the columns of a row-major table; one column if it is none. */

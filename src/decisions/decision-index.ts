@@ -4,7 +4,6 @@ import { crc32 } from 'node:zlib';
 import { writeFileDurably } from '../storage/durable-file.ts';
 import { KeyIndex } from '../storage/key-index.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { DueDecision } from './decision-log.ts';
 
 /** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
 const INDEX_TAG = 5;
@@ -12,6 +11,12 @@ const INDEX_TAG = 5;
 /** Of a stored index; one of another version is made anew. */
 const VERSION = 2;
 const HOUR_MS = 60 * 60 * 1000;
+
+/** A decision, and when its window closes; ms since the epoch. */
+export interface DueDecision {
+  readonly id: string;
+  readonly deadline: number;
+}
 
 /** The index of one segment of a decision log. */
 export interface IndexedSegment {
@@ -70,9 +75,14 @@ export class DecisionIndex {
     return sum;
   }
 
-  /** Returns the decisions that have a default reward, were shown, and are due after this; ms since the epoch. */
-  dueAfter(time: number): DueDecision[] {
-    return this.#segments.flatMap(({ due }) => due.filter(({ deadline }) => deadline > time));
+  /**
+   * Returns the decisions that have a default reward, were shown, and are due after this; ms since the epoch. Of them only those of
+   * the newest segment are kept, for its table.
+   */
+  takeDue(after: number): DueDecision[] {
+    const taken = this.#segments.flatMap(({ due }) => due.filter(({ deadline }) => deadline > after));
+    for (const segment of this.#segments) if (segment !== this.newest) segment.due = [];
+    return taken;
   }
 
   /** Adds a record at a byte of a segment. */

@@ -3,12 +3,6 @@ import type { Decision, DecisionHead } from './decision.ts';
 /** `first`: this call marked the decision as shown; `again`: an earlier one did; `unknown`: there is no such decision. */
 export type Activation = 'first' | 'again' | 'unknown';
 
-/** A decision, and when its window closes; ms since the epoch. */
-export interface DueDecision {
-  readonly id: string;
-  readonly deadline: number;
-}
-
 /**
  * Keeps the decisions of one catalog until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
@@ -19,7 +13,7 @@ export interface DecisionLog {
    * @throws StoreUnavailableError when the store is full or away.
    */
   append(decision: Decision): Promise<boolean>;
-  /** Returns a decision; null when it is unknown or expired. */
+  /** Returns a decision; null when it is unknown or expired. @throws LostNamesError; StoreUnavailableError */
   get(id: string): Promise<Decision | null>;
   /**
    * Returns the part of a decision that taking rewards needs, which is much quicker. When it resolves, the decision is written,
@@ -30,12 +24,7 @@ export interface DecisionLog {
   activate(id: string, at: number): Promise<Activation>;
   /** Returns how many decisions were made in this hour or later. @param hour beginning of an hour of UTC, ms since the epoch */
   countSince(hour: number): Promise<number>;
-  /**
-   * Returns the decisions with a default reward that were found when the log was opened, settled or not. Empty over Redis, where
-   * jobs of the queue remember them.
-   */
-  awaitingDefault(): readonly DueDecision[];
-  /** Yields the unexpired decisions, oldest first. */
+  /** Yields the unexpired decisions, oldest first. Those without their names are reported, and left out. */
   read(): AsyncIterable<Decision>;
   /**
    * Yields the unexpired decisions, newest first, each with the cursor from which the older ones come. Those of one moment may be

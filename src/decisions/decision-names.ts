@@ -4,15 +4,29 @@ import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 export interface NumberedNames {
   /** @throws Error for a name without a number */
   numberOf(name: string): number;
-  /** @throws Error for a number that was never given */
-  at(number: number): string;
+  /** Returns undefined for a number that was never given. After damage it may be another name than the one it was given to. */
+  at(number: number): string | undefined;
+}
+
+/** Thrown when a decision cannot be read because names of its candidates are lost. */
+export class LostNamesError extends Error {
+  override readonly name = 'LostNamesError';
+  readonly suggestedFix =
+    'Restore the data folder from a backup to have it again, or do without this decision; newer ones are not affected.';
+
+  constructor(decisionId: string) {
+    super(
+      `Decision "${decisionId}" cannot be read any more: its tools are stored as numbers, and the log of their names was damaged and cut off.`,
+    );
+  }
 }
 
 const READ_BATCH = 10_000;
 
 /**
  * The names of all tools that were ever candidates of one catalog, in a log of their own: a name's number is that of its record.
- * It is never deleted from: a name takes some fifty bytes, once.
+ * It is never deleted from: a name takes some fifty bytes, once. Where damage has cut it off, the next names get the lost numbers
+ * again; decisions hold a checksum of their names, so that no one reads the wrong ones.
  */
 export class DecisionNames implements NumberedNames {
   readonly #log: SegmentLog;
@@ -26,13 +40,22 @@ export class DecisionNames implements NumberedNames {
   /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
   static async open(folder: string, options: SegmentLogOptions): Promise<DecisionNames> {
     const names = new DecisionNames(await SegmentLog.open(folder, options));
-    for (let after = 0; after < names.#log.last; ) {
-      for (const { sequence, bytes } of await names.#log.read(after, READ_BATCH)) {
-        names.#add(JSON.parse(Buffer.from(bytes).toString()), sequence);
+    try {
+      await names.#readAll();
+      return names;
+    } catch (error) {
+      await names.close();
+      throw error;
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    for (let after = 0; after < this.#log.last; ) {
+      for (const { sequence, bytes } of await this.#log.read(after, READ_BATCH)) {
+        this.#add(JSON.parse(Buffer.from(bytes).toString()), sequence);
         after = sequence;
       }
     }
-    return names;
   }
 
   /** Gives numbers to those names that have none. They are durable when it resolves. @throws StoreUnavailableError */
@@ -50,11 +73,8 @@ export class DecisionNames implements NumberedNames {
     return number;
   }
 
-  at(number: number): string {
-    const name = this.#names[number];
-    if (name === undefined)
-      throw new Error(`The names of candidates in "${this.#log.folder}" end before number ${number}.`);
-    return name;
+  at(number: number): string | undefined {
+    return this.#names[number];
   }
 
   close(): Promise<void> {

@@ -5,9 +5,14 @@ import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
 import { type Decision, type DecisionHead, headOf, rewardDeadline } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
-import { DecisionIndex, type IndexedRecord, type IndexedSegment } from './decision-index.ts';
-import type { Activation, DecisionLog, DueDecision, LoggedDecision } from './decision-log.ts';
-import { DecisionNames } from './decision-names.ts';
+import {
+  DecisionIndex,
+  type DueDecision,
+  type IndexedRecord,
+  type IndexedSegment,
+} from './decision-index.ts';
+import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
+import { DecisionNames, LostNamesError } from './decision-names.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -49,7 +54,7 @@ export class FileDecisionLog implements DecisionLog {
   /** The last work for each id that is in progress. */
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
-  #found: readonly DueDecision[] = [];
+  #hasReportedNames = false;
   /** The newest decisions as they were written, by id, but for those that were activated later. */
   readonly #recent = new Map<string, Uint8Array>();
   #recentBytes = 0;
@@ -72,14 +77,18 @@ export class FileDecisionLog implements DecisionLog {
   /** @throws StoreUnavailableError; StorageCorruptError, which names file and byte */
   static async open(folder: string, options: FileDecisionLogOptions): Promise<FileDecisionLog> {
     const log = await SegmentLog.open(folder, options);
-    const names = await DecisionNames.open(join(folder, 'names'), options);
-    const index = new DecisionIndex(folder);
-    const opened = new FileDecisionLog(log, names, index, options);
-    await opened.#buildIndex();
-    opened.#found = index.dueAfter(index.newestAt - LONGEST_GRACE_MS);
-    options.notice?.(index.newestAt);
-    await opened.expire();
-    return opened;
+    try {
+      const names = await DecisionNames.open(join(folder, 'names'), options);
+      const opened = new FileDecisionLog(log, names, new DecisionIndex(folder), options);
+      await opened.#begin().catch(async (error: unknown) => {
+        await names.close();
+        throw error;
+      });
+      return opened;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
   }
 
   append(decision: Decision): Promise<boolean> {
@@ -111,8 +120,12 @@ export class FileDecisionLog implements DecisionLog {
     return this.#index.countSince(Math.floor(hour / HOUR_MS));
   }
 
-  awaitingDefault(): readonly DueDecision[] {
-    return this.#found;
+  /**
+   * Returns the decisions with a default reward that may not be settled yet. Call it once, before there are many new ones: those
+   * that were found when the log was opened are not kept.
+   */
+  takeAwaitingDefault(): readonly DueDecision[] {
+    return this.#index.takeDue(this.#index.newestAt - LONGEST_GRACE_MS);
   }
 
   async *read(): AsyncGenerator<Decision> {
@@ -121,9 +134,8 @@ export class FileDecisionLog implements DecisionLog {
     while (after < end) {
       for (const record of await this.#readSome(after)) {
         after = record.sequence;
-        if (documentTag(record.bytes) !== DECISION_TAG) continue;
-        const decision = decodeDecision(record.bytes, this.#names);
-        if (this.#isExpired(decision.at)) continue;
+        const decision = this.#decisionIn(record);
+        if (decision === null) continue;
         yield this.#mayBeActivated(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
       }
       after = Math.max(after, this.#log.first - 1);
@@ -145,12 +157,11 @@ export class FileDecisionLog implements DecisionLog {
         records.push(...some);
         after = some[some.length - 1].sequence;
       }
-      for (const { sequence, bytes } of records.reverse()) {
-        if (documentTag(bytes) !== DECISION_TAG) continue;
-        const decision = decodeDecision(bytes, this.#names);
-        if (this.#isExpired(decision.at)) continue;
+      for (const record of records.reverse()) {
+        const decision = this.#decisionIn(record);
+        if (decision === null) continue;
         const found = this.#mayBeActivated(decision) ? await this.get(decision.id) : decision;
-        yield { decision: found ?? decision, cursor: String(sequence) };
+        yield { decision: found ?? decision, cursor: String(record.sequence) };
       }
     }
   }
@@ -289,6 +300,21 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
+  /** Returns null for a record that is no decision, or one that has expired; one without its names is reported and left out. */
+  #decisionIn({ bytes }: LogRecord): Decision | null {
+    if (documentTag(bytes) !== DECISION_TAG) return null;
+    try {
+      const decision = decodeDecision(bytes, this.#names);
+      return this.#isExpired(decision.at) ? null : decision;
+    } catch (error) {
+      if (!(error instanceof LostNamesError)) throw error;
+      if (!this.#hasReportedNames)
+        this.#options.onError?.('decisions without their names are left out', error);
+      this.#hasReportedNames = true;
+      return null;
+    }
+  }
+
   #mayBeActivated({ id, activatedAt }: Decision): boolean {
     return activatedAt === null && [...this.#index.find(id)].length > 1;
   }
@@ -302,6 +328,12 @@ export class FileDecisionLog implements DecisionLog {
     if (now - this.#sliceStart < this.#options.retainMs / SLICES) return false;
     this.#sliceStart = now;
     return true;
+  }
+
+  async #begin(): Promise<void> {
+    await this.#buildIndex();
+    this.#options.notice?.(this.#index.newestAt);
+    await this.expire();
   }
 
   async #buildIndex(): Promise<void> {

@@ -8,7 +8,7 @@ import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import type { Activation, DecisionLog, DueDecision, LoggedDecision } from './decision-log.ts';
+import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -161,10 +161,6 @@ export class RedisDecisionLog implements DecisionLog {
 
   async countSince(hour: number): Promise<number> {
     return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#buffer.size;
-  }
-
-  awaitingDefault(): readonly DueDecision[] {
-    return [];
   }
 
   async *read(): AsyncIterable<Decision> {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { isStoreAway } from '../errors/store-errors.ts';
+import { isStoreAway, StoreUnavailableError } from '../errors/store-errors.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
 import { type DecisionHead, rewardDeadline } from './decision.ts';
 
@@ -10,6 +10,8 @@ export const SETTLEMENT_JOB = 'settlement';
 export const settlementJob = z.object({
   catalog: z.string(),
   decisionId: z.string(),
+  /** When it was due; ms since the epoch. A decision that is due later is another one of the same id, which has its own job. */
+  deadline: z.number(),
 });
 
 export type SettlementJob = z.infer<typeof settlementJob>;
@@ -19,20 +21,18 @@ export type SettledDecision = Omit<DecisionHead, 'shown'>;
 
 /** Closes decisions at their deadline: with what was reported until then, or with their default reward. */
 export interface Settlements {
-  /** Sees to it that a decision is settled. @throws StoreUnavailableError when too many wait already */
+  /** Call it before a decision or a report is written that has to be settled. @throws StoreUnavailableError when too many wait already */
+  assertRoom(): void;
+  /** Sees to it that a decision is settled. @throws StoreUnavailableError */
   settle(decision: SettledDecision): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The job that closes a decision at its deadline. */
 export function settlementJobOf(decision: SettledDecision): Job {
-  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id };
-  return {
-    name: SETTLEMENT_JOB,
-    id: `settlement-${decision.id}`,
-    payload,
-    runAt: rewardDeadline(decision),
-  };
+  const deadline = rewardDeadline(decision);
+  const payload: SettlementJob = { catalog: decision.catalog, decisionId: decision.id, deadline };
+  return { name: SETTLEMENT_JOB, id: `settlement-${decision.id}-${deadline}`, payload, runAt: deadline };
 }
 
 /** Settlements that are kept here while the queue is away; with more of them routing answers 503. */
@@ -53,6 +53,11 @@ export class QueuedSettlements implements Settlements {
 
   constructor(queue: Pick<JobQueue, 'add'>) {
     this.#queue = queue;
+  }
+
+  assertRoom(): void {
+    if (this.#waiting.length < MOST_WAITING) return;
+    throw new StoreUnavailableError('The job queue is away, and too many settlements wait for it.');
   }
 
   async settle(decision: SettledDecision): Promise<void> {

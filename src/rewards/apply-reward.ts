@@ -1,4 +1,4 @@
-import type { Decision } from '../decisions/decision.ts';
+import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { SettlementJob } from '../decisions/settlements.ts';
 import type { Entry } from '../ledger/entry.ts';
@@ -27,16 +27,19 @@ export async function applyRewards(job: RewardsJob, { ledger, decisions }: Rewar
 
 /** Appends that the deadline of a decision has passed: it closes with what is known, or with the default reward. */
 export async function settleDecision(
-  { decisionId }: SettlementJob,
+  { decisionId, deadline }: SettlementJob,
   { ledger, decisions }: RewardStores,
   now: number,
 ): Promise<void> {
   const decision = await decisions?.get(decisionId);
   if (decision == null || decision.activatedAt === null) return;
-  await ledger.append([settlementOf(decision, now)]);
+  // Its catalog was deleted and made again, and the same Idempotency-Key has come back: this decision has a job of its own.
+  if (rewardDeadline(decision) > deadline) return;
+  // The clock that judged the job to be due may be a little ahead of this one.
+  await ledger.append([settlementOf(decision, Math.max(now, rewardDeadline(decision)))]);
 }
 
-/** Returns the entry that closes a decision. @param at ms since the epoch */
+/** Returns the entry that closes a decision. @param at not before its deadline, or the fold ignores it; ms since the epoch */
 export function settlementOf(decision: Decision, at: number): Entry {
   return {
     kind: 'settlement',

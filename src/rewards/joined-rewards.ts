@@ -33,8 +33,9 @@ export class JoinedRewards implements RewardSink<WholeDecision> {
     if (waiting + taken.length > this.#maxPending) {
       throw new StoreUnavailableError(`Learning does not keep up: ${waiting} entries wait.`);
     }
+    const open = taken.filter(({ reported }) => !reported.closes);
+    if (open.length > 0) this.#settlements.assertRoom();
     await ledger.append(taken.map(({ reported, decision }) => joined(reported, decision.record)));
-    for (const { reported, decision } of taken)
-      if (!reported.closes) await this.#settlements.settle(decision);
+    for (const { decision } of open) await this.#settlements.settle(decision);
   }
 }

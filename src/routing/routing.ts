@@ -2,6 +2,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { catalogOf, isYoung } from '../decisions/decision-id.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
+import { LostNamesError } from '../decisions/decision-names.ts';
 import type { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
 import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
@@ -36,6 +37,7 @@ export class Routing {
   async route(request: RouteRequest, options: RouteOptions = {}): Promise<RouteAnswer> {
     const start = performance.now();
     const answer = await this.#catalogs.holding(request.catalog, async (catalog) => {
+      if (catalog.state.settings.rewards.defaultReward !== null) this.#settlements.assertRoom();
       const routed = await routeQuery(request, catalog, this.#parts, options);
       if (request.activate === 'now') await this.#settleIfDefault(routed.decision);
       return routed.answer;
@@ -62,7 +64,8 @@ export class Routing {
 
   /** The slate was shown: its rewards count from now on. Repeating it changes nothing. */
   async activate(decisionId: string): Promise<ActivatedDecision> {
-    const { catalog } = await this.find(decisionId);
+    const { catalog, defaultReward } = await this.find(decisionId);
+    if (defaultReward !== undefined) this.#settlements.assertRoom();
     const activation = await this.#catalogs.holding(catalog, async () => {
       const log = await this.#parts.decisionLogs.find(catalog);
       return log?.activate(decisionId, this.#parts.now());
@@ -91,10 +94,15 @@ export class Routing {
     const name = catalogOf(decisionId);
     const { decisionLogs } = this.#parts;
     if (name !== null && this.#catalogs.getIfAny(name) !== undefined) {
-      const found = await this.#catalogs.holding(name, async () => {
-        const log = await decisionLogs.find(name);
-        return log === null ? null : read(log);
-      });
+      const found = await this.#catalogs
+        .holding(name, async () => {
+          const log = await decisionLogs.find(name);
+          return log === null ? null : read(log);
+        })
+        .catch((error: unknown) => {
+          if (!(error instanceof LostNamesError)) throw error;
+          throw new Problem('decision-not-found', error.message, error.suggestedFix, { cause: error });
+        });
       if (found !== null) return found;
     }
     // Another router may have made it, in a catalog that it created a moment ago.

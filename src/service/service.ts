@@ -83,10 +83,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
         clock: stores.clock,
         ...{ kernels, embedders, createVectorIndex, steadyNow, onError },
         onFold: (catalog, folded, outcome) => {
-          accepted?.folded(folded.entry.key);
+          const { entry } = folded;
+          accepted?.folded(entry.key);
+          if (entry.kind === 'observation') due?.folded(catalog, entry.decision.id);
           const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
           const statuses = rewards.map(({ status }) => status);
-          metrics.countFold(catalog, folded.entry.kind, statuses);
+          metrics.countFold(catalog, entry.kind, statuses);
         },
         onReload: (catalog) => void accepted?.sendAgain(catalog),
         onNotice: (message) => log.warn(message),
@@ -134,8 +136,11 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => exposures.close());
   const shadows = new ShadowRanking(exposures, onError);
   onClose(() => shadows.close());
-  if (stores.mode === 'embedded') due = new DueSettlements({ catalogs, decisionLogs, now, onError });
-  for (const catalog of catalogs.all()) await due?.restore(catalog);
+  const { takeAwaitingDefault } = stores;
+  if (takeAwaitingDefault !== undefined) {
+    due = new DueSettlements({ catalogs, decisionLogs, takeAwaitingDefault, now, onError });
+    for (const catalog of catalogs.all()) await due.restore(catalog);
+  }
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const routing = new Routing(
     catalogs,

@@ -59,9 +59,13 @@ function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
   return { rewardId, status: 'duplicate', ...(reason !== undefined && { reason }) };
 }
 
-/** Folds the deadline of a decision: it closes with what was reported, or is learned with the default reward. */
+/**
+ * Folds the deadline of a decision: it closes with what was reported, or is learned with the default reward. An entry from before
+ * the deadline was meant for an earlier decision of the same id, and changes nothing.
+ */
 export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
   const { decision, defaultReward } = entry;
+  if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
   const record = state.decisions.get(decision.id);
   if (record !== undefined) {
     const closes = !record.closed && record.tools.size > 0;

@@ -82,6 +82,7 @@ async function open(
     snapshots,
     leases,
     decisionLogs,
+    takeAwaitingDefault: async (catalog) => (await decisionLogs.open(catalog)).takeAwaitingDefault(),
     evaluations: new FileEvaluationStore(dataDir),
     queue,
     taken: lock.lost,

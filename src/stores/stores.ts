@@ -1,3 +1,4 @@
+import type { DueDecision } from '../decisions/decision-index.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { EvaluationStore } from '../evaluation/evaluation-store.ts';
 import type { Ledgers } from '../ledger/ledger.ts';
@@ -18,6 +19,11 @@ export interface Stores {
   readonly snapshots: SnapshotStores;
   readonly leases: Leases;
   readonly decisionLogs: DecisionLogs;
+  /**
+   * Returns, once, the decisions of a catalog with a default reward that may not be settled yet. Absent over Redis, where jobs of
+   * the queue remember them.
+   */
+  takeAwaitingDefault?(catalog: string): Promise<readonly DueDecision[]>;
   readonly evaluations: EvaluationStore;
   readonly queue: JobQueue;
   /** Returns what a thread needs to open ledgers and snapshots itself; absent without Redis, where no thread does. */

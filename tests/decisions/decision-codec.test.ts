@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DECISION_TAG, decodeDecision, encodeDecision } from '../../src/decisions/decision-codec.ts';
+import { LostNamesError } from '../../src/decisions/decision-names.ts';
 import { packColumns, unpackColumns } from '../../src/decisions/packed-columns.ts';
 import { packDocument } from '../../src/storage/packed-document.ts';
 import { decision, sampleDecision } from './arbitrary-decision.ts';
@@ -31,7 +32,23 @@ describe('the decision codec', () => {
   it('refuses a decision of another version by name', () => {
     const before = packDocument(DECISION_TAG, { id: 'default.a', embedded: false, versions: [] }, []);
     expect(() => decodeDecision(before)).toThrow(
-      'a decision of version 1, and this Bandolier reads version 4',
+      'a decision of version 1, and this Bandolier reads version 5',
+    );
+  });
+
+  it('refuses a decision whose numbers stand for other names now, or for none', () => {
+    fc.assert(
+      fc.property(decision, fc.nat(), fc.option(fc.string()), (original, at, name) => {
+        const { candidates } = original;
+        fc.pre(candidates.length > 0 && new Set(candidates).size === candidates.length);
+        const bytes = encodeDecision(original, numbered(candidates));
+        const others: string[] = candidates.slice();
+        if (name === null) others.pop();
+        else others[at % others.length] = name;
+        fc.pre(others.join('/') !== candidates.join('/'));
+        expect(() => decodeDecision(bytes, numbered(others))).toThrow(LostNamesError);
+      }),
+      { seed: 8, numRuns: 300 },
     );
   });
 

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { LostNamesError } from '../../src/decisions/decision-names.ts';
 import { FileDecisionLog } from '../../src/decisions/file-decision-log.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
+import { truncateLog } from '../../src/storage/log-repair.ts';
+import { StorageCorruptError } from '../../src/storage/storage-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { sampleDecision } from './arbitrary-decision.ts';
@@ -125,7 +128,7 @@ describe('FileDecisionLog', () => {
 
     const again = await FileDecisionLog.open(folder, options);
     expect(existsSync(join(folder, table))).toBe(false);
-    expect(again.awaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
+    expect(again.takeAwaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
     expect(await again.countSince(START)).toBe(2);
     await again.append(sampleDecision('default.c', START, 2));
     expect((await again.get('default.b'))?.id).toBe('default.b');
@@ -136,7 +139,7 @@ describe('FileDecisionLog', () => {
     const last = await FileDecisionLog.open(folder, options);
     for (const id of ['default.a', 'default.b', 'default.c']) expect((await last.get(id))?.id).toBe(id);
     expect(await last.countSince(START)).toBe(3);
-    expect(last.awaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
+    expect(last.takeAwaitingDefault().map(({ id }) => id)).toEqual(['default.a']);
     await last.close();
   });
 
@@ -147,6 +150,77 @@ describe('FileDecisionLog', () => {
     await log.close();
     const again = await FileDecisionLog.open(folder, options);
     expect((await again.get(ids[0]))?.activatedAt).toBe(clock.time);
+    await again.close();
+  });
+
+  it('reads no other tools for a decision whose names were given up in a repair', async () => {
+    const folder = newFolder();
+    const reported: string[] = [];
+    const options = {
+      retainMs: HOUR,
+      now: () => START,
+      onError: (message: string) => reported.push(message),
+    };
+    const showing = (id: string, tools: readonly string[]) => ({
+      ...sampleDecision(`default.${id}`, START, tools.length),
+      candidates: tools,
+    });
+    const log = await FileDecisionLog.open(folder, options);
+    const before = [
+      showing('a', ['one', 'two', 'three', 'four', 'five']),
+      showing('b', ['one', 'six', 'seven', 'eight', 'nine']),
+      showing('c', ['ten', 'eleven', 'twelve', 'six', 'one']),
+    ];
+    for (const decision of before) await log.append(decision);
+    await log.close();
+
+    const names = join(folder, 'names', segmentsIn(join(folder, 'names'))[0]);
+    const bytes = readFileSync(names);
+    bytes[bytes.indexOf('seven')] ^= 1;
+    writeFileSync(names, bytes);
+    const damage = await FileDecisionLog.open(folder, options).catch((error: unknown) => error);
+    if (!(damage instanceof StorageCorruptError)) return expect.unreachable(`${damage}`);
+    await truncateLog(damage.file, damage.offset);
+
+    const again = await FileDecisionLog.open(folder, options);
+    const after = showing('d', ['mail', 'maps', 'music', 'money']);
+    await again.append(after);
+    expect(await again.get('default.a')).toEqual(before[0]);
+    await expect(again.get('default.b')).rejects.toThrow(LostNamesError);
+    await expect(again.get('default.c')).rejects.toThrow(LostNamesError);
+    const read: string[] = [];
+    for await (const { id } of again.read()) read.push(id);
+    for await (const { decision } of again.newestFirst()!) read.push(decision.id);
+    expect(read).toEqual(['default.a', 'default.d', 'default.d', 'default.a']);
+    expect(reported).toEqual(['decisions without their names are left out']);
+    await again.close();
+  });
+
+  it.skipIf(process.platform !== 'linux')('leaves no file open when it cannot be opened', async () => {
+    const folder = newFolder();
+    const { log, options } = await hours(folder, 3);
+    await log.close();
+    const names = join(folder, 'names', segmentsIn(join(folder, 'names'))[0]);
+    const handlesIn = () =>
+      readdirSync('/proc/self/fd').filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder);
+        } catch {
+          return false; // closed meanwhile: it was the one that read this folder
+        }
+      });
+    const [oldest] = segmentsIn(folder);
+    for (const file of [names, join(folder, oldest)]) {
+      const bytes = readFileSync(file);
+      rmSync(file.replace('.log', '.keys'), { force: true });
+      writeFileSync(file, Buffer.alloc(bytes.length, 1));
+      for (let attempt = 0; attempt < 3; attempt++)
+        await expect(FileDecisionLog.open(folder, options)).rejects.toThrow(StorageCorruptError);
+      expect(handlesIn()).toEqual([]);
+      writeFileSync(file, bytes);
+    }
+    const again = await FileDecisionLog.open(folder, options);
+    expect(handlesIn()).toHaveLength(2);
     await again.close();
   });
 

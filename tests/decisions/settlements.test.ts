@@ -45,7 +45,7 @@ it('a settlement that comes while others are sent again is sent too', async () =
   open();
   await expect
     .poll(() => queue.taken, { timeout: 5_000 })
-    .toEqual(['settlement-default.0', 'settlement-default.1']);
+    .toEqual(['settlement-default.0-600000', 'settlement-default.1-600000']);
   await settlements.close();
 });
 
@@ -59,7 +59,7 @@ it('as many settlements go as there is room for', async () => {
   queue.room = Number.POSITIVE_INFINITY;
   await expect
     .poll(() => queue.taken, { timeout: 5_000 })
-    .toEqual(names(250).map((id) => `settlement-${id}`));
+    .toEqual(names(250).map((id) => `settlement-${id}-600000`));
   await settlements.close();
 });
 

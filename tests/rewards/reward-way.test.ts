@@ -86,10 +86,11 @@ async function processOver(stores: Stores, dataDir = '') {
     holding: (_: string, work: (one: Catalog) => unknown) => work(catalog),
   } as unknown as Catalogs;
   const parts = { decisionLogs, now: clock.now } as unknown as RoutingParts;
+  const { takeAwaitingDefault } = stores;
   const due =
-    stores.mode === 'embedded'
-      ? new DueSettlements({ catalogs, decisionLogs, now: clock.now, onError })
-      : null;
+    takeAwaitingDefault === undefined
+      ? null
+      : new DueSettlements({ catalogs, decisionLogs, takeAwaitingDefault, now: clock.now, onError });
   await due?.restore(catalog);
   const settlements = due ?? new QueuedSettlements(queue);
   const routing = new Routing(catalogs, parts, settlements, () => {});
@@ -220,6 +221,115 @@ describe('rewards over files', () => {
     await process.settlements.settle(decision);
     await settled(process, 'default.a');
     expect(refused).toBe(2);
+  });
+
+  it('a catalog that cannot be written keeps no other one from being settled, and is reported once', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const decision = shown('default.a', past(process), { defaultReward: 0 });
+    await process.decisions.append(decision);
+    const attempts = { count: 0 };
+    const broken = {
+      ...process.catalog,
+      replica: process.catalog.replica,
+      state: process.catalog.state,
+      ledger: {
+        append: async () => {
+          attempts.count++;
+          throw new StoreUnavailableError('full');
+        },
+      },
+    } as unknown as Catalog;
+    const reported: string[] = [];
+    const due = new DueSettlements({
+      catalogs: { find: (name) => (name === 'broken' ? broken : process.catalog) },
+      decisionLogs: { find: async () => process.decisions },
+      takeAwaitingDefault: async () => [],
+      now: process.now,
+      onError: (message) => reported.push(message),
+    });
+    disposals.push(() => due.close());
+    await due.settle({ ...decision, id: 'default.a', catalog: 'broken' });
+    await expect.poll(() => attempts.count, { timeout: 5_000 }).toBe(1);
+    await due.settle(decision);
+    await settled(process, 'default.a');
+    // It is closed now, so that the broken catalog's is as well: nothing is left to be written there.
+    expect(reported).toEqual(['decisions of "broken" whose deadline has passed cannot be settled, and wait']);
+  });
+
+  it('a decision of an earlier catalog does not close one of the same id before its deadline', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const first = shown('default.kept', past(process), { defaultReward: 0.5 });
+    const second = shown('default.kept', process.now(), { defaultReward: 0.5 });
+    await process.decisions.append(second);
+    const head = await process.catalog.ledger.head();
+    await process.settlements.settle(first);
+    await process.decisions.append(shown('default.b', past(process), { defaultReward: 0 }));
+    await process.settlements.settle(shown('default.b', past(process) + 1, { defaultReward: 0 }));
+    await settled(process, 'default.b');
+    expect(await process.catalog.ledger.head()).toBe(head + 1);
+    expect(process.catalog.state.decisions.has('default.kept')).toBe(false);
+  });
+
+  it('a restart writes nothing for a decision that was reported without a tool', async () => {
+    const { process, restarted } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const at = past(process);
+    const report = { tool: null, outcome: 'success', value: 1, weight: 1, at: at + 1 } as const;
+    const thanked = shown('default.thanked', at);
+    await process.append({
+      ...{ kind: 'observation', key: 'o', at: at + 1, decision: observedDecision(thanked, []), closes: true },
+      reports: [{ ...report, rewardId: 'default.thanked.r' }],
+    });
+    await process.decisions.append(thanked);
+    await process.decisions.append(shown('default.silent', at, { defaultReward: 0 }));
+    await process.folded();
+    const head = await process.catalog.ledger.head();
+    const next = await restarted();
+    await settled(next, 'default.silent');
+    expect(next.catalog.state.decisions.get('default.thanked')?.closed).toBe(false);
+    expect(await next.catalog.ledger.head()).toBe(head + 1);
+  });
+
+  it('a decision waits once, until its reports have closed it; nothing is written when too many wait', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const { catalog, decisions } = process;
+    const due = new DueSettlements({
+      catalogs: { find: () => catalog },
+      decisionLogs: { find: async () => decisions },
+      takeAwaitingDefault: async () => [],
+      now: process.now,
+      onError,
+      mostWaiting: 2,
+    });
+    disposals.push(() => due.close());
+    const at = process.now();
+    const [a, b] = [shown('default.a', at), shown('default.b', at)];
+    for (const decision of [a, b]) await decisions.append(decision);
+    const joined = new JoinedRewards(due, MOST_PENDING);
+    const report = (decision: Decision, n: number, closes: boolean) => {
+      const reports = [
+        { rewardId: `${decision.id}.${n}`, tool: 't0', outcome: 'success' as const, value: 1, weight: 1, at },
+      ];
+      const reported = { decisionId: decision.id, closes, reports };
+      return { catalog, decision: wholeDecision(decision), reported };
+    };
+    for (const n of [1, 2, 3]) await joined.send([report(a, n, false)]);
+    due.assertRoom();
+    await joined.send([report(b, 1, false)]);
+    expect(() => due.assertRoom()).toThrow(StoreUnavailableError);
+    const head = await catalog.ledger.head();
+    await expect(joined.send([report(a, 4, false)])).rejects.toThrow(StoreUnavailableError);
+    expect(await catalog.ledger.head()).toBe(head);
+    await joined.send([report(b, 2, true)]);
+    await process.folded();
+    due.folded('default', 'default.b');
+    due.assertRoom();
+    due.folded('default', 'default.a');
+    await joined.send([report(b, 3, false)]);
+    expect(() => due.assertRoom()).toThrow(StoreUnavailableError);
   });
 
   it('rewards are refused while too many wait to be learned', async () => {

@@ -72,7 +72,7 @@ export class RoutedCatalog {
       get: () => this.catalog,
       holding: (_: string, work: (one: Catalog) => unknown) => work(this.catalog),
     } as unknown as Catalogs;
-    const settlements = { settle: async () => {}, close: async () => {} };
+    const settlements = { assertRoom: () => {}, settle: async () => {}, close: async () => {} };
     this.routing = new Routing(catalogs, this.parts, settlements, () => {});
   }
 

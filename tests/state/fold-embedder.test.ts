@@ -106,7 +106,7 @@ describe('another embedder', () => {
     story.tell({
       kind: 'settlement',
       key: 's',
-      at: START,
+      at: half.decision.deadline,
       decision: half.decision,
       defaultReward: 0.5,
     });

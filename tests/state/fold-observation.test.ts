@@ -65,10 +65,13 @@ describe('folding observations', () => {
     const settlement = {
       kind: 'settlement',
       key: 's',
-      at: START,
+      at: observed.deadline,
       decision: observed,
       defaultReward: null,
     } as const;
+    const early = { ...settlement, key: 'early', at: observed.deadline - 1 };
+    expect(story.tell(early)).toEqual({ kind: 'settlement', closed: false });
+    expect(learned(story).numbers.updates).toBe(1);
     expect(story.tell(settlement)).toEqual({ kind: 'settlement', closed: true });
     expect(learned(story).numbers.updates).toBe(2);
     expect(story.tell({ ...settlement, key: 's2' })).toEqual({ kind: 'settlement', closed: false });
@@ -253,7 +256,9 @@ describe('folding observations', () => {
   it('teaches the default reward at the deadline when nothing was reported', () => {
     const story = Story.withTools(2);
     const observed = decision('a', ['t0', 't1']);
-    const settle = { kind: 'settlement', at: START, decision: observed } as const;
+    const settle = { kind: 'settlement', at: observed.deadline, decision: observed } as const;
+    const early = { ...settle, key: 'early', at: observed.deadline - 1, defaultReward: 0 };
+    expect(story.tell(early)).toMatchObject({ closed: false });
     expect(story.tell({ ...settle, key: 'none', defaultReward: null })).toMatchObject({ closed: false });
     expect(learned(story).numbers.updates).toBe(0);
     expect(story.tell({ ...settle, key: 'zero', defaultReward: 0 })).toMatchObject({ closed: true });

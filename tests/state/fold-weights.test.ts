@@ -68,7 +68,7 @@ describe('the weight of a report', () => {
     (defaultReward) => {
       const story = Story.withTools(2);
       const observed = decision('a', ['t0', 't1']);
-      story.tell({ kind: 'settlement', key: 's', at: START, decision: observed, defaultReward });
+      story.tell({ kind: 'settlement', key: 's', at: observed.deadline, decision: observed, defaultReward });
       const byDefault = { positives: defaultReward, negatives: 1 - defaultReward };
       expect([remembered(story, 't0'), remembered(story, 't1')]).toEqual([byDefault, byDefault]);
       story.rewards(observe(observed, [report('r0', 't0', { outcome: 'failure', value: 0 })]));
@@ -84,7 +84,7 @@ describe('the weight of a report', () => {
     const earlier = { ...decision('a', ['t0']), id: 'default.a0', unit: 7 };
     story.rewards(observe(earlier, [report('r0', 't0', { outcome: 'failure', value: 0 })]));
     const observed = decision('a', ['t0', 't1'], { unit: 7 });
-    story.tell({ kind: 'settlement', key: 's', at: START, decision: observed, defaultReward: 0 });
+    story.tell({ kind: 'settlement', key: 's', at: observed.deadline, decision: observed, defaultReward: 0 });
     expect(remembered(story, 't0')).toEqual({ positives: 0, negatives: 1 });
     expect(remembered(story, 't1')).toEqual({ positives: 0, negatives: 1 });
     contract(story, { unitHourlyWeight: 10 });
@@ -173,7 +173,7 @@ describe('what one unit may teach about one tool in an hour', () => {
     contract(story, { unitHourlyWeight: 1 });
     for (const id of ['a', 'b']) {
       const silent = decision(id, ['t0'], { unit: 7 });
-      story.tell({ kind: 'settlement', key: id, at: START, decision: silent, defaultReward: 0 });
+      story.tell({ kind: 'settlement', key: id, at: silent.deadline, decision: silent, defaultReward: 0 });
     }
     expect(learned(story).numbers.updates).toBe(1);
   });

@@ -47,8 +47,11 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
   if (isDefaulted) writer.f64(closedWith);
 }
 
-export function isClosed(bytes: Buffer): boolean {
-  return (bytes[decisionIdLength(bytes)] & CLOSED) !== 0;
+/** Returns whether a decision is open whose deadline closes it: tools were reported, and the reports have left it open. */
+export function awaitsDeadline(bytes: Buffer): boolean {
+  const at = decisionIdLength(bytes);
+  if ((bytes[at] & CLOSED) !== 0) return false;
+  return new ByteReader(bytes, at + FLAGS_BYTES + WINDOW_BYTES).count() > 0;
 }
 
 export function unpackRecord(bytes: Buffer, catalog: string, names: Names): ObservedRecord {

@@ -3,7 +3,7 @@ import type { ObservedDecision } from '../../ledger/entry.ts';
 import { ByteWriter } from '../../storage/byte-writer.ts';
 import type { RewardOutcome } from '../fold-result.ts';
 import { ByteQueue } from './byte-queue.ts';
-import { isClosed, namesOf, packRecord, unpackRecord, windowOf } from './observed-codec.ts';
+import { awaitsDeadline, namesOf, packRecord, unpackRecord, windowOf } from './observed-codec.ts';
 import type { ObservedRecord } from './observed-record.ts';
 import { decisionIdLength, Names, writeDecisionId } from './packed-names.ts';
 
@@ -96,10 +96,10 @@ export class ObservedDecisions {
     this.#packed.put(key, bytes);
   }
 
-  /** Yields the decisions whose reports have left them open. */
+  /** Yields the decisions that their reports have left open, and that their deadline closes. */
   *unclosed(): Generator<{ readonly id: string; readonly deadline: number }> {
     for (const bytes of this.#packed)
-      if (!isClosed(bytes)) yield unpackRecord(bytes, this.#catalog, this.#names);
+      if (awaitsDeadline(bytes)) yield unpackRecord(bytes, this.#catalog, this.#names);
   }
 
   /** Returns whether a record of this decision may have been dropped, so that a report could be applied twice. */
