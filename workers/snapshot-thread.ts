@@ -9,6 +9,7 @@ import { loadKernels } from '../src/stores/load-kernels.ts';
 /** Entry of the thread that makes one snapshot of one catalog in Redis, and ends. */
 const { location, ...task } = workerData as SnapshotThreadTask;
 const warnings: string[] = [];
+const begun = performance.now();
 const connections = await RedisConnections.open(location.redisUrl, location.epoch);
 const ledger = await new RedisLedgers(connections).openExisting(task.catalog);
 const position = await writeSnapshot({
@@ -19,5 +20,5 @@ const position = await writeSnapshot({
   onUnreadable: (at, error) => warnings.push(`snapshot ${at} cannot be read: ${(error as Error).message}`),
 });
 connections.close();
-const answer: SnapshotThreadAnswer = { position, warnings };
+const answer: SnapshotThreadAnswer = { position, workedMs: performance.now() - begun, warnings };
 parentPort?.postMessage(answer);

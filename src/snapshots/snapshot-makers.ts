@@ -1,8 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../config/package-root.ts';
-import type { Position } from '../ledger/entry.ts';
 import type { Replica } from '../state/replica.ts';
-import type { MakeSnapshot, SnapshotTask } from './snapshot-schedule.ts';
+import type { MadeSnapshot, MakeSnapshot, SnapshotTask } from './snapshot-schedule.ts';
 import type { SnapshotStores } from './snapshot-store.ts';
 
 /**
@@ -15,12 +14,13 @@ export function snapshotsOfReplicas(
   replicaOf: (catalog: string) => Pick<Replica, 'snapshot'> | null,
 ): MakeSnapshot {
   return async ({ catalog, fence, keep }) => {
+    const begun = performance.now();
     const store = await stores.open(catalog);
     const [newest = 0] = await store.list();
     const snapshot = await replicaOf(catalog)?.snapshot();
-    if (snapshot === undefined || snapshot.position <= newest) return newest;
-    await store.put(snapshot, fence, keep);
-    return snapshot.position;
+    const isNewer = snapshot !== undefined && snapshot.position > newest;
+    if (isNewer) await store.put(snapshot, fence, keep);
+    return { position: isNewer ? snapshot.position : newest, workedMs: performance.now() - begun };
   };
 }
 
@@ -35,8 +35,7 @@ export interface SnapshotThreadTask extends SnapshotTask {
   readonly location: SnapshotLocation;
 }
 
-export interface SnapshotThreadAnswer {
-  readonly position: Position;
+export interface SnapshotThreadAnswer extends MadeSnapshot {
   readonly warnings: readonly string[];
 }
 
@@ -50,9 +49,9 @@ export function snapshotsInThreads(
   onWarning: (message: string) => void,
 ): MakeSnapshot {
   return async (task) => {
-    const { position, warnings } = await runThread({ ...task, location: location() });
+    const { warnings, ...made } = await runThread({ ...task, location: location() });
     for (const warning of warnings) onWarning(warning);
-    return position;
+    return made;
   };
 }
 

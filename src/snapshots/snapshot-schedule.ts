@@ -5,8 +5,15 @@ import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
 import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
 
-/** Writes a snapshot of what is known of a catalog, unless its newest one is as new; returns its position. */
-export type MakeSnapshot = (task: SnapshotTask) => Promise<Position>;
+/** Writes a snapshot of what is known of a catalog, unless its newest one is as new. */
+export type MakeSnapshot = (task: SnapshotTask) => Promise<MadeSnapshot>;
+
+export interface MadeSnapshot {
+  /** Of the newest snapshot that there is now. */
+  readonly position: Position;
+  /** Time that went into it, without that of starting a thread; ms. */
+  readonly workedMs: number;
+}
 
 export interface SnapshotTask {
   readonly catalog: string;
@@ -64,10 +71,8 @@ export class SnapshotSchedule {
     if (lease === null) return null;
     try {
       const upTo = await ledger.head();
-      const begun = performance.now();
-      const position = await make({ catalog, upTo, fence: lease.fence, keep: KEEP });
-      const ended = performance.now();
-      this.#notBefore.set(catalog, ended + REST * (ended - begun));
+      const { position, workedMs } = await make({ catalog, upTo, fence: lease.fence, keep: KEEP });
+      this.#notBefore.set(catalog, performance.now() + REST * workedMs);
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.
       const oldest = kept.at(-1);
