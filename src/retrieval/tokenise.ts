@@ -52,7 +52,9 @@ function stemOf(word: string): string {
 
 /** Folds compatibility forms, case (ß as ss, ς as σ) and the marks that may be left out: accents, vowel points. */
 function folded(text: string): string {
-  const bare = text.normalize('NFKD').replace(OPTIONAL_MARKS, '').normalize('NFC');
+  // One character may be eighteen in its compatibility form, so the limit holds again afterwards.
+  const forms = text.normalize('NFKD').slice(0, MAX_CHARACTERS);
+  const bare = forms.replace(OPTIONAL_MARKS, '').normalize('NFC');
   return bare.toLowerCase().replaceAll('ß', 'ss').replaceAll('ς', 'σ').replaceAll('ё', 'е');
 }
 
@@ -94,13 +96,14 @@ export function termOf(stemmed: string): Term {
   let hash = FNV_OFFSET;
   for (let at = 0; at < stemmed.length; at++) {
     const code = stemmed.charCodeAt(at);
-    if (code > LAST_OF_ASCII) return fnv1a(new TextEncoder().encode(stemmed));
+    if (code > LAST_OF_ASCII) return fnv1a(ENCODER.encode(stemmed));
     hash = Math.imul(hash ^ code, FNV_PRIME);
   }
   return hash >>> 0;
 }
 
 const LAST_OF_ASCII = 0x7f;
+const ENCODER = new TextEncoder();
 const FNV_OFFSET = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 

@@ -180,13 +180,15 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
   }
 }
 
-/** The same report with the name of its tool, if it has the provider name. */
+/**
+ * The same report with the name of its tool, if it has the provider name. The slate decides: another tool may have been put since
+ * that has the name under which this one was shown.
+ */
 function named(report: RewardReport, { shown }: DecisionHead, { state: { tools } }: Catalog): RewardReport {
-  if (report.tool === undefined) return report;
-  const tool = tools.nameOf(report.tool);
-  // The tool may have another name since it was shown.
-  if (tool !== report.tool || tools.find(tool) !== undefined) return { ...report, tool };
-  return { ...report, tool: shown.find((name) => providerName(name) === report.tool) ?? tool };
+  const { tool } = report;
+  if (tool === undefined) return report;
+  const inSlate = shown.find((name) => providerName(name) === tool) ?? shown.find((name) => name === tool);
+  return { ...report, tool: inSlate ?? tools.nameOf(tool) };
 }
 
 function noteOn(

@@ -1,7 +1,9 @@
-import { isDeepStrictEqual } from 'node:util';
 import { pointedAt } from './brief-schema.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
+
+/** A property with more alternatives takes anything: no model reads so many. */
+const MOST_ALTERNATIVES = 50;
 
 /** Returns a schema of arguments as MCP demands it: that of an object with properties. `{}` becomes one that takes anything. */
 export function objectSchema(schema: Schema): Schema {
@@ -32,21 +34,28 @@ function flattened(schema: Schema, root: Schema, followed: Set<string>): Schema 
   );
   const required = new Set(listOf(rest.required));
   const own = isSchema(rest.properties) ? rest.properties : {};
-  const others = new Map<string, unknown[]>();
+  /** What the branches say about each property, by its JSON: equal ones once. */
+  const others = new Map<string, Map<string, unknown>>();
   for (const [at, branch] of branches.entries()) {
     if (at < together.length) for (const name of listOf(branch.required)) required.add(name);
     for (const [name, property] of Object.entries(branch.properties ?? {})) {
-      const known = others.get(name) ?? [];
-      if (!known.some((one) => isDeepStrictEqual(one, property))) others.set(name, [...known, property]);
+      const known = others.get(name) ?? new Map<string, unknown>();
+      others.set(name, known);
+      if (known.size <= MOST_ALTERNATIVES) known.set(JSON.stringify(property), property);
     }
   }
-  const added = [...others].map(([name, known]) => [name, known.length === 1 ? known[0] : { anyOf: known }]);
+  const added = [...others].map(([name, known]) => [name, anyOfThem([...known.values()])]);
   return {
     ...rest,
     type: 'object',
     properties: { ...Object.fromEntries(added), ...own },
     ...(required.size > 0 && { required: [...required] }),
   };
+}
+
+function anyOfThem(alternatives: readonly unknown[]): unknown {
+  if (alternatives.length > MOST_ALTERNATIVES) return {};
+  return alternatives.length === 1 ? alternatives[0] : { anyOf: alternatives };
 }
 
 function pointed(reference: unknown, root: Schema, followed: Set<string>): unknown {

@@ -93,3 +93,21 @@ it('a tool that is called like the provider name of another one does not take it
   await service.settled('shadowed');
   expect(await service.ask('GET', `${catalog}/tools/mail.search/stats`)).toMatchObject({ successes: 1 });
 });
+
+it('a report under the name that was shown is about the tool that was shown, whatever has that name now', async () => {
+  const catalog = '/v1/catalogs/replaced';
+  await service.ask('PUT', catalog, {});
+  const put = (name: string) => {
+    const tool = { name, description: 'Search the mail.', inputSchema: {} };
+    return service.ask('PATCH', `${catalog}/tools`, { put: [tool] });
+  };
+  await put('mail.search');
+  const query = { catalog: 'replaced', query: 'search the mail', format: 'openai' };
+  const { decisionId, tools } = await service.ask<Slate>('POST', '/v1/route', query);
+  const shown = tools[0].definition.function.name;
+  await service.ask('DELETE', `${catalog}/tools/mail.search`);
+  await put(shown);
+  await service.ask('POST', `/v1/decisions/${decisionId}/rewards`, { tool: shown, value: 1 });
+  await service.settled('replaced');
+  expect(await service.ask('GET', `${catalog}/tools/${shown}/stats`)).toMatchObject({ called: 0 });
+});

@@ -87,6 +87,11 @@ describe('tokenise', () => {
     expect(tokenise(`x${'y'.repeat(1_000_000)}`)).toHaveLength(1);
   });
 
+  it('reads no more of a text whose characters are many in their compatibility form', () => {
+    // 18 characters each: a whole blessing in one.
+    expect(wordsOf('\ufdfa'.repeat(MAX_CHARACTERS)).join('').length).toBeLessThanOrEqual(MAX_CHARACTERS);
+  });
+
   it('treats names of object properties like any other word', () => {
     const words = ['proto', 'constructor', 'tostr', 'hasownproperti'];
     expect(tokenise('__proto__ constructor tostring hasownproperty')).toEqual(termsOf(...words));

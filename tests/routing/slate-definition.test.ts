@@ -160,6 +160,18 @@ describe('the definition of any tool', () => {
     const { properties } = providerSchema({ anyOf, $defs }) as { properties: object };
     expect(Object.keys(properties)).toHaveLength(300);
   });
+
+  it('names the alternatives of a property once each, and takes anything where there are very many', () => {
+    const alternatives = (count: number) => {
+      const oneOf = Array.from({ length: 2 * count }, (_, n) => ({
+        properties: { a: { const: n % count } },
+      }));
+      return (providerSchema({ oneOf }) as { properties: { a: object } }).properties.a;
+    };
+    expect(alternatives(1)).toEqual({ const: 0 });
+    expect(alternatives(3)).toEqual({ anyOf: [{ const: 0 }, { const: 1 }, { const: 2 }] });
+    expect(alternatives(2300)).toEqual({});
+  });
 });
 
 describe('a brief description', () => {
