@@ -69,7 +69,14 @@ const REFUSED: readonly (readonly [
     'validation-failed',
     /up to 99/,
   ],
-  ['a negative share', EXPERIMENTS, draft({ variants: shares(100, -10) }), 422, 'validation-failed', /at least 0/],
+  [
+    'a negative share',
+    EXPERIMENTS,
+    draft({ variants: shares(100, -10) }),
+    422,
+    'validation-failed',
+    /at least 0/,
+  ],
   [
     'a variant with an unknown policy',
     EXPERIMENTS,
