@@ -75,7 +75,7 @@ const REFUSED: readonly (readonly [
     draft({ variants: shares(100, -10) }),
     422,
     'validation-failed',
-    /at least 0/,
+    /not be less than 0/,
   ],
   [
     'a variant with an unknown policy',
