@@ -1,6 +1,5 @@
-import { MAX_SCHEMA_LENGTH } from '../http/wire/input-schema.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { briefSchema, pointedAt } from '../routing/brief-schema.ts';
+import { OpenApiSchemas, Refusal, targetOf } from './openapi-schemas.ts';
 import { type Fields, isFields, type Refused } from './tool-fields.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
@@ -13,7 +12,7 @@ const MAX_REFERENCES = 32;
  * where there is none; its arguments are the parameters, and `body` for the request body. `metadata` says which method and path
  * it calls. Schemas stay as they are, unless they are too long for a tool: then names and types are left. What they refer to
  * comes with them in `$defs`. References to other documents are
- * never followed; operations that need one are refused.
+ * never followed. An operation that cannot become a tool is refused, and no other one with it.
  *
  * Source: https://spec.openapis.org/oas/v3.1.1.html, and v3.0.4.html.
  */
@@ -21,12 +20,13 @@ export function openApiTools(document: Fields): { tools: ToolDefinition[]; refus
   const tools: ToolDefinition[] = [];
   const refused: Refused[] = [];
   const names = new Set<string>();
+  const schemas = new OpenApiSchemas(document);
   const server = isFields(document.info) ? document.info.title : undefined;
   const attempt = (name: string, read: () => void): void => {
     try {
       read();
     } catch (error) {
-      if (!(error instanceof ReferenceProblem)) throw error;
+      if (!(error instanceof Refusal)) throw error;
       refused.push({ name, why: error.message });
     }
   };
@@ -40,7 +40,7 @@ export function openApiTools(document: Fields): { tools: ToolDefinition[]; refus
         tools.push({
           name,
           description: descriptionOf(operation, item, method, path),
-          inputSchema: argumentsOf(document, operation, item),
+          inputSchema: schemas.standAlone(argumentsOf(document, operation, item)),
           ...(typeof server === 'string' && server.trim() !== '' && { server: server.trim() }),
           ...(isTexts(operation.tags) && { tags: operation.tags }),
           metadata: { method, path },
@@ -52,9 +52,6 @@ export function openApiTools(document: Fields): { tools: ToolDefinition[]; refus
   for (const [path, item] of paths) attempt(path, () => readPath(path, resolved(document, item)));
   return { tools, refused };
 }
-
-/** A reference that leads nowhere, round in a circle, or to another document. */
-class ReferenceProblem extends Error {}
 
 function nameOf({ operationId }: Fields, method: string, path: string, taken: ReadonlySet<string>): string {
   if (typeof operationId === 'string' && operationId.trim() !== '' && !taken.has(operationId.trim())) {
@@ -72,23 +69,25 @@ function descriptionOf(operation: Fields, item: Fields, method: string, path: st
 }
 
 function argumentsOf(document: Fields, operation: Fields, item: Fields): Fields {
-  const properties: Record<string, unknown> = {};
+  const properties = new Map<string, Fields>();
   const required: string[] = [];
   for (const parameter of parametersOf(document, operation, item)) {
     const { name, description } = parameter;
     const schema = schemaIn(parameter);
-    properties[name] = typeof description === 'string' ? { description, ...schema } : schema;
+    properties.set(name, typeof description === 'string' ? { description, ...schema } : schema);
     if (parameter.required === true) required.push(name);
   }
   if (operation.requestBody !== undefined) {
     const body = resolved(document, operation.requestBody);
-    const name = Object.hasOwn(properties, 'body') ? 'request_body' : 'body';
-    properties[name] = bodySchema(body);
+    const name = properties.has('body') ? 'request_body' : 'body';
+    properties.set(name, bodySchema(body));
     if (body.required === true) required.push(name);
   }
-  const schema = { type: 'object', properties, ...(required.length > 0 && { required }) };
-  const whole = withDefinitions(document, schema);
-  return JSON.stringify(whole).length > MAX_SCHEMA_LENGTH ? briefSchema(whole) : whole;
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 && { required }),
+  };
 }
 
 type Parameter = Fields & { readonly name: string };
@@ -128,71 +127,11 @@ function bodySchema({ content, description }: Fields): Fields {
 function resolved(document: Fields, given: unknown): Fields {
   let current = given;
   for (let steps = 0; steps < MAX_REFERENCES; steps++) {
-    if (!isFields(current)) throw new ReferenceProblem('it refers to something that is not there');
+    if (!isFields(current)) throw new Refusal('it refers to something that is not there');
     if (typeof current.$ref !== 'string') return current;
-    current = target(document, current.$ref);
+    current = targetOf(document, current.$ref);
   }
-  throw new ReferenceProblem('its references lead round in a circle');
-}
-
-function target(document: Fields, reference: string): unknown {
-  if (!reference.startsWith('#/')) {
-    throw new ReferenceProblem(
-      `it refers to "${reference.slice(0, 200)}", which is outside of this document: bundle the document first`,
-    );
-  }
-  const found = pointedAt(document, decoded(reference));
-  if (found === undefined) throw new ReferenceProblem(`it refers to "${reference}", which is not there`);
-  return found;
-}
-
-/** Pointers in a URI fragment are percent-encoded. */
-function decoded(reference: string): string {
-  try {
-    return decodeURIComponent(reference);
-  } catch {
-    return reference;
-  }
-}
-
-/** Returns the schema with everything that it refers to in `$defs`, so that it can stand alone. Cycles stay references. */
-function withDefinitions(document: Fields, schema: Fields): Fields {
-  const names = new Map<string, string>();
-  const definitions: Record<string, unknown> = {};
-  const rewritten = (value: unknown, isSchema: boolean): unknown => {
-    if (Array.isArray(value)) return value.map((item) => rewritten(item, isSchema));
-    if (!isFields(value)) return value;
-    const entries = Object.entries(value).map(([key, member]) => {
-      // A property may be called $ref, and examples may hold anything.
-      if (isSchema && key === '$ref' && typeof member === 'string') return [key, referenceTo(member)];
-      if (isSchema && DATA_KEYWORDS.has(key)) return [key, member];
-      return [key, rewritten(member, !(isSchema && MAPS.has(key)))];
-    });
-    return Object.fromEntries(entries);
-  };
-  const referenceTo = (reference: string): string => {
-    const known = names.get(reference);
-    if (known !== undefined) return `#/$defs/${known}`;
-    const found = target(document, reference);
-    const name = freeName(reference, definitions);
-    names.set(reference, name);
-    definitions[name] = null; // the name is taken while what it stands for is being made
-    definitions[name] = rewritten(found, true);
-    return `#/$defs/${name}`;
-  };
-  const whole = rewritten(schema, true) as Fields;
-  return names.size === 0 ? whole : { ...whole, $defs: definitions };
-}
-
-const DATA_KEYWORDS = new Set(['example', 'examples', 'default', 'enum', 'const', 'discriminator', 'xml']);
-/** Keywords that hold schemas by name: their members are no keywords. */
-const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-
-function freeName(reference: string, taken: Readonly<Record<string, unknown>>): string {
-  const last = reference.slice(reference.lastIndexOf('/') + 1).replace(/[^\w.-]+/g, '_');
-  let name = last;
-  for (let n = 2; Object.hasOwn(taken, name); n++) name = `${last}_${n}`;
-  return name;
+  throw new Refusal('its references lead round in a circle');
 }
 
 function isTexts(value: unknown): value is readonly string[] {

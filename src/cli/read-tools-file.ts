@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse as parseYaml } from 'yaml';
 import { plainWords } from '../../config/plain-words.ts';
+import { elementFaults } from '../http/json-body.ts';
 import { toolSchema } from '../http/wire/tool.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { openApiTools } from './openapi-tools.ts';
@@ -266,18 +267,25 @@ function prefixRepeated(tools: readonly ToolDefinition[]): Pick<ReadTools, 'tool
 function acceptable(tools: readonly ToolDefinition[], refused: Refused[]): ToolDefinition[] {
   const byName = new Map<string, ToolDefinition>();
   for (const tool of tools) {
-    const same = byName.get(tool.name);
-    if (same !== undefined) {
-      if (isDeepStrictEqual(same, tool)) continue;
-      refused.push({ name: tool.name, why: 'another tool of the file has this name: rename one of them' });
+    const why = faultsOf(tool);
+    if (why !== null) {
+      refused.push({ name: tool.name.slice(0, 100), why });
       continue;
     }
-    const { error } = toolSchema.safeParse(tool, { error: plainWords });
-    if (error === undefined) byName.set(tool.name, tool);
-    else {
-      const faults = error.issues.map(({ path, message }) => `${path.join('.')} ${message}`);
-      refused.push({ name: tool.name.slice(0, 100), why: faults.join('; ') });
+    const same = byName.get(tool.name);
+    if (same === undefined) byName.set(tool.name, tool);
+    else if (!isDeepStrictEqual(same, tool)) {
+      refused.push({ name: tool.name, why: 'another tool of the file has this name: rename one of them' });
     }
   }
   return [...byName.values()];
+}
+
+/** What the service would say of it: one tool that it refuses would keep the others of its request out. */
+function faultsOf(tool: ToolDefinition): string | null {
+  const faults = elementFaults(tool);
+  const issues =
+    faults.length > 0 ? [] : (toolSchema.safeParse(tool, { error: plainWords }).error?.issues ?? []);
+  for (const { path, message } of issues) faults.push({ path: path.join('.'), message });
+  return faults.length === 0 ? null : faults.map(({ path, message }) => `${path} ${message}`).join('; ');
 }

@@ -3,7 +3,9 @@ import { Problem, type Violation } from '../errors/problem.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { HeldBody } from './body-intake.ts';
 import { invalid, notJson } from './body-problems.ts';
+import { MAX_ELEMENT_VALUES, MAX_PIECE_BYTES } from './json-scanner.ts';
 import { isJson } from './request-guard.ts';
+import { MAX_SCHEMA_DEPTH } from './wire/input-schema.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -105,6 +107,33 @@ export function guardJson(value: unknown, within: readonly PropertyKey[] = [], l
   function report(message: string): void {
     violations.push({ path: jsonPath(path), message });
   }
+}
+
+/**
+ * What a request may not contain as one tool, whatever its schema says: for callers who want to know before they send
+ * it with others. The tool need not come from JSON: it may contain itself.
+ */
+export function elementFaults(element: object): Violation[] {
+  let values = 1;
+  const tooMuch = (value: unknown, levels: number): string | null => {
+    if (typeof value !== 'object' || value === null) return null;
+    if (levels === 0) return `must not be nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+    const members = Object.values(value);
+    values += Math.max(members.length, 1);
+    if (values >= MAX_ELEMENT_VALUES) return `makes it more than ${MAX_ELEMENT_VALUES} values`;
+    for (const member of members) {
+      const fault = tooMuch(member, levels - 1);
+      if (fault !== null) return fault;
+    }
+    return null;
+  };
+  for (const [path, member] of Object.entries(element)) {
+    values++;
+    const message = tooMuch(member, MAX_SCHEMA_DEPTH);
+    if (message !== null) return [{ path, message }];
+  }
+  if (Buffer.byteLength(JSON.stringify(element)) <= MAX_PIECE_BYTES) return guardJson(element);
+  return [{ path: 'all of it', message: `is longer than ${MAX_PIECE_BYTES / 1024} KB as JSON` }];
 }
 
 /** `tools[3].name` for `['tools', 3, 'name']`; a name that is no identifier is quoted. */

@@ -22,6 +22,14 @@ export function briefSchema(schema: Readonly<JsonObject>): Readonly<JsonObject> 
   return { type: 'object', properties: {}, ...brief };
 }
 
+/** Does the same with a schema that is a part of another one: returns it with the references that are left in it. */
+export function reduceSchema(schema: unknown): { schema: unknown; references: string[] } {
+  const referring: JsonObject[] = [];
+  const reduced = reduce(schema, referring);
+  const references = referring.map(({ $ref }) => $ref).filter((one) => typeof one === 'string');
+  return { schema: reduced, references };
+}
+
 function reduce(schema: unknown, referring: JsonObject[]): unknown {
   if (Array.isArray(schema)) return schema.map((one) => reduce(one, referring));
   return isObject(schema) ? reduceObject(schema, referring) : schema;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { readToolsFile } from '../../src/cli/read-tools-file.ts';
 
@@ -122,5 +122,84 @@ it('shortens a schema that is too long for a tool to names and types', () => {
   expect(readToolsFile(text).tools[0].inputSchema).toEqual({
     type: 'object',
     properties: { body: { type: 'object', properties: { a: { type: 'string' } } } },
+  });
+});
+
+describe('documents out of measure', () => {
+  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const post = (operationId: string, schema: object) => ({
+    post: { operationId, requestBody: { content: { 'application/json': { schema } } } },
+  });
+  const good = { '/good': post('good', { type: 'string' }) };
+  const read = (more: object, schemas: object = {}) =>
+    readToolsFile(JSON.stringify({ openapi: '3.1.0', paths: { ...more, ...good }, components: { schemas } }));
+  const named = (count: number, schema: (i: number) => object) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`S${i}`, schema(i)]));
+
+  it('follows a long chain of references', () => {
+    const chain = named(800, (i) => (i < 799 ? ref(`S${i + 1}`) : { type: 'number' }));
+    const { tools, refused } = read({ '/chain': post('chain', ref('S0')) }, chain);
+    expect(refused).toEqual([]);
+    expect(Object.keys(tools[0].inputSchema.$defs as object)).toHaveLength(800);
+  });
+
+  it('refuses operations alone that reach more than a tool may hold', () => {
+    const web = named(3000, (i) => ({
+      properties: { a: ref(`S${(i * 7 + 1) % 3000}`), b: ref(`S${(i + 1) % 3000}`) },
+    }));
+    const many = Object.fromEntries(
+      Array.from({ length: 1500 }, (_, i) => [`/many/${i}`, post(`many${i}`, ref(`S${i}`))]),
+    );
+    const { tools, refused } = read(many, web);
+    expect(tools.map(({ name }) => name)).toEqual(['good']);
+    expect(refused).toHaveLength(1500);
+    expect(refused[7]).toEqual({ name: 'many7', why: expect.stringMatching(/64 KB/) });
+  });
+
+  it('shortens schemas of many parts, and leaves out what only left parts refer to', () => {
+    const parts = named(40, (i) => ({
+      description: 'x'.repeat(2000),
+      not: ref('Left'),
+      items: ref(`S${(i + 1) % 40}`),
+    }));
+    const { tools, refused } = read({ '/long': post('long', ref('S0')) }, { ...parts, Left: {} });
+    expect(refused).toEqual([]);
+    expect(tools[0].inputSchema.$defs).toEqual(
+      named(40, (i) => ({ items: { $ref: `#/$defs/S${(i + 1) % 40}` } })),
+    );
+  });
+
+  it('refuses an operation alone whose schema is nested too deep', () => {
+    let deep: object = {};
+    for (let level = 0; level < 3000; level++) deep = { items: deep };
+    const { tools, refused } = read(
+      { '/deep': post('deep', deep), '/also': post('also', ref('Deep')) },
+      { Deep: deep },
+    );
+    expect(tools.map(({ name }) => name)).toEqual(['good']);
+    expect(refused).toEqual([
+      { name: 'deep', why: expect.stringMatching(/deeper than 64 levels/) },
+      { name: 'also', why: expect.stringMatching(/deeper than 64 levels/) },
+    ]);
+  });
+
+  it.each([
+    ['itself', '{ a: *self, b: *self }'],
+    ['itself as an example', '{ example: { a: *self, b: *self } }'],
+  ])('refuses an operation alone whose schema is an anchor that contains %s', (_, schema) => {
+    const content = `content: { application/json: { schema: &self ${schema} } }`;
+    const text = `openapi: 3.1.0\npaths:\n  /round: { post: { requestBody: { ${content} } } }\n  /good: { get: {} }\n`;
+    const { tools, refused } = readToolsFile(text);
+    expect(tools.map(({ name }) => name)).toEqual(['get_good']);
+    expect(refused).toEqual([{ name: 'post_round', why: expect.stringMatching(/levels|values/) }]);
+  });
+
+  it('refuses an operation alone that has a parameter called __proto__', () => {
+    const parameters = [{ name: '__proto__', in: 'query', schema: { type: 'string' } }];
+    const { tools, refused } = read({ '/proto': { get: { parameters } } });
+    expect(tools.map(({ name }) => name)).toEqual(['good']);
+    expect(refused).toEqual([
+      { name: 'get_proto', why: expect.stringMatching(/__proto__ is not allowed as a name/) },
+    ]);
   });
 });

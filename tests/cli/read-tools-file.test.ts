@@ -201,4 +201,27 @@ describe('readToolsFile', () => {
     expect(() => readToolsFile(text)).toThrow(UserError);
     expect(() => readToolsFile(text)).toThrow(sentence);
   });
+
+  it.each<[string, string, RegExp]>([
+    [
+      'a property called __proto__',
+      '{"properties":{"__proto__":{"type":"string"}}}',
+      /__proto__ is not allowed as a name/,
+    ],
+    ['a number too large for one', '{"maximum":1e999}', /inputSchema.maximum is too large/],
+    ['more values than the service reads', `{"enum":[${'1,'.repeat(10_000)}1]}`, /more than 10000 values/],
+    ['a schema nested too deep', `${'{"items":'.repeat(3000)}{}${'}'.repeat(3000)}`, /nested/],
+  ])('refuses alone a tool with %s', (_, inputSchema, why) => {
+    const bad = `{"name":"bad","description":"Bad.","inputSchema":${inputSchema}}`;
+    const { tools, refused } = readToolsFile(`[${bad},${JSON.stringify(ours)},${bad}]`);
+    expect(tools).toEqual(expected);
+    expect(refused).toEqual([1, 2].map(() => ({ name: 'bad', why: expect.stringMatching(why) })));
+  });
+
+  it.each(['.', '..'])('refuses a tool called %s, which no URL can name', (name) => {
+    const { tools, refused } = readToolsFile(JSON.stringify([{ ...ours, name }, ours]));
+    expect(tools).toEqual(expected);
+    expect(refused).toEqual([{ name, why: 'name must not be . or .., which no URL can name' }]);
+    expect(readToolsFile(JSON.stringify({ ...ours, name }), { prefix: 'shell' }).refused).toEqual([]);
+  });
 });

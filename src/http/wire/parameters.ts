@@ -14,6 +14,8 @@ export const toolName = z
   .max(256, 'must not be longer than 256 characters')
   .refine(printable, 'must not contain control characters')
   .refine((name) => name.trim() === name, 'must not begin or end with a blank')
+  // URLs are cleared of them, even if they are percent-encoded.
+  .refine((name) => name !== '.' && name !== '..', 'must not be . or .., which no URL can name')
   .meta({ description: 'Name of the tool, unique in its catalog.', example: 'refund_payment' });
 
 export const providerNameSchema = z
