@@ -95,6 +95,8 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   invalid('rewards', '1,001 rewards', 'POST', '/v1/rewards', { rewards: Array(1001).fill(unknownReward) }),
 
   invalid('tools[1].name', 'a name twice', 'PUT', TOOLS, { tools: [tool(), tool()] }),
+  invalid('tools[0].name', 'a name that URLs lose', 'PUT', TOOLS, { tools: [tool({ name: '..' })] }),
+  invalid('put[0].name', 'the other one', 'PATCH', TOOLS, put({ name: '.' })),
   invalid('put[0].name', 'an empty name', 'PATCH', TOOLS, put({ name: '' })),
   invalid('put[0].name', 'a blank name', 'PATCH', TOOLS, put({ name: ' ' })),
   invalid('put[0].name', 'a control character in a name', 'PATCH', TOOLS, put({ name: 'a\u0007b' })),
