@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parse as parseYaml } from 'yaml';
+import { parseAllDocuments } from 'yaml';
 import { plainWords } from '../../config/plain-words.ts';
 import { elementFaults } from '../http/json-body.ts';
 import { toolSchema } from '../http/wire/tool.ts';
@@ -41,7 +41,7 @@ export interface ReadToolsOptions {
 /**
  * Reads tools in any of the shapes they come in: MCP `tools/list` results (all pages, with or without their JSON-RPC
  * envelopes), OpenAI tools (chat or responses), Anthropic tools, OpenAPI 3 documents, our own, which an export has too; as an
- * array, as `{tools: [...]}`, as an object of tools by name, as a single tool, or as JSON lines.
+ * array, as `{tools: [...]}`, as an object of tools by name, as a single tool, or as JSON lines. All of them as YAML, too.
  *
  * @throws UserError that says what it is, if it holds no tools
  */
@@ -69,29 +69,69 @@ function parse(text: string): readonly unknown[] {
   try {
     return [JSON.parse(text)];
   } catch (whole) {
-    if (/^(?:\s|#.*|---)*["']?[\w$-]+["']?\s*:(?:\s|$)/.test(text)) return [parsedYaml(text)];
-    const lines = text.split('\n').map((line) => line.trim());
-    if (lines.filter((line) => line !== '').length < 2) {
-      throw new UserError(`The file is not JSON: ${(whole as Error).message}.`);
+    const lines = text.split('\n').map((line, index) => ({ line: line.trim(), number: index + 1 }));
+    const filled = lines.filter(({ line }) => line !== '');
+    const parsed = jsonLines(filled);
+    if (!(parsed instanceof UserError)) return parsed;
+    const first = filled.find(({ line }) => !/^(?:#|%|---)/.test(line))?.line ?? '';
+    const isJson = /^[[{]/.test(first);
+    // A line that is JSON says what the file was meant to be; reading megabytes of such lines as YAML takes long.
+    const documents = isJson && filled.length > 1 && isJsonText(first) ? [] : yamlDocuments(text, isJson);
+    if (documents.length > 0) return documents;
+    throw filled.length < 2 ? new UserError(`The file is not JSON: ${(whole as Error).message}.`) : parsed;
+  }
+}
+
+/** Returns one value per line; an error that names the line if one is no JSON. */
+function jsonLines(
+  lines: readonly { readonly line: string; readonly number: number }[],
+): unknown[] | UserError {
+  const values: unknown[] = [];
+  for (const { line, number } of lines) {
+    try {
+      values.push(JSON.parse(line));
+    } catch (error) {
+      const why = (error as Error).message;
+      return new UserError(`The file is neither JSON nor JSON lines: line ${number}: ${why}.`);
     }
-    return lines.flatMap((line, index) => (line === '' ? [] : [parseLine(line, index)]));
+  }
+  return values.length > 0 ? values : new UserError('The file is empty.');
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
-function parsedYaml(text: string): unknown {
-  try {
-    return parseYaml(text);
-  } catch (error) {
-    throw new UserError(`The file is not YAML: ${(error as Error).message.split('\n')[0]}`);
-  }
-}
+/** So often may the anchors of a YAML file be repeated, each repetition within another one counted again. */
+const MAX_ALIASES = 100;
 
-function parseLine(line: string, index: number): unknown {
+/**
+ * Returns the lists and objects of a YAML file; none if it is plain text.
+ * @param isJson it begins like JSON: what is wrong with it as YAML says nothing
+ * @throws UserError if it is YAML with a fault
+ */
+function yamlDocuments(text: string, isJson: boolean): unknown[] {
   try {
-    return JSON.parse(line);
+    const values = parseAllDocuments(text, { merge: true }).map((document) => {
+      if (document.errors.length > 0) throw document.errors[0];
+      return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown;
+    });
+    const documents = values.filter((value) => typeof value === 'object' && value !== null);
+    JSON.stringify(documents);
+    return documents;
   } catch (error) {
+    if (isJson) return [];
+    const { name, message } = error as Error;
+    const [why] = message.split('\n');
     throw new UserError(
-      `The file is neither JSON nor JSON lines: line ${index + 1}: ${(error as Error).message}.`,
+      name === 'YAMLParseError'
+        ? `The file is not JSON, and not YAML either: ${why}`
+        : `This YAML cannot be read: ${why}. If its anchors repeat so much, write out what they stand for.`,
     );
   }
 }

@@ -116,11 +116,14 @@ export function isForeign(text: string): boolean {
   return signs > 0 && signs * 4 >= text.split(/\s+/).length;
 }
 
-/** What connects two steps in other languages: a comma and a conjunction, an adverb of sequence, a Japanese te-form and a comma. */
+/**
+ * What connects two steps in other languages: a comma and a conjunction, an adverb of sequence, a Japanese te-form and a
+ * comma. A match begins where a run of spaces begins, or the time would grow with the square of its length.
+ */
 export const FOREIGN_CONNECTION = new RegExp(
   [
     `,\\s+(?:${FOREIGN_CONJUNCTIONS})(?=\\s)`,
-    `(?:,?\\s+(?:und|y|et|e|i|и)|,)\\s+(?:${FOREIGN_SEQUENCES})(?=\\s)`,
+    `(?:(?:,|(?<!\\s))\\s+(?:und|y|et|e|i|и)|,)\\s+(?:${FOREIGN_SEQUENCES})(?=\\s)`,
     '[，,、;；]\\s*(?:然后|再|并且|并|还有|另外|顺便|同时|接着|そして|それから|また|あと|그리고)',
     '(?<=[てで])、',
   ].join('|'),

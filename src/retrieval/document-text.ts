@@ -19,7 +19,7 @@ const MAX_VISITS = 4_000;
 function separateWords(name: string): string {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
     .replace(/[_\-./:\s]+/g, ' ')
     .trim();
 }

@@ -53,6 +53,69 @@ describe('readToolsFile', () => {
     expect(tools.map(({ name }) => name)).toEqual(['get_weather', 'other']);
   });
 
+  const tool =
+    'name: get_weather\ndescription: Weather.\ninputSchema: {type: object, properties: {city: {type: string}}}\n';
+  const item = `- ${tool.replaceAll('\n', '\n  ').trim()}\n`;
+
+  it.each([
+    ['a list', item],
+    ['a list under `tools`', `tools:\n${item}`],
+    ['a tool', tool],
+    ['after comments', `# Our tools\n\n  # by hand\n${item}`],
+    ['after a directive', `%YAML 1.2\n---\n${item}`],
+    ['documents', `---\n${tool}---\n# the same again\n${tool}`],
+    [
+      'in braces',
+      '# one\n[{name: get_weather, description: Weather., inputSchema: {type: object, properties: {city: {type: string}}}}]',
+    ],
+    [
+      'with anchors',
+      `x-city: &city {properties: {city: {type: string}}}\ntools:\n- name: get_weather\n  description: Weather.\n  inputSchema: {type: object, <<: *city}\n`,
+    ],
+  ])('reads YAML: %s', (_, text) => {
+    expect(readToolsFile(text).tools).toEqual(expected);
+    expect(readToolsFile(text.replaceAll('\n', '\r\n')).tools).toEqual(expected);
+  });
+
+  it('refuses anchors that stand for more and more, or for themselves', () => {
+    const letters = [...'abcdefghi'];
+    const laughs = letters.map((letter, at) => {
+      const inner = at === 0 ? 'x' : `*${letters[at - 1]}`;
+      return `${letter}: &${letter} [${Array(9).fill(inner).join(', ')}]\n`;
+    });
+    for (const text of [laughs.join(''), 'name: a\ninputSchema: &it {type: object, properties: *it}\n']) {
+      expect(() => readToolsFile(text)).toThrow(/YAML cannot be read.*anchors/);
+    }
+  });
+
+  it('returns for a long row of one sign, whatever it is', { timeout: 20_000 }, () => {
+    for (const sign of [
+      '#',
+      '# ',
+      '#\n',
+      '-',
+      '---\n',
+      '%\n',
+      '"',
+      "'",
+      ':',
+      '$',
+      ' ',
+      '\n',
+      '{',
+      '[',
+      'a',
+      'a: ',
+    ]) {
+      const row = sign.repeat(500);
+      for (const text of [row, `${row}name`, `${row}\n`])
+        expect(() => readToolsFile(text)).toThrow(UserError);
+    }
+    for (const sign of ['#', '-', 'a', ' ']) {
+      expect(() => readToolsFile(sign.repeat(100_000))).toThrow(UserError);
+    }
+  });
+
   it('keeps what belongs to our shape and names what does not', () => {
     const tool = { ...ours, server: 'weather', tags: ['a'], replaces: ['old'], annotations: {}, title: 'T' };
     const { tools, ignored } = readToolsFile(JSON.stringify([tool]), { server: 'github' });
@@ -197,6 +260,8 @@ describe('readToolsFile', () => {
     ['{"tools": {"error": {"message": "no"}}}', /tools holds no tools/],
     ['{"get_weather": {"description": "Weather."}, "note": {"text": "x"}}', /"note" has neither/],
     ['paths: [', /not YAML/],
+    ['Dear all,\nhere are the tools.', /neither JSON nor JSON lines: line 1/],
+    ['- name: a\n\tdescription: b', /not YAML/],
   ])('says what is wrong with %j', (text, sentence) => {
     expect(() => readToolsFile(text)).toThrow(UserError);
     expect(() => readToolsFile(text)).toThrow(sentence);
