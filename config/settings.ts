@@ -34,7 +34,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'Key that every request has to carry (`Authorization: Bearer …`), beside probes and the documentation; the commands send it. Not set: on a loopback address no key is needed; elsewhere one is made at the first start, printed once, and kept in the data folder (`api-key`).',
+        'Key that every request has to carry (`Authorization: Bearer …`), beside probes and the documentation; the commands send it. Not set: on a loopback address no key is needed; elsewhere one is made at the first start that listens, printed once, and kept in the data folder (`api-key`).',
       secret: true,
     }),
   allowedHosts: z

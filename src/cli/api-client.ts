@@ -28,7 +28,7 @@ export class ApiClient {
 
   /** @param key what the service wants its requests to carry; the setting `apiKey` */
   constructor(url: string, key = settingsWith().settings.apiKey) {
-    this.url = url.replace(/\/+$/, '');
+    this.url = url.endsWith('/') ? url.slice(0, -1) : url;
     this.#key = key;
   }
 
@@ -111,18 +111,27 @@ const FIXES: Readonly<Record<string, string>> = {
 interface ProblemBody {
   readonly code: string;
   readonly detail: string;
-  readonly suggestedFix: string;
+  readonly suggestedFix?: string;
   readonly violations?: readonly { readonly path: string; readonly message: string }[];
 }
 
+const MOST_VIOLATIONS = 10;
+
 function problemOf(status: number, text: string): ApiProblem {
   try {
-    const { code, detail, suggestedFix, violations = [] } = JSON.parse(text) as ProblemBody;
+    const { code, detail, suggestedFix = '', violations = [] } = JSON.parse(text) as ProblemBody;
     const fix = FIXES[code] ?? suggestedFix;
-    // One alone is the detail.
-    if (violations.length < 2) return new ApiProblem(status, code, `${detail} ${fix}`);
-    const all = violations.map(({ path, message }) => `\n  ${path}: ${message}`).join('');
-    return new ApiProblem(status, code, `${violations.length} values are refused:${all}`);
+    if (violations.length === 0) return new ApiProblem(status, code, `${detail} ${fix}`);
+    const some = violations.slice(0, MOST_VIOLATIONS);
+    const rest = violations.length - some.length;
+    const lines = [
+      violations.length === 1 ? 'One value is refused:' : `${violations.length} values are refused:`,
+      ...some.map(({ path, message }) => `  ${path}: ${message}`),
+      ...(rest === 0 ? [] : [`  and ${rest} more`]),
+      // Who reads this sees the list, and not the member of the answer that it was.
+      ...(fix.includes('`violations`') ? [] : [fix]),
+    ];
+    return new ApiProblem(status, code, lines.join('\n').trimEnd());
   } catch {
     return new ApiProblem(status, 'unknown', `The service answered ${status}: ${text.slice(0, 200)}`);
   }

@@ -9,7 +9,7 @@ import { createApp } from '../http/app.ts';
 import { type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type ApiKey, apiKeyOf } from '../service/api-key.ts';
+import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
 import { type Service, startService } from '../service/service.ts';
 import {
   catalogsOption,
@@ -92,6 +92,10 @@ export async function startServer(
       await listener.close(settings.shutdownSeconds * 1000);
       await service.close();
     };
+    await keepApiKey(apiKey).catch(async (error: unknown) => {
+      await listener.close(0);
+      throw error;
+    });
     return { service, listener, apiKey, taken: service.taken, stop };
   } catch (error) {
     await service.close();
@@ -113,10 +117,10 @@ async function welcome(
   settings: Settings,
   { catalogs }: Service,
   { url: listensOn }: Listener,
-  { key, madeIn }: ApiKey,
+  apiKey: ApiKey,
 ): Promise<string> {
   const url = listensOn.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
-  const keyHeader = key === null ? '' : ` -H "Authorization: Bearer $BANDOLIER_API_KEY"`;
+  const keyHeader = apiKey.key === null ? '' : ` -H "Authorization: Bearer $BANDOLIER_API_KEY"`;
   const list = catalogs.list();
   const first = list.find(({ name }) => name === 'default') ?? list[0];
   const count = first?.tools ?? 0;
@@ -126,23 +130,24 @@ async function welcome(
       ? `  npx bandolier import my-tools.json${settings.port === 8787 ? '' : ` --url ${url}`}`
       : `  curl -s ${url}/v1/route -H 'content-type: application/json'${keyHeader} \\
     -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
-  const shown =
-    madeIn === null
-      ? ''
-      : `  key           ${key}
-                requests need it (Authorization: Bearer …); this is the only time that it is shown; kept in ${madeIn}
-`;
   return `Bandolier listens on ${listensOn}
 
   catalog       ${first?.name ?? settings.catalogs}, ${count} tools${others}
   ${kept(settings)}
   API           ${url}/docs
-${shown}
+${keyLines(apiKey)}
 ${count === 0 ? 'Next, give it tools:' : 'Next, ask it for tools:'}
 ${next}
 
 Ctrl-C stops it. Everything it knows is kept.
 `;
+}
+
+/** A new key is shown once; where it is kept is said at every start. */
+function keyLines({ key, file, isNew }: ApiKey): string {
+  if (file === null) return '';
+  const shown = isNew ? `${key}\n                this is the only time that it is shown; it is kept` : 'kept';
+  return `  key           ${shown} in ${file}; requests need it (Authorization: Bearer …)\n`;
 }
 
 /** Where, for people. */

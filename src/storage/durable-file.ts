@@ -44,9 +44,9 @@ export async function writeFileDurably(
   await syncFolder(dirname(file));
 }
 
-/** Creates a file with this content and syncs it. @throws EEXIST */
+/** Creates a file with this content, for its owner alone, and syncs it. @throws EEXIST */
 export async function writeNewFile(file: string, bytes: Uint8Array): Promise<void> {
-  const handle = await open(file, 'wx');
+  const handle = await open(file, 'wx', 0o600);
   try {
     await writeFully(handle, bytes, 0);
     await handle.sync();

@@ -60,6 +60,22 @@ it('lists everything that is wrong with what was sent', async () => {
   );
 });
 
+it.each([1, 10, 12])('lists %d violations at a terminal, and does not speak of a list', async (count) => {
+  const violations = Array.from({ length: count }, (_, at) => ({
+    path: `tools[${at}].name`,
+    message: 'is long',
+  }));
+  const suggestedFix = 'Mend what `violations` lists and send the request again.';
+  const detail = 'tools[0].name: is long (and more in `violations`).';
+  const answer: [number, unknown] = [422, { code: 'validation-failed', detail, suggestedFix, violations }];
+  const api = await answering(answer, answer);
+  const { message } = (await api.put('/x', {}).catch((error: Error) => error as Error)) as Error;
+  const [head, ...lines] = message.split('\n');
+  expect(head).toBe(count === 1 ? 'One value is refused:' : `${count} values are refused:`);
+  const listed = violations.slice(0, 10).map(({ path }) => `  ${path}: is long`);
+  expect(lines).toEqual(count === 12 ? [...listed, '  and 2 more'] : listed);
+});
+
 it.each([
   ['catalog-not-found', /^What is wrong\. .*bandolier import <file> --catalog <name>/],
   ['experiment-not-found', /^What is wrong\. .*bandolier experiment list/],

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
@@ -39,8 +41,42 @@ describe('a service that others can reach', () => {
     const second = await RunningService.start(data, EVERYBODY);
     await expect.poll(() => second.output).toContain('Ctrl-C');
     expect(second.output).not.toContain(key);
+    expect(second.output).toContain(`kept in ${file}`);
     expect((await ask(second.url, '/v1/catalogs', key)).status).toBe(200);
     await second.stop();
+  });
+
+  it('prints the key at the first start that listens', async () => {
+    const taken = createServer().listen(0, '0.0.0.0');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const data = join(folder.path, 'taken');
+    const args = [mainFile, 'serve', ...EVERYBODY, '--port', String(port), '--data-dir', data];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      env: cleanEnvironment(),
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([1, expect.stringContaining(String(port))]);
+    await new Promise((resolve) => taken.close(resolve));
+
+    const service = await RunningService.start(data, EVERYBODY);
+    await expect.poll(() => service.output).toContain('Ctrl-C');
+    expect(service.output).toContain(readFileSync(join(data, 'api-key'), 'utf8').trim());
+    await service.stop();
+  });
+
+  it('says how to mend a file without a key', () => {
+    const data = join(folder.path, 'empty');
+    mkdirSync(data);
+    writeFileSync(join(data, 'api-key'), '');
+    const args = [mainFile, 'serve', ...EVERYBODY, '--port', '0', '--data-dir', data];
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      env: cleanEnvironment(),
+      encoding: 'utf8',
+    });
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^bandolier: .*api-key holds no key\. Delete it.*\n$/m);
+    expect(stderr).not.toContain('should not have');
   });
 
   it('takes the key that is set, and the commands send it', async () => {
