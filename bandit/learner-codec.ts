@@ -140,7 +140,7 @@ export function savedArray<T extends Arrays[string]>(
   return array;
 }
 
-/** Returns the result of work that pauses, without a pause. */
+/** Returns the result of work that pauses, without a pause: `atOnce` of src/scheduling, which this folder may not import. */
 export function completed<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const step = steps.next();

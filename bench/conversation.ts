@@ -10,7 +10,7 @@
  * whose tools were not found.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import type { Embedder } from '../src/models/embedder.ts';
@@ -186,7 +186,7 @@ async function main(): Promise<void> {
   }
   const folder = join(packageRoot(), 'bench', 'results');
   mkdirSync(folder, { recursive: true });
-  const result = { ...measuredOn('npx tsx bench/conversation.ts'), model: options.model, rows };
+  const result = { ...measuredOn('npx tsx bench/conversation.ts'), model: basename(options.model), rows };
   writeFileSync(join(folder, 'conversation.json'), `${JSON.stringify(result, null, 2)}\n`);
 }
 

@@ -9,7 +9,7 @@
  * from. They were written together and say similar things, so the gains are on the friendly side.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
@@ -118,7 +118,7 @@ async function main(): Promise<void> {
   }
   const folder = join(packageRoot(), 'bench', 'results');
   mkdirSync(folder, { recursive: true });
-  const result = { ...measuredOn('npx tsx bench/languages.ts'), model: options.model, rows };
+  const result = { ...measuredOn('npx tsx bench/languages.ts'), model: basename(options.model), rows };
   writeFileSync(join(folder, 'languages.json'), `${JSON.stringify(result, null, 2)}\n`);
 }
 

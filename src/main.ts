@@ -33,10 +33,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   work: async () => (await import('./cli/work.ts')).workCommand(),
   route: async () => (await import('./cli/route.ts')).routeCommand(),
-  explain: async () => (await import('./cli/route.ts')).explainCommand(),
-  decisions: async () => (await import('./cli/route.ts')).decisionsCommand(),
-  stats: async () => (await import('./cli/report.ts')).statsCommand(),
-  health: async () => (await import('./cli/route.ts')).healthCommand(),
+  explain: async () => (await import('./cli/explain.ts')).explainCommand(),
+  decisions: async () => (await import('./cli/decisions.ts')).decisionsCommand(),
+  stats: async () => (await import('./cli/stats.ts')).statsCommand(),
+  health: async () => (await import('./cli/health.ts')).healthCommand(),
   report: async () => (await import('./cli/report.ts')).reportCommand(),
   rewards: async () => (await import('./cli/rewards.ts')).rewardsCommand(),
   import: async () => (await import('./cli/import.ts')).importCommand(),
@@ -57,8 +57,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 const all = (): Promise<Command[]> => Promise.all(Object.values(COMMANDS).map((make) => make()));
 const asked = process.argv[2] ?? '';
-const names = Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
-for (const name of names) program.addCommand(await COMMANDS[name]());
+const needed = (): string[] => {
+  if (asked === '--version' || asked === '-V') return [];
+  return Object.hasOwn(COMMANDS, asked) ? [asked] : Object.keys(COMMANDS);
+};
+for (const name of needed()) program.addCommand(await COMMANDS[name]());
 
 // Whoever reads the output has seen enough: `bandolier decisions | head`.
 for (const stream of [process.stdout, process.stderr]) {

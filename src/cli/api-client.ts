@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { settingsWith } from './config.ts';
+import { settingsWith } from './options.ts';
 
 /** What a service answered when it did not do what was asked. The message is for the person at the terminal. */
 export class ApiProblem extends Error {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
 import { ApiClient, catalogPath as pathOf } from './api-client.ts';
-import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
 import { print, printJson, table } from './terminal.ts';
 
 type CatalogsOptions = Omit<AskOptions, 'catalog'>;
@@ -26,7 +26,7 @@ activating the version, brings it back.`,
   sub('reranker', 'let a catalog have a closer look at the best tools')
     .argument('<catalog>')
     .argument('<model>', 'a cross-encoder that was pulled')
-    .argument('<ms>', 'so many milliseconds per query, at most', Number)
+    .argument('<ms>', 'so many milliseconds per query, at most', wholeNumber(1, 10_000))
     .action(useReranker);
   return command.addHelpText(
     'after',

@@ -6,7 +6,7 @@ import { openEmbeddedStores } from '../stores/embedded-stores.ts';
 import { openStores } from '../stores/open-stores.ts';
 import { openRedisStores } from '../stores/redis-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './options.ts';
 import { UserError } from './terminal.ts';
 
 const listeners = {

@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SingleBar } from 'cli-progress';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { packageRoot } from '../../config/package-root.ts';
 import { ApiClient } from './api-client.ts';
-import { settingsWith } from './config.ts';
 import { type DemoQuery, type Measurement, measure, playQueries } from './demo-run.ts';
+import { settingsWith, wholeNumber } from './options.ts';
 import { sampleTools, startServer } from './serve.ts';
 import { table } from './terminal.ts';
 
@@ -25,7 +25,7 @@ export function demoCommand(): Command {
       '--url <url>',
       'play against this running service, in a catalog `demo` that is deleted afterwards',
     )
-    .option('--seed <number>', 'another agent, another order of queries', seedOf, 1)
+    .option('--seed <number>', 'another agent, another order of queries', wholeNumber(0, 999_999_999), 1)
     .addHelpText(
       'after',
       `
@@ -82,11 +82,6 @@ async function readQueries(file: string): Promise<DemoQuery[]> {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as DemoQuery);
-}
-
-function seedOf(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It has to be a whole number.');
-  return Number(text);
 }
 
 export interface DemoResult {

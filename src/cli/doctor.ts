@@ -8,8 +8,8 @@ import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith, urlOf } from './config.ts';
 import { learnerSizes } from './learner-sizes.ts';
+import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith, urlOf } from './options.ts';
 
 /** What a check found. `mend` says what to do; null where there is nothing to mend. */
 interface Finding {

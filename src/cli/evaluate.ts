@@ -5,7 +5,7 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
-import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { print, table, UserError } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;

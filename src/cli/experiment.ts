@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import type { ExperimentReportView } from '../experiments/experiment-report.ts';
 import type { ExperimentView } from '../experiments/experiment-view.ts';
 import { ApiClient } from './api-client.ts';
-import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { print, table, UserError } from './terminal.ts';
 
 type ExperimentOptions = AskOptions;

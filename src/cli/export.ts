@@ -13,7 +13,7 @@ import { fold } from '../state/fold.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './config.ts';
+import { dataDirOption, type SettingFlags, settingsWith } from './options.ts';
 import { UserError } from './terminal.ts';
 
 export function exportCommand(): Command {

@@ -6,7 +6,7 @@ import type { ToolChanges } from '../catalog/change-tools.ts';
 import { definitionHash } from '../catalog/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
-import { catalogOption, jsonOption, serviceUrl, urlOption } from './config.ts';
+import { catalogOption, jsonOption, serviceUrl, urlOption } from './options.ts';
 import { type ReadTools, readToolsFile } from './read-tools-file.ts';
 import { printJson, UserError } from './terminal.ts';
 import { someOf } from './tool-fields.ts';

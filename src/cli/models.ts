@@ -6,7 +6,7 @@ import { openModelFolder } from '../models/open-embedder.ts';
 import { pulledModelFolder, pulledModels } from '../models/pull/model-store.ts';
 import { pullModel } from '../models/pull/pull-model.ts';
 import { resolveEmbedder } from '../service/models.ts';
-import { dataDirOption, jsonOption, type SettingFlags, settingsWith } from './config.ts';
+import { dataDirOption, jsonOption, type SettingFlags, settingsWith } from './options.ts';
 import { print, table } from './terminal.ts';
 
 export function modelsCommand(): Command {

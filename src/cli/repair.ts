@@ -1,11 +1,12 @@
 import { basename, dirname, resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import type { Position } from '../ledger/entry.ts';
 import { FileSnapshotStore } from '../snapshots/file-snapshot-store.ts';
 import { decodeSnapshot } from '../state/snapshot-codec.ts';
 import { foldersOf, lockDataFolder } from '../storage/data-folder.ts';
 import { restartLog, truncateLog } from '../storage/log-repair.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
+import { wholeNumber } from './options.ts';
 import { UserError } from './terminal.ts';
 
 interface RepairFlags {
@@ -19,7 +20,7 @@ export function repairCommand(): Command {
     .argument('<path>', 'the file or folder that the error named')
     .addOption(
       new Option('--truncate-at <offset>', 'keep the file up to this byte, and no later one').argParser(
-        offsetOf,
+        wholeNumber(0, Number.MAX_SAFE_INTEGER),
       ),
     )
     .option('--from-snapshot', 'give up a ledger for the newest intact snapshot that was made of it')
@@ -102,9 +103,4 @@ function tellSetAside(paths: readonly string[]): void {
 
 function snapshotsBeside(catalog: string): FileSnapshotStore {
   return new FileSnapshotStore(`${catalog}/snapshots`, async () => 0);
-}
-
-function offsetOf(text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It has to be a number of bytes.');
-  return Number(text);
 }

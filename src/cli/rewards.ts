@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { DeadRewards } from '../rewards/rewards.ts';
 import { ApiClient } from './api-client.ts';
-import { type AskOptions, asking, serviceUrl } from './config.ts';
+import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { print, table } from './terminal.ts';
 
 type RewardsOptions = Omit<AskOptions, 'catalog'>;

@@ -18,7 +18,7 @@ import {
   portOption,
   type SettingFlags,
   settingsWith,
-} from './config.ts';
+} from './options.ts';
 import { lastWords, untilInterrupted } from './terminal.ts';
 
 export function serveCommand(): Command {

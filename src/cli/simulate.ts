@@ -11,6 +11,7 @@ import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
+import { wholeNumber } from './options.ts';
 import { readToolsFile } from './read-tools-file.ts';
 import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
 import { UserError } from './terminal.ts';
@@ -45,12 +46,12 @@ export function simulateCommand(): Command {
       (value: string, before: readonly string[]) => [...before, value],
       [] as readonly string[],
     )
-    .option('--k <number>', 'tools shown per query', whole(1, 50), 5)
-    .option('--passes <number>', 'how often the queries are played', whole(1, 100), 1)
-    .option('--seeds <number>', 'runs, each with another order and another agent', whole(1, 100), 5)
+    .option('--k <number>', 'tools shown per query', wholeNumber(1, 50), 5)
+    .option('--passes <number>', 'how often the queries are played', wholeNumber(1, 100), 1)
+    .option('--seeds <number>', 'runs, each with another order and another agent', wholeNumber(1, 100), 5)
     .option('--noise <share>', 'how often the agent calls a wrong tool by mistake', share, 0)
     .option('--loss <share>', 'how often outcomes are never reported', share, 0)
-    .option('--delay <decisions>', 'mean delay of outcomes, in decisions', whole(0, 1e6), 0)
+    .option('--delay <decisions>', 'mean delay of outcomes, in decisions', wholeNumber(0, 1e6), 0)
     .option('--model <model>', 'embedding model: bundled, none, or a folder', 'bundled')
     .option('--json <file>', 'write all figures to this file as well')
     .addHelpText(
@@ -168,8 +169,8 @@ function policyOf(text: string): PolicySettings {
   const pairs = list.split(',').filter((pair) => pair !== '');
   const parameters = Object.fromEntries(
     pairs.map((pair) => {
-      const [key, value] = pair.split('=');
-      return [key, Number(value)] as const;
+      const [key, value = ''] = pair.split('=');
+      return [key, numberOf(value)] as const;
     }),
   );
   try {
@@ -188,18 +189,15 @@ async function read(file: string): Promise<string> {
   }
 }
 
-function whole(minimum: number, maximum: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-    throw new InvalidArgumentError(`expected a whole number from ${minimum} to ${maximum}.`);
-  };
+/** `Number('')` is 0, and nothing is no number. */
+function numberOf(text: string): number {
+  return text.trim() === '' ? Number.NaN : Number(text);
 }
 
 function share(text: string): number {
-  const value = Number(text);
+  const value = numberOf(text);
   if (value >= 0 && value <= 1) return value;
-  throw new InvalidArgumentError('expected a number from 0 to 1.');
+  throw new InvalidArgumentError('It has to be a number from 0 to 1.');
 }
 
 const label = z.object({ query: z.string().min(1), relevant: z.array(z.string()).min(1) });

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { pino } from 'pino';
 import { startWork } from '../service/work.ts';
-import { settingsWith } from './config.ts';
+import { settingsWith } from './options.ts';
 import { UserError, untilInterrupted } from './terminal.ts';
 
 export function workCommand(): Command {

@@ -12,10 +12,14 @@ const EVERYBODY = ['--host', '0.0.0.0'];
 const tools = join(folder.path, 'tools.json');
 writeFileSync(tools, JSON.stringify([{ name: 'send_mail', description: 'Sends a mail.' }]));
 
-const ask = (url: string, path: string, key?: string) =>
-  fetch(url.replace('0.0.0.0', '127.0.0.1') + path, {
+/** Reads the whole answer: a socket that waits for a reader stays open. */
+async function ask(url: string, path: string, key?: string) {
+  const response = await fetch(url.replace('0.0.0.0', '127.0.0.1') + path, {
     headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
   });
+  const { status, headers } = response;
+  return { status, headers, text: await response.text() };
+}
 
 describe('a service that others can reach', () => {
   it('makes a key at its first start, prints it once, keeps it for its owner alone, and wants it', async () => {
@@ -29,7 +33,7 @@ describe('a service that others can reach', () => {
     expect((await ask(first.url, '/v1/catalogs', key)).status).toBe(200);
     const refused = await ask(first.url, '/v1/catalogs');
     expect(refused.headers.get('www-authenticate')).toBe('Bearer');
-    expect([refused.status, await refused.json()]).toEqual([
+    expect([refused.status, JSON.parse(refused.text)]).toEqual([
       401,
       expect.objectContaining({ code: 'unauthorized', suggestedFix: expect.stringContaining('api-key') }),
     ]);

@@ -52,6 +52,41 @@ const openaiTool = (name: string) => ({
 });
 
 describe('bandolier', () => {
+  it('loads no command to say its version', async () => {
+    const loaded = async (words: readonly string[]) => {
+      const tell = "process.on('exit',()=>console.error(process.moduleLoadList.join()))";
+      const { code, stderr } = await bandolier(words, {
+        NODE_OPTIONS: `--import=data:text/javascript,${tell}`,
+      });
+      expect(code).toBe(0);
+      return stderr.split(',');
+    };
+    expect(await loaded(['serve', '--help'])).toContain('NativeModule http');
+    for (const option of ['--version', '-V'])
+      expect(await loaded([option])).not.toContain('NativeModule http');
+  });
+
+  it.each([
+    ['route', ['x', '--k', 'many']],
+    ['route', ['x', '--k', '51']],
+    ['decisions', ['--limit', 'abc']],
+    ['decisions', ['--limit', '']],
+    ['stats', ['--limit', '1.5']],
+    ['stats', ['--limit', '0']],
+    ['catalogs', ['reranker', 'default', 'model', 'soon']],
+    ['repair', ['file', '--truncate-at', '-1']],
+    ['demo', ['--seed', 'x']],
+    ['simulate', ['--tools', 't', '--queries', 'q', '--noise', '']],
+    ['simulate', ['--tools', 't', '--queries', 'q', '--passes', '1e1']],
+  ])('%s refuses %j: no such number', async (command, words) => {
+    const { code, stdout, stderr } = await bandolier([command, ...words]);
+    expect([code, stdout, stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/ invalid.* It has to be a (whole )?number/),
+    ]);
+  });
+
   it('shows its commands with examples, and refuses unknown ones', async () => {
     const help = await bandolier(['--help']);
     expect(help.code).toBe(0);

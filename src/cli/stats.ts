@@ -1,0 +1,56 @@
+import { Command, Option } from 'commander';
+import { STANDING_ORDERS, type Standing } from '../catalog/tools.ts';
+import type { ToolStatistics } from '../state/tool-table.ts';
+import { ApiClient, catalogPath } from './api-client.ts';
+import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
+import { percent, print, table } from './terminal.ts';
+
+interface StatsOptions extends AskOptions {
+  readonly order: string;
+  readonly limit: number;
+}
+
+export function statsCommand(): Command {
+  return asking(new Command('stats').description('how tools have done'))
+    .argument('[tool]', 'only this one')
+    .addOption(new Option('--order <order>', 'what comes first').choices(STANDING_ORDERS).default('called'))
+    .option('--limit <number>', 'how many tools', wholeNumber(1, 1000), 20)
+    .action(stats);
+}
+
+async function stats(
+  tool: string | undefined,
+  { catalog, url, json, order, limit }: StatsOptions,
+): Promise<void> {
+  const api = new ApiClient(serviceUrl(url));
+  if (tool !== undefined) {
+    const path = `${catalogPath(catalog)}/tools/${encodeURIComponent(tool)}/stats`;
+    const one = await api.get<NamedStatistics>(path);
+    return print(json, one, toolsTable([one]));
+  }
+  const found = await standing(api, catalog, order, limit);
+  const text = found.standing.length === 0 ? 'No tool was shown yet.\n' : toolsTable(found.standing);
+  print(json, found, text);
+}
+
+type NamedStatistics = ToolStatistics & { readonly name: string };
+
+/** The tools of a catalog that come first in an order. */
+export function standing(api: ApiClient, catalog: string, order: string, limit: number): Promise<Standing> {
+  const query = new URLSearchParams({ order, limit: String(limit) });
+  return api.get(`${catalogPath(catalog)}/standing?${query}`);
+}
+
+export function toolsTable(tools: readonly NamedStatistics[]): string {
+  const rows = tools.map((one) => [
+    one.name,
+    ...[one.shown, one.called, one.successes, one.failures, one.timeouts].map(String),
+    successRate(one),
+  ]);
+  return table([['TOOL', 'SHOWN', 'CALLED', 'SUCCESS', 'FAILURE', 'TIMEOUT', 'RATE'], ...rows]);
+}
+
+/** Of the calls with an outcome that says something. */
+export function successRate({ successes, failures }: ToolStatistics): string {
+  return percent(successes + failures === 0 ? null : successes / (successes + failures));
+}
