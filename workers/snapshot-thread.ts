@@ -15,7 +15,8 @@ const ledger = await new RedisLedgers(connections).openExisting(task.catalog);
 const position = await writeSnapshot({
   ...task,
   store: await new RedisSnapshotStores(connections).open(task.catalog),
-  read: (after, upTo, limit) => ledger.read(after, Math.min(limit, upTo - after)),
+  upTo: await ledger.head(),
+  read: (after, limit) => ledger.read(after, limit),
   context: { kernels: await loadKernels(), derived: false },
   onUnreadable: (at, error) => warnings.push(`snapshot ${at} cannot be read: ${(error as Error).message}`),
 });

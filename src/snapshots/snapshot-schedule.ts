@@ -5,7 +5,7 @@ import type { OpenLedgers } from '../ledger/open-ledgers.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
 import { type Leases, type SnapshotStores, snapshotLease } from './snapshot-store.ts';
 
-/** Writes a snapshot of what is known of a catalog, unless its newest one is as new. */
+/** Writes a snapshot of what is known of a catalog, unless its newest one is as new. Entries that come meanwhile need not be in it. */
 export type MakeSnapshot = (task: SnapshotTask) => Promise<MadeSnapshot>;
 
 export interface MadeSnapshot {
@@ -17,8 +17,6 @@ export interface MadeSnapshot {
 
 export interface SnapshotTask {
   readonly catalog: string;
-  /** What is known should reach this far. */
-  readonly upTo: Position;
   /** Of the lease under which it is written. */
   readonly fence: number;
   /** How many snapshots are kept. */
@@ -70,8 +68,7 @@ export class SnapshotSchedule {
     const lease = await stores.leases.acquire(snapshotLease(catalog));
     if (lease === null) return null;
     try {
-      const upTo = await ledger.head();
-      const { position, workedMs } = await make({ catalog, upTo, fence: lease.fence, keep: KEEP });
+      const { position, workedMs } = await make({ catalog, fence: lease.fence, keep: KEEP });
       this.#notBefore.set(catalog, performance.now() + REST * workedMs);
       const kept = await (await stores.snapshots.open(catalog)).list();
       // With one snapshot alone there is nothing to fall back on but the ledger from its beginning.

@@ -35,7 +35,10 @@ const READ_BATCH = 512;
 /** A snapshot that is made from the ledger, and not from a state that serves. */
 export interface LedgerSnapshotTask extends SnapshotTask {
   readonly store: SnapshotStore;
-  read(after: Position, upTo: Position, limit: number): Promise<readonly PositionedEntry[]>;
+  /** Of the last entry that is folded. */
+  readonly upTo: Position;
+  /** Returns entries after this position, at most so many. */
+  read(after: Position, limit: number): Promise<readonly PositionedEntry[]>;
   readonly context: LearnerContext;
   onUnreadable(position: Position, error: unknown): void;
 }
@@ -50,7 +53,7 @@ export async function writeSnapshot(task: LedgerSnapshotTask): Promise<Position>
   try {
     const start = state.position;
     while (state.position < upTo) {
-      const entries = await task.read(state.position, upTo, READ_BATCH);
+      const entries = await task.read(state.position, Math.min(READ_BATCH, upTo - state.position));
       if (entries.length === 0) break;
       for (const entry of entries) fold(state, entry);
     }

@@ -21,7 +21,8 @@ export async function lockDataFolder(
 ): Promise<HeldLock> {
   const folder = resolve(dataDir);
   const lock = await takeLock(folder, LOCK).catch((error: unknown) => {
-    throw unavailable(error, `The data folder "${folder}" cannot be used`);
+    const mend = 'set BANDOLIER_DATA_DIR to a folder that can be written';
+    throw unavailable(error, `The data folder "${folder}" cannot be used (${mend})`);
   });
   if (lock.held) {
     await closeToOthers(folder, onNotice);

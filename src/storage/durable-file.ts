@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from './storage-errors.ts';
 
@@ -16,13 +16,28 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Creates a folder and its parents, so that they are still there after a power failure. */
+/**
+ * Creates a folder and its parents, so that they are still there after a power failure.
+ * @throws Error with the code of the file system; Node's own recursive `mkdir` does not end where a file system has fixed names.
+ */
 export async function createFolder(folder: string): Promise<void> {
-  const topmost = await mkdir(folder, { recursive: true });
-  if (topmost === undefined) return;
-  const stop = dirname(resolve(topmost));
-  for (let created = resolve(folder); created !== stop; created = dirname(created)) {
-    await syncFolder(dirname(created));
+  const missing: string[] = [];
+  for (let path = resolve(folder); !(await isThere(path)); path = dirname(path)) missing.push(path);
+  for (const path of missing.reverse()) {
+    await mkdir(path).catch((error: unknown) => {
+      if (errorCode(error) !== 'EEXIST') throw error; // another process was faster
+    });
+    await syncFolder(dirname(path));
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' && dirname(path) !== path) return false;
+    throw error;
   }
 }
 

@@ -47,6 +47,16 @@ export class StorageIncompleteError extends Error {
   }
 }
 
+const REASONS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk is full',
+  EACCES: 'this user may not write there (EACCES)',
+  EPERM: 'this user may not write there (EPERM)',
+  EROFS: 'the file system is read-only (EROFS)',
+  ENOTDIR: 'a file is where a folder has to be (ENOTDIR)',
+  ENOENT: 'it is not there and cannot be created (ENOENT)',
+};
+
 /** Returns a StoreUnavailableError for an error of the file system, and an error that is typed already unchanged. */
 export function unavailable(error: unknown, what: string): Error {
   const isTyped =
@@ -56,7 +66,7 @@ export function unavailable(error: unknown, what: string): Error {
     error instanceof StorageIncompleteError;
   if (isTyped) return error;
   const code = errorCode(error);
-  const reason = code === 'ENOSPC' || code === 'EDQUOT' ? 'the disk is full' : (code ?? String(error));
+  const reason = code === undefined ? String(error) : (REASONS[code] ?? code);
   return new StoreUnavailableError(`${what}: ${reason}.`, { cause: error });
 }
 

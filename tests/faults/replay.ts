@@ -45,7 +45,7 @@ export class StoredCatalog {
         fence: lease.fence,
         keep: 3,
         store,
-        read: (after, last, limit) => ledger.read(after, Math.min(limit, last - after)),
+        read: (after, limit) => ledger.read(after, limit),
         context: this.#context,
         onUnreadable: (_, error) => {
           throw error;

@@ -44,7 +44,7 @@ async function opened() {
 }
 
 describe('snapshots of the state that serves', () => {
-  it('are those of one position, and lead to the same state as the ledger', async () => {
+  it('lead to the same state as the ledger, also where entries come while they are made', async () => {
     const { ledger, story, replica, schedule, store, reported, close } = await opened();
     const first = replica.state.position;
     const entry = reported('a');

@@ -199,6 +199,8 @@ describe('lockDataFolder', () => {
   it('says so when the folder cannot be written', async () => {
     const file = join(root, 'a-file');
     writeFileSync(file, '');
-    await expect(lockDataFolder(join(file, 'data'))).rejects.toThrow('cannot be used: ENOTDIR');
+    await expect(lockDataFolder(join(file, 'data'))).rejects.toThrow(
+      'a file is where a folder has to be (ENOTDIR)',
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { constants, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { open, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -36,6 +36,30 @@ function diskError(code: string): Error {
 afterEach(() => vi.restoreAllMocks());
 
 describe('SegmentLog', () => {
+  it.skipIf(process.platform !== 'linux')('writes through to the disk, also after a restart', async () => {
+    const folder = newFolder();
+    /** Flags of the files in the folder that this process has open for writing. */
+    const flags = () =>
+      readdirSync('/proc/self/fd').flatMap((fd) => {
+        try {
+          if (!readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder)) return [];
+          const [, octal] = /^flags:\s+(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))!;
+          return [Number.parseInt(octal, 8)];
+        } catch {
+          return []; // closed meanwhile
+        }
+      });
+    for (let start = 0; start < 2; start++) {
+      const log = await SegmentLog.open(folder);
+      for (const startSegment of [false, true]) {
+        await log.append(records('a'), { startSegment });
+        expect(flags()).toHaveLength(1);
+        expect(flags()[0] & constants.O_DSYNC).toBe(constants.O_DSYNC);
+      }
+      await log.close();
+    }
+  });
+
   it('numbers records from 1 and finds all of them again', async () => {
     const folder = newFolder();
     const log = await SegmentLog.open(folder);
