@@ -183,13 +183,14 @@ class CatalogSettlements {
   /** Returns the entry that closes a decision; null where none would, or not yet. */
   async #settlement(id: string, { state }: Catalog, log: DecisionLog): Promise<Entry | null> {
     const record = state.decisions.get(id);
-    if (record !== undefined && (record.closed || record.tools.size === 0)) return null;
+    if (record?.closed) return null;
     const decision = await log.get(id).catch((error: Error) => {
       if (isStoreAway(error)) throw error;
       this.#parts.onError(`decision "${id}" cannot be read, and is not settled`, error);
       return null;
     });
-    if (decision === null || (record === undefined && decision.defaultReward === undefined)) return null;
+    // Without reports on tools and without a default reward there is nothing to learn.
+    if (decision === null || (!record?.tools.size && decision.defaultReward === undefined)) return null;
     const [now, deadline] = [this.#parts.now(), rewardDeadline(decision)];
     if (deadline <= now) return settlementOf(decision, now);
     // Its catalog was deleted and made again, and the same Idempotency-Key has come back.
@@ -198,7 +199,7 @@ class CatalogSettlements {
   }
 }
 
-/** Returns whether nothing was learned of a decision yet. If something was, the state knows whether it is open. */
+/** Returns whether a decision with a default reward is open still. Late and rejected reports do not close it. */
 function mayWait({ decisions }: Catalog['state'], due: DueDecision): boolean {
-  return !decisions.mayBeDropped(due) && !decisions.has(due.id);
+  return !decisions.mayBeDropped(due) && decisions.get(due.id)?.closed !== true;
 }

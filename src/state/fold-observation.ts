@@ -66,23 +66,25 @@ function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
 export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
   const { decision, defaultReward } = entry;
   if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
-  const record = state.decisions.get(decision.id);
-  if (record !== undefined) {
-    const closes = !record.closed && record.tools.size > 0;
-    if (closes) {
-      yield* closeDecision(teachingOf(state, record, decision));
-      state.decisions.keep(record);
-    }
-    return { kind: 'settlement', closed: closes };
-  }
+  const known = state.decisions.get(decision.id);
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
-  if (!teaches || state.decisions.mayBeDropped(decision)) return { kind: 'settlement', closed: false };
-  countShown(state, decision);
-  const opened = state.decisions.open(decision, state.clock);
-  yield* closeDecision(teachingOf(state, opened, decision), defaultReward);
-  creditExperiments(state, opened, decision, [silence(entry.key, defaultReward, state.clock)]);
-  state.decisions.keep(opened);
+  if (known === undefined && (!teaches || state.decisions.mayBeDropped(decision)))
+    return { kind: 'settlement', closed: false };
+  if (known?.closed === true) return { kind: 'settlement', closed: false };
+  if (known === undefined) countShown(state, decision);
+  const record = known ?? state.decisions.open(decision, state.clock);
+  if (record.tools.size > 0) yield* closeDecision(teachingOf(state, record, decision));
+  else if (teaches && !isAnswered(record)) {
+    yield* closeDecision(teachingOf(state, record, decision), defaultReward);
+    creditExperiments(state, record, decision, [silence(entry.key, defaultReward, state.clock)]);
+  } else record.closed = true;
+  state.decisions.keep(record);
   return { kind: 'settlement', closed: true };
+}
+
+/** Returns whether a report of this decision counted. Late and rejected ones are as good as none. */
+function isAnswered({ rewards }: ObservedRecord): boolean {
+  return [...rewards.values()].some(({ status }) => status === 'applied');
 }
 
 /** Returns the report that stands for no report, with the default reward of the contract. */

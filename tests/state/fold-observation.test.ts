@@ -265,6 +265,37 @@ describe('folding observations', () => {
     expect(learned(story).numbers.updates).toBe(2);
   });
 
+  it('teaches the default reward although a report came that was late, and once', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    const late = observe(observed, [report('r1', 't0', { at: observed.deadline + 1 })], {
+      at: observed.deadline + 1,
+      closes: false,
+    });
+    expect(story.rewards(late)).toMatchObject([{ status: 'late' }]);
+    expect(learned(story).numbers.updates).toBe(0);
+    const settle = { kind: 'settlement', at: observed.deadline + 2, decision: observed } as const;
+    expect(story.tell({ ...settle, key: `s${story.entries.length}`, defaultReward: 1 })).toMatchObject({
+      closed: true,
+    });
+    expect(learned(story).numbers.updates).toBe(2);
+    expect(story.state.tools.find('t0')!.statistics.shown).toBe(1);
+    expect(story.tell({ ...settle, key: `s${story.entries.length}`, defaultReward: 1 })).toMatchObject({
+      closed: false,
+    });
+    expect(learned(story).numbers.updates).toBe(2);
+  });
+
+  it('does not teach the default reward where a report counted that named no tool', () => {
+    const story = Story.withTools(2);
+    const observed = decision('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', null)]));
+    const settle = { kind: 'settlement', key: 's', at: observed.deadline, decision: observed } as const;
+    expect(story.tell({ ...settle, defaultReward: 1 })).toMatchObject({ closed: true });
+    expect(learned(story).numbers.updates).toBe(0);
+    expect(story.tell({ ...settle, key: 's2', defaultReward: 1 })).toMatchObject({ closed: false });
+  });
+
   it('says that a report without a tool was counted, and closes only if nothing helped', () => {
     const story = Story.withTools(2);
     story.rewards(observe(decision('a', ['t0', 't1']), [report('r1', null)]));
