@@ -84,7 +84,7 @@ that one, \`exploration\` included.
 | \`failMode\` | \`open\` | What a query gets, after pins, when no word and no vector of it touches any tool; with an embedding model this is rare: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
 | \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
 | \`retainText\` | \`false\` | Keeps the texts of queries with decisions |
-| \`ignoreDates\` | \`false\` | A definition in which nothing but days and times changed has not changed |
+| \`ignoreDates\` | \`false\` | With \`ignoreDates\`, a change of only dates or times is ignored |
 | \`forgetRemovedAfterDays\` | 30 | How long what was learned about a removed tool is kept, should it come back |
 
 Pins have a path of their own, see [queries](queries.md#pins).

@@ -13,7 +13,7 @@ import {
 
 export const CONFIG_FILE = 'bandolier.config.json';
 
-/** What `model` may say beside a folder. */
+/** What `model` may say other than a folder. */
 const MODEL_NAMES: readonly string[] = ['bundled', 'none', 'endpoint'];
 
 export type SettingSource = 'default' | 'file' | 'environment' | 'flag';

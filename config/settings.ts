@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What the documentation and `bandolier config` say about a setting, beside its type. */
+/** What the documentation and `bandolier config` say about a setting, in addition to its type. */
 export interface SettingNotes {
   readonly description: string;
   /** In words, for numbers and paths. */
@@ -34,7 +34,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'Key that every request has to carry (`Authorization: Bearer …`), beside probes and the documentation; the commands send it. Not set: on a loopback address no key is needed; elsewhere one is made at the first start that listens, printed once, and kept in the data folder (`api-key`).',
+        'Key that every request has to carry (`Authorization: Bearer …`), except those of probes and of the documentation; the commands send it. Not set: on a loopback address no key is needed; elsewhere one is made at the first start that listens, printed once, and kept in the data folder (`api-key`).',
       secret: true,
     }),
   allowedHosts: z
@@ -43,7 +43,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'Names under which the router may be asked, beside localhost and loopback addresses (`router.example.com,10.0.0.7:8080`; without a port, every port). Others are answered 403: web pages could be behind them.',
+        'Names under which the router may be asked, in addition to localhost and loopback addresses (`router.example.com,10.0.0.7:8080`; without a port, every port). Others are answered 403: web pages could be behind them.',
       unit: 'names',
     }),
   dataDir: z

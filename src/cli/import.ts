@@ -63,7 +63,7 @@ async function importTools(file: string, options: ImportOptions): Promise<void> 
   if (tools.length === 0 || (options.replace && refused.length > 0)) {
     const why = tools.length === 0 ? 'No tool of this file can go in' : 'These tools cannot go in';
     throw new UserError(
-      `${why}:\n${refusedText(read)}Nothing was changed. Mend them, or take them out of the file.`,
+      `${why}:\n${refusedText(read)}Nothing was changed. Correct them, or take them out of the file.`,
     );
   }
   const api = new ApiClient(serviceUrl(options.url));

@@ -15,6 +15,10 @@ export function routeCommand(): Command {
       `
 The decision is recorded like that of an agent. Without a reward it teaches nothing.
 
+SCORE is the expected reward and a bonus for what is not known yet. The slate is drawn at random around it, so scores need not fall
+from line to line (--greedy draws nothing). CHANCE is the probability with which the tool came into the slate. WHY: its text was
+retrieved, it is remembered from similar queries, it is explored to learn about it, or it is pinned.
+
 Examples:
   bandolier route "the customer wants their money back"
   bandolier route "where is my parcel" --k 3 --json | jq -r .decisionId`,

@@ -126,7 +126,7 @@ export function policyOf(
 }
 
 function refuse(path: string, message: string): never {
-  throw new Problem('validation-failed', message, 'Mend what `violations` lists and send it again.', {
+  throw new Problem('validation-failed', message, 'Correct what `violations` lists and send it again.', {
     violations: [{ path, message }],
   });
 }

@@ -1,15 +1,15 @@
 import { Problem, type Violation } from '../errors/problem.ts';
 
 /** Everything that is wrong with the values of a request. */
-export function invalid(violations: readonly Violation[]): Problem {
+export function invalid(
+  violations: readonly Violation[],
+  suggestedFix = 'Correct what `violations` lists and send the request again. /docs shows every field with its limits.',
+): Problem {
   const first = violations[0];
   const others = violations.length > 1 ? ` (and ${violations.length - 1} more in \`violations\`)` : '';
-  return new Problem(
-    'validation-failed',
-    `${first.path}: ${first.message}${others}.`,
-    'Mend what `violations` lists and send the request again. /docs shows every field with its limits.',
-    { violations },
-  );
+  return new Problem('validation-failed', `${first.path}: ${first.message}${others}.`, suggestedFix, {
+    violations,
+  });
 }
 
 /** @param part the part that is too large; null: all of it. */

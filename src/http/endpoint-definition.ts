@@ -29,6 +29,8 @@ export interface EndpointDefinition<Parts extends RequestParts> {
   readonly example?: Parts['body'] extends z.ZodType ? z.input<Parts['body']> : never;
   /** An empty body stands for `{}`. */
   readonly bodyOptional?: boolean;
+  /** What to do about a refused body that was clearly meant for something else; null: it was not. */
+  readonly fixFor?: (body: unknown) => string | null;
   /** Of the body; `ORDINARY_BODY` unless said. */
   readonly limits?: BodyLimits;
   readonly answers: Readonly<Partial<Record<Answer['status'], AnswerNotes>>>;

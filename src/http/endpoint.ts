@@ -122,7 +122,8 @@ async function readInput<Parts extends RequestParts>(
     headers: headers && check(headers, pick(headers, context), violations),
     body: body && (await inSlices(body.checkBody(body.value, violations))),
   };
-  if (violations.length > 0) throw invalid(violations);
+  if (violations.length > 0)
+    throw invalid(violations, (body && definition.fixFor?.(body.value)) ?? undefined);
   return input as RequestInput<Parts>;
 }
 

@@ -44,6 +44,11 @@ const SHAPES: Readonly<Record<SlateFormat, (shown: ShownTool) => unknown>> = {
     type: 'function',
     function: { name: providerName(name), description, parameters: providerSchema(inputSchema) },
   }),
+  'openai-responses': ({ name, description, inputSchema }) => ({
+    ...{ type: 'function', name: providerName(name), description, parameters: providerSchema(inputSchema) },
+    // Without this it is strict there, and strict schemas may not have optional parameters.
+    strict: false,
+  }),
   anthropic: ({ name, description, inputSchema }) => ({
     name: providerName(name),
     description,

@@ -27,6 +27,8 @@ interface BadRequest {
   readonly code: string;
   /** Path of a violation that has to be listed. */
   readonly violation?: string;
+  /** What `suggestedFix` has to say. */
+  readonly fix?: RegExp;
 }
 type Send = readonly [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 
@@ -94,6 +96,16 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   refused(413, 'too-many-tools')('100,000 tools in one call', 'PUT', TOOLS, { tools: manyTools() }),
   invalid('rewards', '1,001 rewards', 'POST', '/v1/rewards', { rewards: Array(1001).fill(unknownReward) }),
 
+  ...[
+    { tools: [{ type: 'function', function: { name: 'a', parameters: {} } }] },
+    { tools: [{ name: 'a', description: 'b', input_schema: {} }] },
+    { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'a', inputSchema: {} }] } },
+    { openapi: '3.1.0', paths: {} },
+    [tool()],
+  ].map((body) => ({
+    ...refused(422, 'validation-failed')(`tools as ${JSON.stringify(body)}`, 'PUT', TOOLS, body),
+    fix: /bandolier import/,
+  })),
   invalid('tools[1].name', 'a name twice', 'PUT', TOOLS, { tools: [tool(), tool()] }),
   invalid('tools[0].name', 'a name that URLs lose', 'PUT', TOOLS, { tools: [tool({ name: '..' })] }),
   invalid('put[0].name', 'the other one', 'PATCH', TOOLS, put({ name: '.' })),
@@ -199,7 +211,7 @@ describe('bad input', () => {
   it('is answered with a problem that says what to do, and harms nothing', async () => {
     const { pid } = service.process;
     const before = await observedState();
-    for (const { what, send, status, code, violation } of BAD_REQUESTS) {
+    for (const { what, send, status, code, violation, fix } of BAD_REQUESTS) {
       const [method, path, body, headers] = send;
       const response = await service.request(
         method,
@@ -207,7 +219,7 @@ describe('bad input', () => {
         body,
         headers,
       );
-      const problem = response.body as { violations?: { path: string }[] };
+      const problem = response.body as { violations?: { path: string }[]; suggestedFix?: string };
       expect({ what, ...problem }).toMatchObject({
         what,
         code,
@@ -218,6 +230,7 @@ describe('bad input', () => {
       });
       expect([what, response.status]).toEqual([what, status]);
       expect(response.headers.get('content-type')).toBe('application/problem+json');
+      if (fix !== undefined) expect([what, problem.suggestedFix]).toEqual([what, expect.stringMatching(fix)]);
       if (violation !== undefined)
         expect([what, problem.violations?.map((one) => one.path)]).toEqual([
           what,

@@ -12,7 +12,7 @@ const blocksOf = (name: string, language: string) =>
   [...page(name).matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, block]) => block);
 
 /** Pages whose commands need no more than one service with the sample catalog. */
-const PAGES = ['tools', 'models', 'python', 'experiments', 'rewards'];
+const PAGES = ['tools', 'queries', 'models', 'python', 'experiments', 'rewards'];
 
 /** `curl` as it is succeeds, whatever the answer is. */
 const REFUSAL_FAILS = 'curl() { command curl --fail-with-body "$@"; }';
@@ -43,7 +43,8 @@ describe.each(PAGES)('docs/%s.md', (name) => {
       env: environment,
       encoding: 'utf8',
     });
-  const promised = (block: string) => [...block.matchAll(/^# → (.*)$/gm)].map(([, line]) => line).join('\n');
+  const promised = (block: string) =>
+    [...block.matchAll(/^(?:#|\/\/) → (.*)$/gm)].map(([, line]) => line).join('\n');
 
   it('has commands that work, in their order, and print what it says', () => {
     for (const block of blocksOf(name, 'sh')) {
@@ -55,6 +56,12 @@ describe.each(PAGES)('docs/%s.md', (name) => {
   it.skipIf(python.path === null)(`has Python that runs${python.missing ?? ''}`, () => {
     for (const block of blocksOf(name, 'python')) {
       expect(run(python.path!, ['-c'], block).trim()).toBe(promised(block));
+    }
+  });
+
+  it('has JavaScript that runs', () => {
+    for (const block of blocksOf(name, 'js')) {
+      expect(run(process.execPath, ['--input-type=module', '-e'], block).trim()).toBe(promised(block));
     }
   });
 

@@ -84,6 +84,9 @@ describe('what a routing request may ask for', () => {
       type: 'function',
       function: { name, description, parameters: inputSchema },
     });
+    expect(await ask('openai-responses')).toEqual({
+      ...{ type: 'function', name, description, parameters: inputSchema, strict: false },
+    });
     expect(await ask('anthropic')).toEqual({ name, description, input_schema: inputSchema });
     expect(await ask('names')).toBeUndefined();
   });

@@ -23,6 +23,11 @@ const FAULTS: Readonly<Record<Exclude<SlateFormat, 'names'>, (definition: never)
   // https://platform.openai.com/docs/api-reference/chat/create#chat_create-tools
   openai: ({ type, function: { name, parameters } }: OpenAiTool) =>
     type === 'function' && PROVIDER_NAME.test(name) ? providerFault(parameters) : 'type or name',
+  // https://platform.openai.com/docs/api-reference/responses/create#responses_create-tools
+  'openai-responses': ({ type, name, parameters, strict }: FlatOpenAiTool) =>
+    type === 'function' && PROVIDER_NAME.test(name) && !strict
+      ? providerFault(parameters)
+      : 'type, name or strict',
   // https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use
   anthropic: ({ name, input_schema }: { name: string; input_schema: Schema }) =>
     PROVIDER_NAME.test(name) ? providerFault(input_schema) : 'name',
@@ -32,6 +37,13 @@ type Schema = Readonly<Record<string, unknown>>;
 interface OpenAiTool {
   readonly type: string;
   readonly function: { readonly name: string; readonly parameters: Schema };
+}
+
+interface FlatOpenAiTool {
+  readonly type: string;
+  readonly name: string;
+  readonly parameters: Schema;
+  readonly strict: boolean;
 }
 
 function providerFault(schema: Schema): string | null {
@@ -131,7 +143,7 @@ describe('the definition of any tool', () => {
   it('is one that every provider takes', () => {
     fc.assert(
       fc.property(anyTool, (tool) => {
-        for (const format of ['openai', 'anthropic'] as const) {
+        for (const format of ['openai', 'openai-responses', 'anthropic'] as const) {
           expect(FAULTS[format](definitionIn(format, 'full', tool) as never)).toBeNull();
         }
       }),

@@ -122,7 +122,8 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     name: 'listDeadRewards',
     tag: 'Rewards',
     summary: 'Rewards that were given up after ten attempts.',
-    description: 'Nothing of them is lost: mend what the error says, then `POST /v1/rewards/dead/redrive`.',
+    description:
+      'Nothing of them is lost: correct what the error says, then `POST /v1/rewards/dead/redrive`.',
     request: { query: querySchema },
     answers: { 200: { description: 'Newest first.', schema: z.object({ dead: z.array(deadSchema) }) } },
     handle: async ({ query }) => ({ status: 200, body: { dead: await rewards.dead(query.limit) } }),

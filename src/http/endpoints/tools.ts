@@ -5,6 +5,7 @@ import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams, forgottenSchema } from '../wire/catalog.ts';
 import { changeHeaders, conditionsOf, etag, pageQuery, toolName } from '../wire/parameters.ts';
 import {
+  conversionOf,
   standingQuery,
   standingSchema,
   TOOLS_BODY,
@@ -48,6 +49,7 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     request: { params: catalogParams, headers: changeHeaders, body: z.strictObject({ tools: toolsSchema }) },
     example: { tools: [TOOL] },
     limits: TOOLS_BODY,
+    fixFor: conversionOf,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
     handle: async ({ params, headers, body }, { signal }) => {
@@ -65,6 +67,7 @@ export const toolEndpoints = (tools: Tools): Endpoint[] => [
     request: { params: catalogParams, headers: changeHeaders, body: requestSchema },
     example: { put: [TOOL], remove: ['old_refund'] },
     limits: TOOLS_BODY,
+    fixFor: conversionOf,
     answers: { 200: { description: 'What changed.', schema: toolChangesSchema } },
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict', 'too-many-tools'],
     handle: async ({ params, headers, body }, { signal }) => {

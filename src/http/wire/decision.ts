@@ -2,7 +2,15 @@ import { z } from '@hono/zod-openapi';
 import { SLATE_FORMATS } from '../../decisions/decision.ts';
 import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from './parameters.ts';
 import { rewardOutcome, rewardStatusSchema } from './reward.ts';
-import { baseSchema, detailSchema, fallbackSchema, gainSchema, policySchema, reasonSchema } from './route.ts';
+import {
+  baseSchema,
+  detailSchema,
+  fallbackSchema,
+  gainSchema,
+  policySchema,
+  reasonSchema,
+  uncertaintySchema,
+} from './route.ts';
 
 export const decisionParams = z.object({ decisionId });
 
@@ -20,7 +28,7 @@ const candidateSchema = z
     mean: z.number().meta({ description: 'Expected reward: base + gain.' }),
     base: baseSchema,
     gain: gainSchema,
-    uncertainty: z.number(),
+    uncertainty: uncertaintySchema,
     bonus: z.number().meta({
       description:
         'What is added to the mean to try the tool out. With `explore: false` or exploration `greedy` it is not added: the score is the mean.',

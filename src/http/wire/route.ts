@@ -36,7 +36,9 @@ export const routeRequestSchema = z
     catalog: catalogName.default('default'),
     sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),
     unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
-    userId: callersId.optional(),
+    userId: callersId.optional().meta({
+      description: 'The user who asks. Limits and erasure go by it, else by `unitId`, else by `sessionId`.',
+    }),
     context: z
       .record(z.string().max(64), z.union([z.string().max(256), z.number(), z.boolean()]))
       .refine((context) => Object.keys(context).length <= 50, 'must not have more than 50 members')
@@ -87,18 +89,27 @@ export const routeRequestSchema = z
   })
   .openapi('RouteRequest');
 
-export const policySchema = z.object({
-  name: z.string(),
-  version: z.string(),
-  experiment: z.string().optional().meta({ description: 'Experiment that this request takes part in.' }),
-  variant: z.string().optional(),
-});
+export const policySchema = z
+  .object({
+    name: z.string().meta({ description: 'Name of the policy.', example: 'sc-linucb-memory' }),
+    version: z.string().meta({ description: 'The policy with what it has learned: `name@n`.' }),
+    experiment: z.string().optional().meta({ description: 'Experiment that this request takes part in.' }),
+    variant: z.string().optional().meta({ description: 'The variant of it that decided.' }),
+  })
+  .meta({ description: 'Which policy ranked the tools.' });
 
 export const baseSchema = z
   .number()
   .meta({ description: 'What retrieval and outcome memory say, with the weights that a new learner has.' });
 export const gainSchema = z.number().meta({ description: 'What the learned weights add to `base`.' });
-export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned']);
+export const uncertaintySchema = z.number().meta({
+  description:
+    'How little is known about this tool for such queries, √(xᵀA⁻¹x): it falls with every outcome of something alike.',
+});
+export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned']).meta({
+  description:
+    'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for.',
+});
 
 const routedToolSchema = z
   .object({
@@ -108,7 +119,7 @@ const routedToolSchema = z
     score: z.number().meta({ description: 'What was ranked by, before exploration noise.' }),
     base: baseSchema,
     gain: gainSchema,
-    uncertainty: z.number(),
+    uncertainty: uncertaintySchema,
     propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
     reason: reasonSchema,
     definitionHash: z.string(),
@@ -132,9 +143,13 @@ export const routeAnswerSchema = z
   .object({
     decisionId,
     catalog: catalogName,
-    revision: z.string(),
+    revision: z
+      .string()
+      .meta({ description: 'Version of the tools of the catalog, as in `ETag` and `If-Match`.' }),
     policy: policySchema,
-    tools: z.array(routedToolSchema),
+    tools: z
+      .array(routedToolSchema)
+      .meta({ description: 'The slate, best first; fewer than `k` if the catalog has no more.' }),
     fallback: fallbackSchema,
     detail: detailSchema,
     notes: z.array(z.string()).optional().meta({

@@ -61,6 +61,21 @@ export const toolSchema = z
   })
   .openapi('Tool');
 
+/** Members that tools have in MCP, OpenAI's and Anthropic's lists, and not here. */
+const FOREIGN_MEMBERS = ['function', 'parameters', 'input_schema', 'title', 'annotations', 'outputSchema'];
+
+/** Returns what converts a list of tools of another shape; null: this looks like ours. */
+export function conversionOf(body: unknown): string | null {
+  const { tools, put, result, openapi } = Object(body) as Record<string, unknown>;
+  const list = [body, tools, put].find(Array.isArray) ?? [];
+  const isForeign =
+    list === body ||
+    [result, openapi].some((member) => member !== undefined) ||
+    list.some((tool) => FOREIGN_MEMBERS.some((member) => Object.hasOwn(Object(tool), member)));
+  if (!isForeign) return null;
+  return 'Over HTTP a tool has the members `name`, `description` and `inputSchema` (see /docs). `bandolier import <file>` converts lists of MCP, OpenAI and Anthropic, and OpenAPI documents.';
+}
+
 /** Tools of one request, each name once. */
 export const toolsSchema = z.array(toolSchema).superRefine((tools, context) => {
   for (const { path, message } of repeatedNames(tools.map(({ name }) => name))) {
