@@ -96,6 +96,8 @@ class CatalogSettlements {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #settling: Promise<void> | null = null;
+  /** The last attempt was in vain: the next one is made after a while. */
+  #pauses = false;
   /** Attempts that failed, one after the other. */
   #failures = 0;
   #closed = false;
@@ -130,7 +132,7 @@ class CatalogSettlements {
     if (this.#closed || this.#settling !== null || next >= this.#timerAt) return;
     clearTimeout(this.#timer);
     this.#timerAt = next;
-    const pause = this.#failures > 0 ? RETRY_MS : 0;
+    const pause = this.#pauses ? RETRY_MS : 0;
     const wait = Math.min(LONGEST_TIMER_MS, Math.max(pause, next - this.#parts.now()));
     this.#timer = setTimeout(() => this.#wake(), wait).unref();
   }
@@ -148,14 +150,16 @@ class CatalogSettlements {
       const batch = this.#due.take(this.#parts.now(), BATCH);
       if (batch.length === 0) return;
       try {
-        await this.#settle(batch);
+        this.#pauses = !(await this.#settle(batch));
         this.#failures = 0;
       } catch (error) {
-        for (const one of batch) this.#due.add(one);
+        this.#pauses = true;
         this.#failures++;
         this.#report(error);
-        return;
       }
+      if (!this.#pauses) continue;
+      for (const one of batch) this.#due.add(one);
+      return;
     }
   }
 
@@ -166,10 +170,12 @@ class CatalogSettlements {
       this.#parts.onError(`${decisions} have not been settled for a minute`, error);
   }
 
-  async #settle(batch: readonly DueDecision[]): Promise<void> {
-    const catalog = this.#parts.catalogs.find(this.#name);
+  /** Returns false if the catalog is still being opened. One that was deleted has nothing to settle. */
+  async #settle(batch: readonly DueDecision[]): Promise<boolean> {
     const log = await this.#parts.decisionLogs.find(this.#name);
-    if (catalog === undefined || log === null) return;
+    if (log === null) return true;
+    const catalog = this.#parts.catalogs.find(this.#name);
+    if (catalog === undefined) return false;
     // What was reported before the deadline has to be known here, for `settlement` to judge by it.
     await catalog.replica.caughtUp();
     const entries: Entry[] = [];
@@ -178,6 +184,7 @@ class CatalogSettlements {
       if (entry !== null) entries.push(entry);
     }
     if (entries.length > 0 && !catalog.closed.aborted) await catalog.ledger.append(entries);
+    return true;
   }
 
   /** Returns the entry that closes a decision; null where none would, or not yet. */

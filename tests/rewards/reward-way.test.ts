@@ -292,6 +292,26 @@ describe('rewards over files', () => {
     expect(await next.catalog.ledger.head()).toBe(head + 1);
   });
 
+  it('a decision that is overdue before its catalog has been opened waits for it', async () => {
+    const { process } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const { catalog, decisions } = process;
+    let looks = 0;
+    const due = new DueSettlements({
+      catalogs: { find: () => (looks++ === 0 ? undefined : catalog) },
+      decisionLogs: { find: async () => decisions },
+      takeAwaitingDefault: async () => [],
+      now: process.now,
+      onError,
+    });
+    disposals.push(() => due.close());
+    const decision = shown('default.early', past(process), { defaultReward: 0.5 });
+    await decisions.append(decision);
+    await due.settle(decision);
+    await settled(process, 'default.early');
+    expect(looks).toBeGreaterThan(1);
+  });
+
   it('a decision waits once, until its reports have closed it; nothing is written when too many wait', async () => {
     const { process } = await started();
     await process.append(...Story.withTools(6).entries);
