@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { ToolChanges } from '../catalog/change-tools.ts';
@@ -7,6 +5,7 @@ import { definitionHash } from '../catalog/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
 import { catalogOption, jsonOption, serviceUrl, urlOption } from './options.ts';
+import { readText } from './read-text.ts';
 import { type ReadTools, readToolsFile } from './read-tools-file.ts';
 import { printJson, UserError } from './terminal.ts';
 import { someOf } from './tool-fields.ts';
@@ -58,7 +57,7 @@ Examples:
 }
 
 async function importTools(file: string, options: ImportOptions): Promise<void> {
-  const read = readToolsFile(await readInput(file), options);
+  const read = readToolsFile(await readText(file), options);
   const { tools, refused } = read;
   if (tools.length === 0 || (options.replace && refused.length > 0)) {
     const why = tools.length === 0 ? 'No tool of this file can go in' : 'These tools cannot go in';
@@ -112,14 +111,6 @@ function remarks({ providerTools, prefixed, ignored }: ReadTools): string {
 
 function refusedText({ refused }: ReadTools): string {
   return refused.map(({ name, why }) => `  ${name}: ${why}\n`).join('');
-}
-
-async function readInput(file: string): Promise<string> {
-  try {
-    return file === '-' ? await text(process.stdin) : await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UserError(`${file} cannot be read: ${(error as Error).message}.`);
-  }
 }
 
 /** Names, of what an import would do. */

@@ -107,8 +107,10 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** So often may the anchors of a YAML file be repeated, each repetition within another one counted again. */
-const MAX_ALIASES = 100;
+/** As in JSON, the last of several members with one name counts: comparing all of them takes quadratic time. */
+const YAML_OPTIONS = { uniqueKeys: false };
+/** Members that `<<` may copy in one file. */
+const MAX_MERGED = 1_000_000;
 
 /**
  * Returns the lists and objects of a YAML file; none if it is plain text.
@@ -117,23 +119,50 @@ const MAX_ALIASES = 100;
  */
 function yamlDocuments(text: string, isJson: boolean): unknown[] {
   try {
-    const values = parseAllDocuments(text, { merge: true }).map((document) => {
+    const values = parseAllDocuments(text, YAML_OPTIONS).map((document) => {
       if (document.errors.length > 0) throw document.errors[0];
-      return document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown;
+      // All aliases of an anchor are one value: how much a tool may stand for is judged tool by tool.
+      return merged(document.toJS({ maxAliasCount: -1 }));
     });
-    const documents = values.filter((value) => typeof value === 'object' && value !== null);
-    JSON.stringify(documents);
-    return documents;
+    return values.filter((value) => typeof value === 'object' && value !== null);
   } catch (error) {
     if (isJson) return [];
     const { name, message } = error as Error;
-    const [why] = message.split('\n');
+    const [why] = message.replace('Maximum call stack size exceeded', 'it is nested too deep').split('\n');
     throw new UserError(
       name === 'YAMLParseError'
         ? `The file is not JSON, and not YAML either: ${why}`
-        : `This YAML cannot be read: ${why}. If its anchors repeat so much, write out what they stand for.`,
+        : `This YAML cannot be read: ${why}.`,
     );
   }
+}
+
+/** Puts what `<<` names into the objects that have it, each once; the parser does it again for every alias, which can double. */
+function merged(root: unknown): unknown {
+  const seen = new Set<unknown>();
+  let copied = 0;
+  const merge = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value)) return;
+    seen.add(value);
+    for (const member of Object.values(value)) merge(member);
+    if (Array.isArray(value) || !Object.hasOwn(value, '<<')) return;
+    const sources = [(value as Fields)['<<']].flat();
+    if (!sources.every(isFields)) return;
+    Reflect.deleteProperty(value, '<<');
+    for (const [key, member] of sources.flatMap((source) => Object.entries(source))) {
+      if (++copied > MAX_MERGED) throw new Error(`"<<" copies more than ${MAX_MERGED} members`);
+      if (Object.hasOwn(value, key)) continue;
+      // An assignment to __proto__ would not make a member.
+      Object.defineProperty(value, key, {
+        value: member,
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
+    }
+  };
+  merge(root);
+  return root;
 }
 
 function isOpenApi(value: unknown): value is Fields {

@@ -77,15 +77,33 @@ describe('readToolsFile', () => {
     expect(readToolsFile(text.replaceAll('\n', '\r\n')).tools).toEqual(expected);
   });
 
-  it('refuses anchors that stand for more and more, or for themselves', () => {
-    const letters = [...'abcdefghi'];
+  it('refuses alone tools whose anchors stand for more and more, or for themselves', () => {
+    const letters = [...'abcdefghijklmnopqrstuvwxyz'];
     const laughs = letters.map((letter, at) => {
       const inner = at === 0 ? 'x' : `*${letters[at - 1]}`;
-      return `${letter}: &${letter} [${Array(9).fill(inner).join(', ')}]\n`;
+      return `x${letter}: &${letter} [${Array(9).fill(inner).join(', ')}]\n`;
     });
-    for (const text of [laughs.join(''), 'name: a\ninputSchema: &it {type: object, properties: *it}\n']) {
-      expect(() => readToolsFile(text)).toThrow(/YAML cannot be read.*anchors/);
-    }
+    const bad = ['{properties: {a: *z}}', '&it {type: object, properties: *it}'].map(
+      (schema, at) => `- name: bad${at}\n  inputSchema: ${schema}\n`,
+    );
+    const { tools, refused } = readToolsFile(`${laughs.join('')}tools:\n${bad.join('')}${item}`);
+    expect(tools).toEqual(expected);
+    expect(refused).toEqual([
+      { name: 'bad0', why: expect.stringMatching(/more than 10000 values/) },
+      { name: 'bad1', why: expect.stringMatching(/deeper than 64 levels/) },
+    ]);
+  });
+
+  it('reads anchors that are used very often, and merged into each other', () => {
+    const names = Array.from({ length: 120 }, (_, at) => `tool${at}`);
+    const merges = names.map((_, at) => `m${at + 1}: &m${at + 1} {<<: [*m${at}, *m${at}]}\n`).join('');
+    const list = names.map((name) => `- {name: ${name}, description: Weather., inputSchema: *m120}\n`);
+    const { tools, refused } = readToolsFile(
+      `m0: &m0 {type: object, title: 1}\n${merges}tools:\n${list.join('')}`,
+    );
+    expect(refused).toEqual([]);
+    expect(tools.map(({ name }) => name)).toEqual(names);
+    expect(tools[119].inputSchema).toEqual({ type: 'object', title: 1 });
   });
 
   it('returns for a long row of one sign, whatever it is', { timeout: 20_000 }, () => {
@@ -260,6 +278,7 @@ describe('readToolsFile', () => {
     ['{"tools": {"error": {"message": "no"}}}', /tools holds no tools/],
     ['{"get_weather": {"description": "Weather."}, "note": {"text": "x"}}', /"note" has neither/],
     ['paths: [', /not YAML/],
+    [`- name: a\n  inputSchema: ${'{a: '.repeat(3000)}1`, /not YAML either: it is nested too deep/],
     ['Dear all,\nhere are the tools.', /neither JSON nor JSON lines: line 1/],
     ['- name: a\n\tdescription: b', /not YAML/],
   ])('says what is wrong with %j', (text, sentence) => {
