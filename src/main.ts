@@ -20,7 +20,8 @@ const program = new Command('bandolier')
 Examples:
   bandolier serve --sample             run it with 150 tools to try
   bandolier import my-tools.json       give the running service your tools
-  bandolier route "where is my parcel"  ask it for tools
+  bandolier route "the customer wants their money back"
+                                       ask it for tools
   bandolier report                     how is it going?
   bandolier demo                       watch it learn, in a minute
   bandolier simulate --tools tools.json --queries labelled.jsonl

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isLoopback } from '../../config/loopback.ts';
+import { apiKeyFile } from '../service/api-key.ts';
 import { settingsWith } from './options.ts';
 
 /** What a service answered when it did not do what was asked. The message is for the person at the terminal. */
@@ -26,8 +29,8 @@ export class ApiClient {
   readonly url: string;
   readonly #key: string | undefined;
 
-  /** @param key what the service wants its requests to carry; the setting `apiKey` */
-  constructor(url: string, key = settingsWith().settings.apiKey) {
+  /** @param key what the service wants its requests to carry; default: the one that is set, or that of this machine's service */
+  constructor(url: string, key = keyFor(url)) {
     this.url = url.endsWith('/') ? url.slice(0, -1) : url;
     this.#key = key;
   }
@@ -98,6 +101,19 @@ export class ApiClient {
   }
 }
 
+/** The setting `apiKey`; else, for a service of this machine, the key in the data folder, if it may be read. */
+function keyFor(url: string): string | undefined {
+  const { apiKey, dataDir } = settingsWith().settings;
+  if (apiKey !== undefined || !isHere(new URL(url).hostname)) return apiKey;
+  try {
+    return readFileSync(apiKeyFile(dataDir), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+const isHere = (host: string): boolean => isLoopback(host) || host === '0.0.0.0' || host === '[::]';
+
 /** What is to be done at a terminal, where it is not what a program does that speaks HTTP. */
 const FIXES: Readonly<Record<string, string>> = {
   unauthorized:
@@ -106,6 +122,13 @@ const FIXES: Readonly<Record<string, string>> = {
     'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs list` shows those there are.',
   'experiment-not-found': '`bandolier experiment list --catalog <name>` shows those there are.',
   'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
+};
+
+/** The same where the service says which request lists what there is. */
+const LISTS: Readonly<Record<string, string>> = {
+  'tool-not-found':
+    '`bandolier stats --order shown` lists the tools that were shown, and `bandolier export` has all of them.',
+  'version-not-found': '`bandolier report` names the one in force, and `bandolier export` has all of them.',
 };
 
 interface ProblemBody {
@@ -120,7 +143,7 @@ const MOST_VIOLATIONS = 10;
 function problemOf(status: number, text: string): ApiProblem {
   try {
     const { code, detail, suggestedFix = '', violations = [] } = JSON.parse(text) as ProblemBody;
-    const fix = FIXES[code] ?? suggestedFix;
+    const fix = FIXES[code] ?? (suggestedFix.includes('GET /v1/') ? LISTS[code] : undefined) ?? suggestedFix;
     if (violations.length === 0) return new ApiProblem(status, code, `${detail} ${fix}`);
     const some = violations.slice(0, MOST_VIOLATIONS);
     const rest = violations.length - some.length;

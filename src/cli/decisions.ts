@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { DecisionPage, DecisionSummary } from '../routing/list-decisions.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
@@ -15,13 +16,16 @@ interface DecisionsOptions extends AskOptions {
   readonly text?: string;
 }
 
+const OUTCOMES = ['success', 'failure', 'partial', 'timeout', 'refused', 'not_used', 'none'];
+const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch', 'none'];
+
 export function decisionsCommand(): Command {
   return asking(new Command('decisions').description('list what was decided, newest first'))
     .option('--limit <number>', 'how many', wholeNumber(1, 1_000_000), 20)
     .option('--tool <name>', 'those that showed this tool')
-    .option('--outcome <outcome>', 'success, failure, partial, timeout, refused, not_used, or none')
+    .addOption(new Option('--outcome <outcome>', 'those with this outcome').choices(OUTCOMES))
     .option('--unit <id>', 'those of this user, unit or session')
-    .option('--fallback <reason>', 'low_confidence, embedder_down, kill_switch, or none')
+    .addOption(new Option('--fallback <reason>', 'those ranked in another way').choices(FALLBACKS))
     .option('--from <time>', 'ISO time, e.g. 2026-12-01T00:00:00Z')
     .option('--to <time>', 'ISO time')
     .option('--text <text>', 'those whose query contains this, where the catalog retains texts')
@@ -53,6 +57,17 @@ async function listDecisions({ catalog, url, json, limit, ...filter }: Decisions
     rewards === null ? '?' : rewards.map(({ tool, outcome }) => `${tool ?? '*'} ${outcome}`).join(', '),
     [...(fallback === null ? [] : [`[${fallback}]`]), query ?? ''].join(' ').trim().slice(0, 60),
   ]);
+  const none =
+    json || filter.text === undefined || rows.length > 0 ? 'There are none.\n' : await noTexts(api, catalog);
   const head = ['DECISION', 'AT', 'SHOWN', 'REPORTED', 'QUERY'];
-  print(json, { decisions }, rows.length === 0 ? 'There are none.\n' : table([head, ...rows]));
+  print(json, { decisions }, rows.length === 0 ? none : table([head, ...rows]));
+}
+
+/** Why a search in texts found nothing. */
+async function noTexts(api: ApiClient, catalog: string): Promise<string> {
+  const { settings } = await api.get<CatalogView>(catalogPath(catalog));
+  if (settings.retainText) return 'There are none.\n';
+  return `Catalog ${catalog} keeps no texts, so none can be searched. For those that come, set retainText:
+  curl -X PUT ${api.url}${catalogPath(catalog)} -H 'content-type: application/json' -d '{"retainText": true}'
+`;
 }

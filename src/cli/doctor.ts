@@ -106,7 +106,11 @@ async function checkDataFolder({ dataDir }: Settings, running: RunningService | 
     await lock.release();
     return fine(`${dataDir} can be written, and no other process uses it`);
   } catch (error) {
-    if (running === null || !(error instanceof DataFolderLockedError)) throw error;
+    if (!(error instanceof DataFolderLockedError)) throw error;
+    if (running === null) {
+      const mend = 'If that is a service on another port, name it: bandolier doctor --port <its port>.';
+      return { detail: error.message, mend };
+    }
     return fine(`${dataDir} is in use, and a service answers at ${running.url}`);
   }
 }
@@ -198,7 +202,7 @@ function checkPort({ host, port }: Settings): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error) => {
-      const mend = 'Stop what listens there, or set BANDOLIER_PORT to another port.';
+      const mend = 'Stop what listens there, or name another port with --port or BANDOLIER_PORT.';
       resolve({ detail: `${host}:${port} cannot be used: ${error.message}`, mend });
     });
     server.listen(port, host, () => server.close(() => resolve(fine(`${host}:${port} is free`))));

@@ -46,6 +46,7 @@ async function evaluate(policies: readonly string[], options: AskOptions): Promi
     bar.stop();
   }
   print(options.json, evaluation, evaluationText(evaluation));
+  if (evaluation.status !== 'done') process.exitCode = 1;
 }
 
 async function draftOf(policies: readonly string[]): Promise<unknown> {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readSettings, type SourcedSettings } from '../../config/read-settings.ts';
+import { UserError } from './terminal.ts';
 
 /** The settings that can be given on the command line as well. */
 export interface SettingFlags {
@@ -66,9 +67,21 @@ export function settingsWith({ host, port, dataDir, catalogs }: SettingFlags = {
 
 /** Where the service of these settings is to be found, unless `--url` says otherwise. */
 export function serviceUrl(url: string | undefined): string {
-  if (url !== undefined) return url;
+  if (url !== undefined) return typedUrl(url);
   const { host, port } = settingsWith().settings;
   return urlOf(host, port);
+}
+
+/** @throws UserError */
+function typedUrl(url: string): string {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    const meant = /^[\w.-]+(:\d+)?(\/|$)/.test(url) ? `http://${url}` : 'http://localhost:8787';
+    throw new UserError(
+      `--url: "${url}" is no address of a service: it has to begin with http:// or https://, like ${meant}.`,
+    );
+  }
+  // The paths of requests have it already.
+  return url.replace(/\/v1\/?$/, '');
 }
 
 export function urlOf(host: string, port: number): string {

@@ -65,10 +65,14 @@ export function readToolsFile(text: string, { server, prefix = '' }: ReadToolsOp
 
 type ReadBefore = Omit<ReadTools, 'prefixed'>;
 
+const SHAPES =
+  'Tools come as JSON, JSON lines or YAML: MCP tools/list, OpenAI, Anthropic, OpenAPI 3, or an array of {name, description, inputSchema}.';
+
 function parse(text: string): readonly unknown[] {
   try {
     return [JSON.parse(text)];
   } catch (whole) {
+    if (/^\s*</.test(text)) throw new UserError(`The file is HTML or XML, not JSON. ${SHAPES}`);
     const lines = text.split('\n').map((line, index) => ({ line: line.trim(), number: index + 1 }));
     const filled = lines.filter(({ line }) => line !== '');
     const parsed = jsonLines(filled);
@@ -78,7 +82,10 @@ function parse(text: string): readonly unknown[] {
     // A line that is JSON says what the file was meant to be; reading megabytes of such lines as YAML takes long.
     const documents = isJson && filled.length > 1 && isJsonText(first) ? [] : yamlDocuments(text, isJson);
     if (documents.length > 0) return documents;
-    throw filled.length < 2 ? new UserError(`The file is not JSON: ${(whole as Error).message}.`) : parsed;
+    if (filled.length === 0) throw parsed;
+    if (filled.length === 1)
+      throw new UserError(`The file is not JSON: ${(whole as Error).message}. ${SHAPES}`);
+    throw new UserError(`${parsed.message} ${SHAPES}`);
   }
 }
 

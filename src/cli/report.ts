@@ -14,6 +14,8 @@ export function reportCommand(): Command {
 
 const LISTED = 5;
 
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
+
 async function report({ catalog, url, json }: AskOptions): Promise<void> {
   const api = new ApiClient(serviceUrl(url));
   const path = catalogPath(catalog);
@@ -27,15 +29,22 @@ async function report({ catalog, url, json }: AskOptions): Promise<void> {
   const active = policies.find((one) => one.active) ?? null;
   const { total, tools, called } = best;
   const learned =
-    active === null ? 'nothing' : `${active.updates} outcomes, ${active.cases} cases are remembered`;
+    active === null
+      ? 'nothing'
+      : `${counted(active.updates, 'update')}, ${counted(active.cases, 'case')} remembered`;
+  // Of few tools the worst would be the best once more.
+  const isBest = new Set(best.standing.map(({ name }) => name));
   const lists = [
     ['Best tools', best],
-    ['Worst tools', worst],
+    ['Worst tools', { standing: worst.standing.filter(({ name }) => !isBest.has(name)) }],
   ] as const;
+  const { successes, failures } = total;
+  const succeeded =
+    successes + failures === 0 ? '' : `, ${successRate(total)} of those with an outcome succeeded`;
   const text = `Catalog ${catalog}: ${tools} tools, ${called} of them called; ${view.policy.version}
 
 ${healthText(health)}
-Since the beginning: ${total.called} calls, ${successRate(total)} of those with an outcome succeeded, ${total.timeouts} timeouts.
+Since the beginning: ${counted(total.called, 'call')}${succeeded}, ${counted(total.timeouts, 'timeout')}.
 Learned: ${learned}.
 ${lists.map(([title, { standing: some }]) => (some.length === 0 ? '' : `\n${title}\n${toolsTable(some)}`)).join('')}`;
   print(

@@ -137,10 +137,15 @@ async function welcome(
   API           ${url}/docs
 ${keyLines(apiKey)}
 ${count === 0 ? 'Next, give it tools:' : 'Next, ask it for tools:'}
-${next}
+${useKey(apiKey)}${next}
 
 Ctrl-C stops it. Everything it knows is kept.
 `;
+}
+
+/** Commands and curl find the key in the environment. */
+function useKey({ file }: ApiKey): string {
+  return file === null ? '' : `  export BANDOLIER_API_KEY="$(cat '${file.replaceAll("'", `'\\''`)}')"\n`;
 }
 
 /** A new key is shown once; where it is kept is said at every start. */

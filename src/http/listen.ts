@@ -91,10 +91,10 @@ function urlOf({ address, family, port }: AddressInfo): string {
 
 function listenError(error: NodeJS.ErrnoException, host: string, port: number): ListenError {
   const causes: Record<string, string> = {
-    EADDRINUSE: `Port ${port} is taken. Stop what listens there, or choose another one with BANDOLIER_PORT.`,
-    EACCES: `Port ${port} may not be used by this user. Choose one above 1023 with BANDOLIER_PORT.`,
-    EADDRNOTAVAIL: `This machine has no address ${host}. Choose another one with BANDOLIER_HOST.`,
-    ENOTFOUND: `This machine does not know the address ${host}. Choose another one with BANDOLIER_HOST.`,
+    EADDRINUSE: `Port ${port} is taken. Stop what listens there, or choose another one with --port or BANDOLIER_PORT.`,
+    EACCES: `Port ${port} may not be used by this user. Choose one above 1023 with --port or BANDOLIER_PORT.`,
+    EADDRNOTAVAIL: `This machine has no address ${host}. Choose another one with --host or BANDOLIER_HOST.`,
+    ENOTFOUND: `This machine does not know the address ${host}. Choose another one with --host or BANDOLIER_HOST.`,
   };
   return new ListenError(causes[error.code ?? ''] ?? `Cannot listen on ${host}:${port}: ${error.message}.`, {
     cause: error,

@@ -6,9 +6,13 @@ import { SettingsError } from '../../config/read-settings.ts';
 import type { Settings } from '../../config/settings.ts';
 import { writeFileDurably } from '../storage/durable-file.ts';
 
-const FILE = 'api-key';
 const BYTES = 24;
 const SHORTEST = 16;
+
+/** The file that keeps the key of a service, where none is set. */
+export function apiKeyFile(dataDir: string): string {
+  return join(dataDir, 'api-key');
+}
 
 /** The key that requests to this process need. */
 export interface ApiKey {
@@ -34,7 +38,7 @@ export async function apiKeyOf({ apiKey, host, dataDir, redisUrl }: Settings): P
         '(for example to the output of `openssl rand -hex 24`).',
     ]);
   }
-  const file = join(dataDir, FILE);
+  const file = apiKeyFile(dataDir);
   const kept = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new SettingsError([`${file} cannot be read: ${error.message}.`]);

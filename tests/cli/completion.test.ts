@@ -28,6 +28,13 @@ it('completes commands, their commands, and options in bash', () => {
   expect(offered('decisions', '--out')).toEqual(['--outcome']);
 });
 
+it('completes what options and arguments may be', () => {
+  expect(offered('stats', '--order', 'w')).toEqual(['worst']);
+  expect(offered('decisions', '--outcome', 'not')).toEqual(['not_used']);
+  expect(offered('completion', 'f')).toEqual(['fish']);
+  expect(SCRIPTS.fish).toMatch(/-l order -x -a 'called shown best worst timeouts'/);
+});
+
 it('is there for zsh and fish, and refuses other shells', () => {
   expect(SCRIPTS.zsh).toMatch(/^#compdef bandolier/);
   expect(SCRIPTS.zsh).toContain('compadd');

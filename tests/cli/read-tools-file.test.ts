@@ -260,7 +260,7 @@ describe('readToolsFile', () => {
   });
 
   it.each([
-    ['', /not JSON/],
+    ['', /empty/],
     ['{"tools": [', /not JSON/],
     ['{"name": "a"}\n{"name": ', /line 2/],
     ['[]', /no tools/],

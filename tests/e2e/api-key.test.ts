@@ -97,4 +97,27 @@ describe('a service that others can reach', () => {
     expect((await ask(service.url, '/v1/catalogs', `${key}k`)).status).toBe(401);
     await service.stop();
   });
+
+  it('prints steps that work when they are pasted, and commands beside its data folder find the key', async () => {
+    const data = join(folder.path, "it's pasted");
+    const service = await RunningService.start(data, EVERYBODY);
+    await expect.poll(() => service.output).toContain('Ctrl-C');
+    const url = service.url.replace('0.0.0.0', 'localhost');
+    const [exported] = /^ {2}export .*$/m.exec(service.output)!;
+    const pasted = spawnSync(
+      'sh',
+      ['-c', `${exported}; "$0" "$1" import "$2" --url ${url}`, process.execPath, mainFile, tools],
+      {
+        env: cleanEnvironment(),
+        encoding: 'utf8',
+      },
+    );
+    expect([pasted.stderr, pasted.status]).toEqual(['', 0]);
+    const beside = spawnSync(process.execPath, [mainFile, 'catalogs', 'list', '--url', url], {
+      env: cleanEnvironment({ BANDOLIER_DATA_DIR: data }),
+      encoding: 'utf8',
+    });
+    expect([beside.stderr, beside.status]).toEqual(['', 0]);
+    await service.stop();
+  });
 });

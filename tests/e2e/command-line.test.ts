@@ -147,7 +147,7 @@ describe('serve', () => {
     const ended = await bandolier(['serve', '--port', String(port), '--data-dir', 'elsewhere']);
     expect(ended).toMatchObject({
       code: 1,
-      stderr: `bandolier: Port ${port} is taken. Stop what listens there, or choose another one with BANDOLIER_PORT.\n`,
+      stderr: `bandolier: Port ${port} is taken. Stop what listens there, or choose another one with --port or BANDOLIER_PORT.\n`,
     });
     await once(server.close(), 'close');
     const again = await started(join(folder.path, 'elsewhere'));
@@ -296,6 +296,77 @@ describe('import', () => {
   });
 });
 
+describe('import of a file that holds no tools', () => {
+  it.each([
+    ['HTML', '<!doctype html><p>Not found', /HTML or XML.*OpenAPI 3/],
+    ['CSV', 'name,description\nsend_mail,Sends a mail\n', /JSON lines.*OpenAPI 3/],
+    ['nothing', '\n', /^bandolier: The file is empty\.\n$/],
+  ])('says what is taken: %s', async (_, text, sentence) => {
+    const ended = await bandolier(['import', '-', '--url', service.url], {}, text);
+    expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) });
+  });
+});
+
+describe('--url', () => {
+  it.each(['localhost:18861', 'foo', 'http://', 'ftp://localhost'])('refuses %s', async (typed) => {
+    const ended = await bandolier(['catalogs', 'list', '--url', typed]);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^bandolier: --url: .* begin with http:/),
+    });
+    expect(ended.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  it('may end with the version of the API', async () => {
+    for (const end of ['/', '/v1', '/v1/']) {
+      expect((await bandolier(['catalogs', 'list', '--url', service.url + end])).code, end).toBe(0);
+    }
+  });
+});
+
+describe('commands that ask', () => {
+  it('say what to type, and not what to request', async () => {
+    const ended = await bandolier(['stats', 'nope', '--url', service.url]);
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/no tool "nope".*`bandolier stats/),
+    });
+    expect(ended.stderr).not.toContain('GET ');
+  });
+
+  it('say that a catalog keeps no texts, and how it keeps them', async () => {
+    const search = () => bandolier(['decisions', '--text', 'plan', '--url', service.url]);
+    const { stdout } = await search();
+    expect(stdout).toMatch(/keeps no texts/);
+    const [, path, settings] = /curl -X PUT http:\/\/[^/]+(\S+) .* -d '(.*)'/.exec(stdout)!;
+    await service.ask('PUT', path, JSON.parse(settings));
+    expect((await search()).stdout).toBe('There are none.\n');
+  });
+
+  it('end with 1 when an evaluation is not done', async () => {
+    const ended = await bandolier(['evaluate', 'cosine', '--json', '--url', service.url]);
+    expect(JSON.parse(ended.stdout).status).toMatch(/refused|failed/);
+    expect(ended.code).toBe(1);
+  });
+
+  it('report each tool once, in numbers that read well', async () => {
+    const catalog = ['--catalog', 'once', '--url', service.url];
+    const tool = { name: 'pay_back', description: 'Pays money back.', inputSchema: {} };
+    await bandolier(['import', '-', ...catalog], {}, JSON.stringify([tool]));
+    expect((await bandolier(['report', ...catalog])).stdout).toMatch(
+      /^Since the beginning: 0 calls, 0 timeouts\.$/m,
+    );
+    const { body } = await service.request('POST', '/v1/route', { catalog: 'once', query: 'pay money back' });
+    const report = { tool: 'pay_back', outcome: 'success' };
+    await service.ask('POST', `/v1/decisions/${body.decisionId}/rewards`, report);
+    await service.settled('once');
+    const { stdout } = await bandolier(['report', ...catalog]);
+    expect(stdout).toMatch(/^Since the beginning: 1 call, 100 % of those/m);
+    expect(stdout).toMatch(/1 case remembered/);
+    expect(stdout.match(/^pay_back /gm)).toHaveLength(1);
+  });
+});
+
 describe('config', () => {
   it('prints the effective settings with their sources, secrets masked', async () => {
     mkdirSync(join(folder.path, 'configured'), { recursive: true });
@@ -367,6 +438,11 @@ describe('doctor', () => {
     expect(stdout).toMatch(/BAD {3}embedding model: .*no-such-model/);
     expect(stdout).toMatch(/BAD {3}port: .*\n.*BANDOLIER_PORT/);
     expect(stdout).toMatch(/3 to mend\.$/m);
+  });
+
+  it('says how to name a service on another port', async () => {
+    const { stdout } = await bandolier(['doctor', '--data-dir', dataDir, '--port', '0']);
+    expect(stdout).toMatch(/is in use by process.*\n +If that is a service on another port, .*--port/);
   });
 
   it('counts one fault once: a log that is damaged, a Redis that is not there', async () => {
