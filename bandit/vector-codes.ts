@@ -29,15 +29,16 @@ export class VectorCodes {
   #residual = 0;
   #length = 0;
 
-  /** @param rows a multiple of four. */
+  /** @param rows for how many there is room. */
   constructor(kernels: Kernels, dimensions: number, rows: number) {
+    const room = byFours(rows);
     this.#kernels = kernels;
     this.#dimensions = dimensions;
     this.#stride = Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
     this.#query = kernels.allocateInt32(this.#stride / 2);
-    this.#codes = kernels.allocateInt32((rows * this.#stride) / 4);
-    this.#scales = kernels.allocateFloat32(rows);
-    this.#products = kernels.allocateFloat32(rows);
+    this.#codes = kernels.allocateInt32((room * this.#stride) / 4);
+    this.#scales = kernels.allocateFloat32(room);
+    this.#products = kernels.allocateFloat32(room);
   }
 
   put(row: number, embedding: Float32Array): void {
@@ -74,17 +75,18 @@ export class VectorCodes {
     return { products: this.#products, margin };
   }
 
-  /** Makes room for so many rows, a multiple of four. */
+  /** Makes room for so many rows. */
   reserve(rows: number): void {
     if (rows <= this.#scales.length) return;
-    const codes = this.#kernels.allocateInt32((rows * this.#stride) / 4);
+    const room = byFours(rows);
+    const codes = this.#kernels.allocateInt32((room * this.#stride) / 4);
     codes.set(this.#codes);
-    const scales = this.#kernels.allocateFloat32(rows);
+    const scales = this.#kernels.allocateFloat32(room);
     scales.set(this.#scales);
     for (const array of [this.#codes, this.#scales, this.#products]) this.#kernels.free(array);
     this.#codes = codes;
     this.#scales = scales;
-    this.#products = this.#kernels.allocateFloat32(rows);
+    this.#products = this.#kernels.allocateFloat32(room);
   }
 
   get bytes(): number {
@@ -95,6 +97,11 @@ export class VectorCodes {
   dispose(): void {
     for (const array of [this.#query, this.#codes, this.#scales, this.#products]) this.#kernels.free(array);
   }
+}
+
+/** The kernel reads rows by fours. */
+function byFours(rows: number): number {
+  return Math.ceil(rows / 4) * 4;
 }
 
 /** The float32 by which the largest code stands for the largest element; 1 for zeros. */

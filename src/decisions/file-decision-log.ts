@@ -174,10 +174,15 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   /** Stores the index of the segment that is not full as well, so that the next start need not read it. */
-  async close(): Promise<void> {
+  /** Closes a log that is deleted next: nothing is stored for another start. */
+  async discard(): Promise<void> {
     await this.#log.close();
     await this.#names.close();
     await this.#upkeep;
+  }
+
+  async close(): Promise<void> {
+    await this.discard();
     const { newest } = this.#index;
     if (newest === undefined || newest.first !== this.#log.segments.at(-1)) return;
     await this.#index

@@ -43,7 +43,7 @@ export class FileDecisionLogs implements DecisionLogs {
     const open = this.#open.get(catalog);
     this.#open.delete(catalog);
     const removing = (async () => {
-      await (await open)?.close();
+      await (await open)?.discard();
       await removeFolder(this.#folder(catalog));
     })();
     this.#removing.set(catalog, removing);

@@ -181,7 +181,12 @@ export class RedisLedgers implements Ledgers {
         await epoch.verify();
         return (await RESUME.run(commands, keysOf(catalog), [mark, this.#erasingSeconds])) === 1;
       });
-      if (isOurs) await this.#eraseRest(catalog, mark, () => erase(catalog));
+      if (!isOurs) continue;
+      // Another process may have finished it since the names were read: then only the mark is left to be removed.
+      const isThere = (await available(WHAT, () => commands.sismember(CATALOGS_KEY, catalog))) === 1;
+      await this.#eraseRest(catalog, mark, async () => {
+        if (isThere) await erase(catalog);
+      });
     }
   }
 
