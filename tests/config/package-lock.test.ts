@@ -33,7 +33,7 @@ describe('package-lock.json', () => {
     for (const [place, { dependencies, optionalDependencies }] of Object.entries(packages)) {
       for (const [name, wanted] of Object.entries({ ...dependencies, ...optionalDependencies })) {
         const at = found(place, name);
-        const isPinned = /^\d/.test(wanted);
+        const isPinned = /^\d+\.\d+\.\d/.test(wanted);
         if (at === null || (isPinned && packages[at].version !== wanted))
           missing.push(`${place}: ${name} ${wanted}`);
       }
