@@ -31,7 +31,7 @@ export interface Candidates {
   readonly similarity: Float64Array;
 }
 
-/** What outcome memory knows about a query; empty for policies without one. */
+/** The outcomes of similar queries, from memory; empty for policies without one. */
 export interface Recall {
   /** Slots with any remembered outcome near this query, and their statistics, column by column. */
   readonly slots: Int32Array;
@@ -169,7 +169,7 @@ export interface Learner {
   freeze(): void;
   /** Returns the canonical state as named arrays; `load` rebuilds derived values. */
   save(): LearnerState;
-  /** The same with pauses, in which nothing may be learned. */
+  /** Saves with pauses, in which nothing may be learned. */
   saveInSteps(): Generator<void, LearnerState>;
   sizeInBytes(): LearnerSize;
   /** The ridges whose inverse loses accuracy with many updates. It is computed again in a thread from time to time. */

@@ -29,7 +29,7 @@ export interface Kernels {
    */
   scan(table: Float32Array, stride: number, count: number, query: Float32Array, out: Float32Array): void;
 
-  /** The same for some rows: out[i] = table[rows[i]·stride …]·query for i < count. @throws RangeError for a row beyond the table. */
+  /** Scans some rows: out[i] = table[rows[i]·stride …]·query for i < count. @throws RangeError for a row beyond the table. */
   scanRows(
     table: Float32Array,
     stride: number,
@@ -116,12 +116,12 @@ export interface Kernels {
   sumInclusion(sum: InclusionSum): void;
 }
 
-/** The same memory as int8. */
+/** Returns the same memory as int8. */
 export function codesOf({ buffer, byteOffset, byteLength }: Int32Array): Int8Array {
   return new Int8Array(buffer, byteOffset, byteLength);
 }
 
-/** The same memory as int16. */
+/** Returns the same memory as int16. */
 export function wideCodesOf({ buffer, byteOffset, byteLength }: Int32Array): Int16Array {
   return new Int16Array(buffer, byteOffset, byteLength / 2);
 }

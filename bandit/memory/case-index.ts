@@ -123,7 +123,7 @@ export class CaseIndex {
     return best.list();
   }
 
-  /** The same with t·t' in `similarities`: exact products are computed only where codes say that they matter. */
+  /** Nearest cases with t·t' in `similarities`: exact products are computed only where codes say that they matter. */
   private nearestWith(embedding: Float32Array, limit: number): RecalledCase[] {
     const { places, similarities, near, cosines } = this;
     // Their vector is zero: ½·0 + ½·2·t·t' is what is wanted.

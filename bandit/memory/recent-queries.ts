@@ -94,7 +94,7 @@ export class RecentQueries {
   }
 }
 
-/** What is kept may be a part of a larger buffer. */
+/** Copies what is kept, since it may be a part of a larger buffer. */
 function copyOf({ terms, weights }: SparseVector): SparseVector {
   return { terms: terms.slice(), weights: weights.slice() };
 }

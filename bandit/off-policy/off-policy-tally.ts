@@ -37,7 +37,7 @@ export const IPS = 2;
 export const WEIGHT = 3;
 /** Σ π·r̂ over the candidates + Σ w(r − r̂) over the slate. */
 export const DOUBLY_ROBUST = 4;
-/** The same for the logging policy, whose π is p: Σ p·r̂ over the candidates + Σ (r − r̂) over the slate. */
+/** Doubly robust for the logging policy, whose π is p: Σ p·r̂ over the candidates + Σ (r − r̂) over the slate. */
 export const LOGGED = 5;
 const COLUMNS = 6;
 

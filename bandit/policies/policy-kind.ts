@@ -13,7 +13,7 @@ export interface PolicyParameter {
   readonly sentence: string;
 }
 
-/** What a policy is created with. */
+/** The parts that a policy is created with. */
 export interface PolicyContext {
   readonly kernels: Kernels;
   /** Vectors of the tools, shared with the fold that writes them; they also say how many dimensions there are. */
@@ -41,7 +41,7 @@ export interface PolicyKind {
 /** Thrown for a policy or parameter that does not exist, or a value out of range; the message lists the valid ones. */
 export class PolicySettingsError extends Error {
   override readonly name = 'PolicySettingsError';
-  /** What each of the valid ones is: sentences. */
+  /** Sentences that say what is valid. */
   readonly suggestedFix: string;
   /** The parameter that does not exist or is out of range; null: the policy does not exist. */
   readonly parameter: string | null;

@@ -52,8 +52,10 @@ function placesOf(
   return [{ path, commands: named, ...here }, ...below];
 }
 
-/** Finds the place in `at`, and what can follow in `next`; words that are no commands change nothing. */
-/** @param before the word before the one that is typed */
+/**
+ * Finds the place in `at`, and what can follow in `next`; words that are no commands change nothing.
+ * @param before the word before the one that is typed
+ */
 function findPlace(places: readonly Place[], typed: string, before: string): string {
   const paths = places.filter(({ path }) => path !== '').map(({ path }) => `"${path}"`);
   const next = places.map(({ path, commands, options, choices }) => {

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
 import type { CatalogView } from '../catalog/catalog-administration.ts';
+import { FALLBACKS } from '../decisions/decision.ts';
+import { OUTCOMES } from '../ledger/entry.ts';
 import type { DecisionPage, DecisionSummary } from '../routing/list-decisions.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
@@ -16,16 +18,15 @@ interface DecisionsOptions extends AskOptions {
   readonly text?: string;
 }
 
-const OUTCOMES = ['success', 'failure', 'partial', 'timeout', 'refused', 'not_used', 'none'];
-const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch', 'none'];
-
 export function decisionsCommand(): Command {
   return asking(new Command('decisions').description('list what was decided, newest first'))
     .option('--limit <number>', 'how many', wholeNumber(1, 1_000_000), 20)
     .option('--tool <name>', 'those that showed this tool')
-    .addOption(new Option('--outcome <outcome>', 'those with this outcome').choices(OUTCOMES))
+    .addOption(new Option('--outcome <outcome>', 'those with this outcome').choices([...OUTCOMES, 'none']))
     .option('--unit <id>', 'those of this user, unit or session')
-    .addOption(new Option('--fallback <reason>', 'those ranked in another way').choices(FALLBACKS))
+    .addOption(
+      new Option('--fallback <reason>', 'those ranked in another way').choices([...FALLBACKS, 'none']),
+    )
     .option('--from <time>', 'ISO time, e.g. 2026-12-01T00:00:00Z')
     .option('--to <time>', 'ISO time')
     .option('--text <text>', 'those whose query contains this, where the catalog retains texts')

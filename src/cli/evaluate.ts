@@ -1,12 +1,11 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
-import { print, table, UserError } from './terminal.ts';
+import { readJson } from './read-text.ts';
+import { print, table } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -54,11 +53,7 @@ async function draftOf(policies: readonly string[]): Promise<unknown> {
   if (policies.length > 1 || (file !== '-' && !file.endsWith('.json'))) {
     return { candidates: policies.map((policy) => ({ name: policy, policy })) };
   }
-  try {
-    return JSON.parse(file === '-' ? await text(process.stdin) : await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new UserError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
-  }
+  return readJson(file);
 }
 
 /** An evaluation for a terminal: the numbers, then the winner and how to try it. */

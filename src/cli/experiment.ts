@@ -1,11 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
 import type { ExperimentReportView } from '../experiments/experiment-report.ts';
 import type { ExperimentView } from '../experiments/experiment-view.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
-import { print, table, UserError } from './terminal.ts';
+import { readJson } from './read-text.ts';
+import { print, table } from './terminal.ts';
 
 type ExperimentOptions = AskOptions;
 
@@ -33,7 +32,7 @@ export function experimentCommand(): Command {
       '{name, unit, variants: [{name, share, policy?, detail?, mode?}], metric?, guardrails?}',
     )
     .action(async (file: string, options: ExperimentOptions) => {
-      const view = await api(options).post<ExperimentView>(pathOf(options), await readDraft(file));
+      const view = await api(options).post<ExperimentView>(pathOf(options), await readJson(file));
       const { name, variants } = view;
       const alike = variants.every(({ policy }) => policy == null);
       const note = alike
@@ -72,15 +71,6 @@ export function experimentCommand(): Command {
 async function move(name: string, action: string, body: object, options: ExperimentOptions): Promise<void> {
   const view = await api(options).post<ExperimentView>(pathOf(options, name, action), body);
   print(options.json, view, `${view.history.at(-1)?.note}\n`);
-}
-
-async function readDraft(file: string): Promise<unknown> {
-  const read = file === '-' ? text(process.stdin) : readFile(file, 'utf8');
-  try {
-    return JSON.parse(await read);
-  } catch (error) {
-    throw new UserError(`${file} cannot be read as JSON: ${(error as Error).message}.`);
-  }
 }
 
 function api({ url }: ExperimentOptions): ApiClient {

@@ -22,6 +22,16 @@ export async function readText(file: string): Promise<string> {
   }
 }
 
+/** Reads a file, or standard input, as `readText` does. @throws UserError also for what is no JSON */
+export async function readJson(file: string): Promise<unknown> {
+  const text = await readText(file);
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UserError(`${file} is no JSON: ${(error as Error).message}.`);
+  }
+}
+
 function encodingOf([first, second]: Uint8Array): string {
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'utf-8';

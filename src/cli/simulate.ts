@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
@@ -12,6 +12,7 @@ import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { wholeNumber } from './options.ts';
+import { readText } from './read-text.ts';
 import { readToolsFile } from './read-tools-file.ts';
 import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
 import { UserError } from './terminal.ts';
@@ -69,13 +70,13 @@ Examples:
 }
 
 async function runSimulation(options: SimulateOptions): Promise<void> {
-  const { tools, refused } = readToolsFile(await read(options.tools));
+  const { tools, refused } = readToolsFile(await readText(options.tools));
   for (const { name, why } of refused) process.stderr.write(`bandolier: left out ${name}: ${why}\n`);
-  const all = readLabels(await read(options.queries), options.queries);
+  const all = readLabels(await readText(options.queries), options.queries);
   const [learn, heldOut] =
     options.heldOut === undefined
       ? split(all)
-      : [all, readLabels(await read(options.heldOut), options.heldOut)];
+      : [all, readLabels(await readText(options.heldOut), options.heldOut)];
   const policies = (options.policy.length > 0 ? options.policy : ['sc-linucb-memory']).map(policyOf);
 
   const embedder = await openEmbedder(options.model);
@@ -178,14 +179,6 @@ function policyOf(text: string): PolicySettings {
     return { name, parameters, exploration: policyKind(name).defaultExploration, temperature: 0.03 };
   } catch (error) {
     throw new UserError((error as Error).message);
-  }
-}
-
-async function read(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UserError(`${file} cannot be read: ${(error as Error).message}.`);
   }
 }
 

@@ -97,7 +97,9 @@ export interface DecisionRerank {
 /** Why a tool is in the slate. */
 export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned';
 
-export type Fallback = 'low_confidence' | 'embedder_down' | 'kill_switch';
+/** Why a slate is not the usual ranking. */
+export const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch'] as const;
+export type Fallback = (typeof FALLBACKS)[number];
 
 export interface DecisionColumns {
   readonly score: Float32Array;

@@ -173,7 +173,6 @@ export class FileDecisionLog implements DecisionLog {
     return expired;
   }
 
-  /** Stores the index of the segment that is not full as well, so that the next start need not read it. */
   /** Closes a log that is deleted next: nothing is stored for another start. */
   async discard(): Promise<void> {
     await this.#log.close();
@@ -181,6 +180,7 @@ export class FileDecisionLog implements DecisionLog {
     await this.#upkeep;
   }
 
+  /** Stores the index of the segment that is not full as well, so that the next start need not read it. */
   async close(): Promise<void> {
     await this.discard();
     const { newest } = this.#index;

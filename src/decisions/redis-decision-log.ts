@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { catalogKey } from '../redis/keys.ts';
-import { membersByScore } from '../redis/members-by-score.ts';
+import { membersByScore, type ScoreOrder } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
@@ -164,55 +164,28 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async *read(): AsyncIterable<Decision> {
-    const oldest = this.#options.now() - this.#options.retainMs;
-    const pages = membersByScore(this.#client, this.#order, oldest, READ_BATCH);
+    for await (const { decision } of this.#inOrder({ page: READ_BATCH })) yield decision;
+  }
+
+  newestFirst(cursor?: string): AsyncIterable<LoggedDecision> | null {
+    const backwards = { descending: true, page: BACK_BATCH };
+    if (cursor === undefined) return this.#inOrder(backwards);
+    const [, score, member] = /^(\d{1,15})\/(.+)$/.exec(cursor) ?? [];
+    return member === undefined ? null : this.#inOrder({ ...backwards, after: { member, score } });
+  }
+
+  async *#inOrder(order: Omit<ScoreOrder, 'least'>): AsyncGenerator<LoggedDecision> {
+    const least = this.#options.now() - this.#options.retainMs;
+    const pages = membersByScore(this.#client, this.#order, { ...order, least });
     for (;;) {
       const page = await this.#available(() => pages.next());
       // What a Redis that was emptied meanwhile does not hold is not missing.
       if (page.done) return void (await this.#notHere());
-      const decisions = await Promise.all(page.value.map((id) => this.get(id)));
-      for (const decision of decisions) if (decision !== null) yield decision;
-    }
-  }
-
-  newestFirst(cursor?: string): AsyncIterable<LoggedDecision> | null {
-    if (cursor === undefined) return this.#backwards('+inf', null);
-    const [, at, id] = /^(\d{1,15})\/(.+)$/.exec(cursor) ?? [];
-    return id === undefined ? null : this.#backwards(at, Buffer.from(id));
-  }
-
-  /** Redis orders ids of one time by their bytes. @param before the id that comes before, of the same time; null: none */
-  async *#backwards(from: string, before: Buffer | null): AsyncGenerator<LoggedDecision> {
-    let [time, last] = [from, before];
-    const oldest = this.#options.now() - this.#options.retainMs;
-    for (let limit = BACK_BATCH; ; ) {
-      const found = await this.#available(() =>
-        this.#client.zrange(
-          this.#order,
-          time,
-          String(oldest),
-          'BYSCORE',
-          'REV',
-          'LIMIT',
-          0,
-          limit,
-          'WITHSCORES',
-        ),
-      );
-      const page: { readonly id: string; readonly at: string }[] = [];
-      for (let i = 0; i < found.length; i += 2) {
-        const isRead = last !== null && found[i + 1] === time && Buffer.from(found[i]).compare(last) >= 0;
-        if (!isRead) page.push({ id: found[i], at: found[i + 1] });
-      }
-      const decisions = await Promise.all(page.map(({ id }) => this.get(id)));
+      const decisions = await Promise.all(page.value.map(({ member }) => this.get(member)));
       for (const [i, decision] of decisions.entries()) {
-        if (decision !== null) yield { decision, cursor: `${page[i].at}/${page[i].id}` };
+        const { member, score } = page.value[i];
+        if (decision !== null) yield { decision, cursor: `${score}/${member}` };
       }
-      // What a Redis that was emptied meanwhile does not hold is not missing.
-      if (found.length < 2 * limit) return void (await this.#notHere());
-      const end = page.at(-1);
-      if (end === undefined) limit *= 2;
-      else [time, last, limit] = [end.at, Buffer.from(end.id), BACK_BATCH];
     }
   }
 

@@ -146,7 +146,9 @@ export interface ObservedColumns {
   readonly retrieval: Float32Array;
 }
 
-export type Outcome = 'success' | 'failure' | 'partial' | 'timeout' | 'refused' | 'not_used';
+/** In the order in which snapshots number them. */
+export const OUTCOMES = ['success', 'failure', 'partial', 'timeout', 'refused', 'not_used'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
 
 export interface OutcomeReport {
   readonly rewardId: string;

@@ -55,10 +55,10 @@ export async function* idsOfJobs(client: RedisClient, name: string): AsyncGenera
   const queue = `${JOBS_PREFIX}:${name}`;
   const seen = new Set<string>();
   for await (const page of membersByScore(client, `${queue}:delayed`)) {
-    for (const id of page) {
-      if (seen.has(id)) continue;
-      seen.add(id);
-      yield id;
+    for (const { member } of page) {
+      if (seen.has(member)) continue;
+      seen.add(member);
+      yield member;
     }
   }
   const others = await NOT_DELAYED.run(

@@ -79,11 +79,15 @@ export interface ProposalRequest {
 }
 
 /** Returns the slots with the largest scores, best first. @param scores one for each slot of `found`. */
-export function proposals(
+export function proposals(found: Int32Array, scores: Float64Array, request: ProposalRequest): Int32Array {
+  return bestOf(found, scores, request).list();
+}
+
+function bestOf(
   found: Int32Array,
   scores: Float64Array,
   { limit, exclude = NOTHING }: ProposalRequest,
-): Int32Array {
+): BestSlots {
   const best = new BestSlots(limit);
   let { bar } = best;
   for (let i = 0; i < found.length; i++) {
@@ -91,7 +95,7 @@ export function proposals(
     best.offer(found[i], scores[i]);
     bar = best.bar;
   }
-  return best.list();
+  return best;
 }
 
 const NOTHING: ReadonlySet<number> = new Set();
@@ -104,18 +108,11 @@ export function withinReach(
   found: Int32Array,
   scores: Float64Array,
   margin: number,
-  { limit, exclude = NOTHING }: ProposalRequest,
+  request: ProposalRequest,
 ): Int32Array {
-  if (limit === 0) return found.subarray(0, 0);
-  const best = new BestSlots(limit);
-  let { bar } = best;
-  for (let i = 0; i < found.length; i++) {
-    if (scores[i] < bar || exclude.has(found[i])) continue;
-    best.offer(found[i], scores[i]);
-    bar = best.bar;
-  }
+  if (request.limit === 0) return found.subarray(0, 0);
   // So many slots have at least bar − margin for certain.
-  const least = bar - 2 * margin;
+  const least = bestOf(found, scores, request).bar - 2 * margin;
   const near: number[] = [];
   for (let i = 0; i < found.length; i++) if (scores[i] >= least) near.push(found[i]);
   return Int32Array.from(near);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { SETTLEMENT_JOB } from '../decisions/settlements.ts';
+import { OUTCOMES } from '../ledger/entry.ts';
 
 /** Payload of the jobs that carry rewards; written by the intake, parsed again by the worker. */
 export const REWARDS_JOB = 'rewards';
@@ -10,7 +11,7 @@ export const REWARD_JOBS: readonly string[] = [REWARDS_JOB, SETTLEMENT_JOB];
 const report = z.object({
   rewardId: z.string(),
   tool: z.string().nullable(),
-  outcome: z.enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used']),
+  outcome: z.enum(OUTCOMES),
   value: z.number(),
   weight: z.number(),
   at: z.number(),

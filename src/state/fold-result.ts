@@ -70,16 +70,6 @@ export interface KeptReward extends RewardOutcome {
   readonly outcome: Outcome;
 }
 
-/** In the order in which snapshots number them. */
-export const OUTCOMES: readonly Outcome[] = [
-  'success',
-  'failure',
-  'partial',
-  'timeout',
-  'refused',
-  'not_used',
-];
-
 /** In the order in which snapshots number them; 15 at most. */
 export const REWARD_REASONS = [
   'after-deadline',

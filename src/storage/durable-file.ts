@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from './storage-errors.ts';
 
@@ -22,7 +23,9 @@ export async function syncFolder(folder: string): Promise<void> {
  */
 export async function createFolder(folder: string): Promise<void> {
   const missing: string[] = [];
-  for (let path = resolve(folder); !(await isThere(path)); path = dirname(path)) missing.push(path);
+  for (let path = resolve(folder); path !== dirname(path) && !(await isThere(path)); path = dirname(path)) {
+    missing.push(path);
+  }
   for (const path of missing.reverse()) {
     await mkdir(path).catch((error: unknown) => {
       if (errorCode(error) !== 'EEXIST') throw error; // another process was faster
@@ -31,14 +34,14 @@ export async function createFolder(folder: string): Promise<void> {
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT' && dirname(path) !== path) return false;
-    throw error;
-  }
+/** Returns whether there is a file or a folder. With a callback, since a lock is looked for with every group that is written. */
+export function isThere(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    stat(path, (error) => {
+      if (error === null || error.code === 'ENOENT') resolve(error === null);
+      else reject(error);
+    });
+  });
 }
 
 /** Writes a file that holds either its old content or the new one, whatever happens. */

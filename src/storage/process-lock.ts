@@ -1,4 +1,3 @@
-import { stat } from 'node:fs';
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { StoreUnavailableError } from '../errors/store-errors.ts';
@@ -6,6 +5,7 @@ import { every, type Repeated } from '../scheduling/every.ts';
 import {
   createFileWhole,
   createFolder,
+  isThere,
   overwriteFile,
   syncFolder,
   writeFileDurably,
@@ -196,16 +196,6 @@ class FileLock implements HeldLock {
       ),
     );
   }
-}
-
-/** With a callback, since it is asked for every group that is written. */
-function isThere(file: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    stat(file, (error) => {
-      if (error === null || error.code === 'ENOENT') resolve(error === null);
-      else reject(error);
-    });
-  });
 }
 
 function lockFile(folder: string, name: string, generation: number): string {

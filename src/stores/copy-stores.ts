@@ -62,18 +62,19 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
  */
 async function copyDecisions(name: string, from: Stores, to: Stores, copied: Copied): Promise<void> {
   const target = await to.decisionLogs.open(name);
+  const needsJobs = from.mode === 'embedded' && to.mode === 'redis';
   let due: Job[] = [];
   let newest = 0;
+  const mayBeOpen = ({ runAt = 0 }: Job): boolean => runAt > newest - SETTLED_AFTER_MS;
   for await (const decision of (await from.decisionLogs.find(name))?.read() ?? []) {
     await target.append(decision);
     copied.decisions++;
     newest = Math.max(newest, decision.at);
-    if (decision.activatedAt !== null) due.push(settlementJobOf(decision));
-    if (due.length % JOBS_AT_ONCE === 0)
-      due = due.filter(({ runAt = 0 }) => runAt > newest - SETTLED_AFTER_MS);
+    if (!needsJobs || decision.activatedAt === null) continue;
+    due.push(settlementJobOf(decision));
+    if (due.length % JOBS_AT_ONCE === 0) due = due.filter(mayBeOpen);
   }
-  if (from.mode !== 'embedded' || to.mode !== 'redis') return;
-  due = due.filter(({ runAt = 0 }) => runAt > newest - SETTLED_AFTER_MS);
+  due = due.filter(mayBeOpen);
   copied.jobs += due.length;
   while (due.length > 0) await to.queue.add(due.splice(0, JOBS_AT_ONCE));
 }

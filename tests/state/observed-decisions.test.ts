@@ -1,7 +1,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type KeptReward, OUTCOMES, REWARD_REASONS, REWARD_STATUSES } from '../../src/state/fold-result.ts';
+import { OUTCOMES } from '../../src/ledger/entry.ts';
+import { type KeptReward, REWARD_REASONS, REWARD_STATUSES } from '../../src/state/fold-result.ts';
 import { ObservedDecisions, RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
 import { type ObservedRecord, reportsOf } from '../../src/state/observed/observed-record.ts';
 import { decision, MINUTE, START } from './entries.ts';

@@ -61,7 +61,7 @@ export function symmetricTimes(matrix: usize, width: i32, x: usize, columns: i32
   }
 }
 
-/** What two columns of four rows give to the two rows that mirror them. */
+/** Adds what two columns of four rows give to the two rows that mirror them. */
 // @ts-ignore: decorator
 @inline
 function addMirrored(

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { SLATE_FORMATS } from '../../decisions/decision.ts';
+import { FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from './parameters.ts';
 import { rewardOutcome, rewardStatusSchema } from './reward.ts';
 import {
@@ -125,7 +125,7 @@ export const decisionQuery = pageQuery.extend({
       description: 'Something of this outcome was reported, of `tool` if that is given; `none`: nothing was.',
     }),
   unit: callersId.optional().meta({ description: 'The userId, else unitId, else sessionId of the request.' }),
-  fallback: z.enum(['low_confidence', 'embedder_down', 'kill_switch', 'none']).optional(),
+  fallback: z.enum([...FALLBACKS, 'none']).optional(),
   from: isoTime.optional(),
   to: isoTime.optional(),
   text: z.string().min(1).max(1000).optional().meta({

@@ -1,10 +1,11 @@
 import { z } from '@hono/zod-openapi';
+import { OUTCOMES } from '../../ledger/entry.ts';
 import { contradiction, type RewardReport } from '../../rewards/reward-report.ts';
 import { catalogName, decisionId, isoTime, rewardId, toolName } from './parameters.ts';
 
 export const MAX_REWARDS_PER_REQUEST = 1000;
 
-export const rewardOutcome = z.enum(['success', 'failure', 'partial', 'timeout', 'refused', 'not_used']);
+export const rewardOutcome = z.enum(OUTCOMES);
 
 const outcomeFields = {
   tool: toolName.optional().meta({

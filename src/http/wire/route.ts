@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { SLATE_FORMATS } from '../../decisions/decision.ts';
+import { FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
 import { callersId, catalogName, decisionId, providerNameSchema, toolName } from './parameters.ts';
@@ -131,7 +131,7 @@ const routedToolSchema = z
   .openapi('RoutedTool');
 
 export const fallbackSchema = z
-  .enum(['low_confidence', 'embedder_down', 'kill_switch'])
+  .enum(FALLBACKS)
   .nullable()
   .meta({ description: 'Why this is not the usual ranking; null when it is.' });
 

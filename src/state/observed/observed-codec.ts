@@ -1,6 +1,7 @@
+import { OUTCOMES } from '../../ledger/entry.ts';
 import { ByteReader, type ByteWriter } from '../../storage/byte-writer.ts';
 import type { Credit, ToolCredit } from '../experiments/decision-credit.ts';
-import { type KeptReward, OUTCOMES, REWARD_REASONS, REWARD_STATUSES } from '../fold-result.ts';
+import { type KeptReward, REWARD_REASONS, REWARD_STATUSES } from '../fold-result.ts';
 import type { ObservedRecord, ToolReports } from './observed-record.ts';
 import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from './packed-names.ts';
 
