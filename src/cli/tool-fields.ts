@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { TOOL_KINDS, type ToolDefinition } from '../ledger/tool-definition.ts';
 
 /** An object of a JSON document. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -15,17 +15,17 @@ export interface Refused {
 
 /** Where a schema may stand: ours and MCP, Anthropic, OpenAI. */
 const SCHEMA_FIELDS = ['inputSchema', 'input_schema', 'parameters'];
-/** Fields of our own shape that are taken over as they are. */
-const OWN_FIELDS = ['server', 'tags', 'examples', 'replaces', 'metadata'];
 /** Fields that say nothing which is not said elsewhere: ids of data sets, what our own API and providers add. */
 const EMPTY_FIELDS = ['id', 'type', 'definitionHash', 'addedAt', 'providerName'];
-/** Fields of tools as MCP, OpenAI and Anthropic write them. */
-const THEIR_FIELDS = [
-  ...['title', 'outputSchema', 'annotations', 'icons', 'execution', '_meta'],
-  ...['strict', 'defer_loading', 'cache_control', 'input_examples', 'allowed_callers'],
+/** What OpenAI and Anthropic are told about one call of theirs: no property of the tool. */
+const PROVIDER_FIELDS = ['strict', 'defer_loading', 'cache_control', 'input_examples', 'allowed_callers'];
+const NOT_KEPT = new Set([...SCHEMA_FIELDS, ...EMPTY_FIELDS, ...PROVIDER_FIELDS]);
+/** Fields of our own shape and of MCP's; others are kept as well, but do not tell a tool from anything else. */
+const TOOL_FIELDS = [
+  ...['name', 'title', 'description', 'outputSchema', 'annotations', 'icons', 'execution', '_meta'],
+  ...['kind', 'server', 'tags', 'examples', 'replaces', 'metadata'],
 ];
-const TAKEN = new Set(['name', 'description', ...SCHEMA_FIELDS, ...OWN_FIELDS, ...EMPTY_FIELDS]);
-const KNOWN = new Set([...TAKEN, ...THEIR_FIELDS]);
+const KNOWN = new Set([...TOOL_FIELDS, ...NOT_KEPT]);
 
 /** Returns whether this can be a tool: it has a schema, or a description and nothing that tools do not have. */
 export function isTool(value: unknown): boolean {
@@ -44,26 +44,34 @@ export function isProviderTool({ type, ...fields }: Fields): boolean {
   return !SCHEMA_FIELDS.some((field) => isFields(fields[field]));
 }
 
-/** Returns the names of fields with content that our shape has no place for. */
+/** Returns the names of fields with content that are left out. */
 export function fieldsNotTaken(fields: Fields): string[] {
-  const without = Object.entries(fields).filter(([name]) => !TAKEN.has(name));
-  return without.filter(([, value]) => value !== null && value !== false).map(([name]) => name);
+  return Object.entries(fields)
+    .filter(([name, value]) => value != null && value !== false && isLeftOut(name, value))
+    .map(([name]) => name)
+    .filter((name) => !SCHEMA_FIELDS.includes(name) && !EMPTY_FIELDS.includes(name));
 }
 
-/** @returns a tool whose values are not checked yet; null when its schema is no object */
+/**
+ * Returns a tool with all members of `fields` that say something about the tool, known or not.
+ * @returns a tool whose values are not checked yet; null when its schema is no object
+ */
 export function toolOf(fields: Fields & { readonly name: string }): ToolDefinition | null {
   const { name, description } = fields;
   const schema = SCHEMA_FIELDS.map((field) => fields[field]).find((value) => value != null);
   if (schema !== undefined && !isFields(schema)) return null;
-  const own = Object.fromEntries(
-    OWN_FIELDS.flatMap((field) => (fields[field] == null ? [] : [[field, fields[field]]])),
-  );
+  const kept = Object.entries(fields).filter(([field, value]) => value != null && !isLeftOut(field, value));
   return {
+    ...Object.fromEntries(kept),
     name: name.trim(),
     description: typeof description === 'string' ? description : '',
     inputSchema: schema ?? { type: 'object' },
-    ...own,
   };
+}
+
+/** A `kind` of another world, such as `function`, is none of ours. */
+function isLeftOut(field: string, value: unknown): boolean {
+  return NOT_KEPT.has(field) || (field === 'kind' && !TOOL_KINDS.some((kind) => kind === value));
 }
 
 /** The first names, quoted. */

@@ -1,17 +1,47 @@
 /** Source of the tools that are put over the HTTP API, from the command line and in simulations. */
 export const API_SOURCE = 'api';
 
-/** A tool as users put it. Fixed wire shape. */
-export interface ToolDefinition {
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * A tool as users put it. Fixed wire shape: a tool as an MCP server lists it (revision 2026-07-28), and what only this service
+ * reads of it (`OwnMembers`). Members that neither knows are kept as they are and given back; they are not named in this type.
+ */
+export interface ToolDefinition extends OwnMembers {
   readonly name: string;
+  /** What people read in place of the name. */
+  readonly title?: string;
   readonly description: string;
-  readonly inputSchema: Readonly<Record<string, unknown>>;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  /** Hints of the server about what a call does: `readOnlyHint`, `destructiveHint` and others. */
+  readonly annotations?: JsonObject;
+  readonly icons?: readonly JsonObject[];
+  /** How it may be called, such as whether as a task. */
+  readonly execution?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+/** What no MCP list has: an agent does not get it in a definition. */
+interface OwnMembers {
+  /** A skill is text that an agent reads, and not called. Absent: a tool. */
+  readonly kind?: ToolKind;
   readonly server?: string;
   readonly tags?: readonly string[];
+  /** Queries that the tool is right for. */
   readonly examples?: readonly string[];
   /** Names under which this tool was known before: what was learned about them moves here. */
   readonly replaces?: readonly string[];
-  readonly metadata?: Readonly<Record<string, unknown>>;
+  readonly metadata?: JsonObject;
+}
+
+export const TOOL_KINDS = ['tool', 'skill'] as const;
+export type ToolKind = (typeof TOOL_KINDS)[number];
+
+/** Returns the tool as an MCP server would list it, with members that are not known here. */
+export function listedTool(tool: ToolDefinition): Omit<ToolDefinition, keyof OwnMembers> {
+  const { kind: _, server: _s, tags: _t, examples: _e, replaces: _r, metadata: _m, ...listed } = tool;
+  return listed;
 }
 
 /** Bytes of English text or JSON per token of today's language models, within a fifth. */
@@ -23,6 +53,10 @@ export function tokensOf(shown: unknown): number {
 }
 
 /** Returns about how many tokens a tool takes whose name, description and input schema are shown. */
-export function definitionTokens({ name, description, inputSchema }: ToolDefinition): number {
+export function definitionTokens({
+  name,
+  description,
+  inputSchema,
+}: Pick<ToolDefinition, 'name' | 'inputSchema'> & { readonly description?: string }): number {
   return tokensOf({ name, description, inputSchema });
 }

@@ -7,13 +7,12 @@ import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { Problem } from '../errors/problem.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
-import { tokensOf } from '../ledger/tool-definition.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
-import { definitionIn } from './slate-definition.ts';
+import { definitionTokensIn } from './slate-definition.ts';
 import { comparable, readQuery, understandQuery } from './understand-query.ts';
 
 /** What routing needs beside the catalog. */
@@ -133,10 +132,7 @@ export function expose(decision: Decision, catalog: Catalog, recorder: ExposureR
 function slateTokens({ slate, candidates, format, detail }: Decision, { state }: Catalog): number {
   return slate.reduce((sum, index) => {
     const record = state.tools.find(candidates[index]);
-    return (
-      sum +
-      (record === undefined ? 0 : tokensOf(definitionIn(format, detail, record.tool) ?? record.tool.name))
-    );
+    return sum + (record === undefined ? 0 : definitionTokensIn(format, detail, record.tool));
   }, 0);
 }
 

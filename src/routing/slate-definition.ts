@@ -1,16 +1,13 @@
 import type { SlateFormat } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { definitionTokens, listedTool, type ToolDefinition, tokensOf } from '../ledger/tool-definition.ts';
 import { briefSchema } from './brief-schema.ts';
 import { objectSchema, providerSchema } from './provider-schema.ts';
 
-/** The part of a tool that is shown to a model; without a description at level `names`. */
-interface ShownTool {
-  readonly name: string;
-  readonly description?: string;
-  readonly inputSchema: Readonly<Record<string, unknown>>;
-}
+/** The part of a tool that an agent gets; without a description at level `names`. */
+type ShownTool = Pick<ToolDefinition, 'name' | 'inputSchema'> &
+  Partial<Pick<ToolDefinition, 'title' | 'description' | 'annotations' | 'execution'>>;
 
 /**
  * Returns a tool's definition as an agent gets it: cut down to a level of detail, then in the shape that its model takes.
@@ -20,21 +17,30 @@ export function definitionIn(format: SlateFormat, detail: DetailLevel, tool: Too
   return SHAPES[format](LEVELS[detail](tool));
 }
 
+/**
+ * Returns about how many tokens the definition takes in the context of a language model; of a tool without one, its name. Of
+ * MCP's members models get the name, the description and the input schema: the others are for the client.
+ */
+export function definitionTokensIn(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): number {
+  if (format === 'mcp') return definitionTokens(LEVELS[detail](tool));
+  return tokensOf(definitionIn(format, detail, tool) ?? tool.name);
+}
+
 /** Takes any arguments. OpenAI wants `properties` in every schema of a function, MCP and Anthropic the type. */
 const ANY_ARGUMENTS = { type: 'object', properties: {} };
 
 const LEVELS: Readonly<Record<DetailLevel, (tool: ToolDefinition) => ShownTool>> = {
   names: ({ name }) => ({ name, inputSchema: ANY_ARGUMENTS }),
-  brief: ({ name, description, inputSchema }) => ({
+  // Annotations and `execution` are part of it: what a client may do without asking, and how it has to call, are no details.
+  brief: ({ name, title, description, inputSchema, annotations, execution }) => ({
     name,
+    ...(title !== undefined && { title }),
     description: briefDescription(description),
     inputSchema: briefSchema(inputSchema),
+    ...(annotations !== undefined && { annotations }),
+    ...(execution !== undefined && { execution }),
   }),
-  full: ({ name, description, inputSchema }) => ({
-    name,
-    description,
-    inputSchema: objectSchema(inputSchema),
-  }),
+  full: (tool) => ({ ...listedTool(tool), inputSchema: objectSchema(tool.inputSchema) }),
 };
 
 /** A description that is undefined is absent in JSON. */

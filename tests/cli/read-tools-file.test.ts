@@ -134,12 +134,36 @@ describe('readToolsFile', () => {
     }
   });
 
-  it('keeps what belongs to our shape and names what does not', () => {
-    const tool = { ...ours, server: 'weather', tags: ['a'], replaces: ['old'], annotations: {}, title: 'T' };
-    const { tools, ignored } = readToolsFile(JSON.stringify([tool]), { server: 'github' });
-    expect(tools).toEqual([{ ...ours, server: 'weather', tags: ['a'], replaces: ['old'] }]);
-    expect([...ignored].sort()).toEqual(['annotations', 'title']);
+  it('keeps what tools have, known or not, and names what belongs to one provider', () => {
+    const listed = {
+      ...ours,
+      title: 'Weather',
+      annotations: { readOnlyHint: true },
+      icons: [{ src: 'https://a/b' }],
+    };
+    const kept = {
+      ...listed,
+      server: 'weather',
+      tags: ['a'],
+      replaces: ['old'],
+      kind: 'skill',
+      'x-cost': [1],
+    };
+    const left = {
+      strict: true,
+      defer_loading: false,
+      cache_control: {},
+      type: 'function',
+      id: 7,
+      providerName: 'x',
+    };
+    const { tools, ignored } = readToolsFile(JSON.stringify([{ ...kept, ...left }]), { server: 'github' });
+    expect(tools).toEqual([kept]);
+    expect([...ignored].sort()).toEqual(['cache_control', 'strict']);
     expect(readToolsFile(JSON.stringify([ours]), { server: 'github' }).tools[0].server).toBe('github');
+    const foreign = readToolsFile(JSON.stringify([{ ...ours, kind: 'function' }]));
+    expect(foreign).toMatchObject({ tools: [ours], ignored: ['kind'] });
+    expect(Object.hasOwn(foreign.tools[0], 'kind')).toBe(false);
   });
 
   it('fills in what a tool may lack', () => {

@@ -26,7 +26,8 @@ function faultOf(schema: Readonly<Record<string, unknown>>): string | null {
   return loop === null ? null : `has a $ref that only leads back to itself: ${loop}`;
 }
 
-function isDeeperThan(value: unknown, levels: number): boolean {
+/** Returns whether objects and arrays are nested deeper than so many levels. */
+export function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return levels === 0 || Object.values(value).some((item) => isDeeperThan(item, levels - 1));
 }

@@ -2,9 +2,10 @@ import { z } from '@hono/zod-openapi';
 import { STANDING_ORDERS } from '../../catalog/tools.ts';
 import { Problem } from '../../errors/problem.ts';
 import { providerName } from '../../ledger/provider-name.ts';
+import { TOOL_KINDS } from '../../ledger/tool-definition.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
-import { inputSchema } from './input-schema.ts';
+import { inputSchema, isDeeperThan, MAX_SCHEMA_DEPTH } from './input-schema.ts';
 import { catalogName, providerNameSchema, toolName } from './parameters.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;
@@ -29,15 +30,36 @@ const text = (length: number) =>
     .max(length, `must not be longer than ${length} characters`)
     .refine((value) => !/(?![\t\n\r])\p{Cc}/u.test(value), 'must not contain control characters');
 
-/** The fixed wire shape of a tool. */
-export const toolSchema = z
-  .strictObject({
+const json = z.record(z.string(), z.unknown());
+
+/** What the members of a tool that are only kept and given back may hold together. */
+const MAX_KEPT_LENGTH = 256 * 1024;
+/** These have limits of their own. */
+const LIMITED = new Set(['name', 'description', 'inputSchema', 'tags', 'examples', 'replaces', 'metadata']);
+
+/** What our own answers add to a tool: taken back without a word, so that a tool can be put as it was got. */
+const ADDED_MEMBERS = ['providerName', 'definitionHash', 'addedAt'];
+
+const toolMembers = z
+  .looseObject({
     name: toolName,
+    title: text(1024).optional().meta({ description: 'What people read in place of the name.' }),
     description: text(16_384).meta({
       description: 'What the tool does, in words: this is what queries are compared with.',
       example: 'Give a customer their money back for a payment.',
     }),
     inputSchema,
+    outputSchema: json.optional().meta({ description: 'JSON Schema of structured results.' }),
+    annotations: json.optional().meta({
+      description: 'Hints of its server about what a call does, such as `readOnlyHint`.',
+      example: { readOnlyHint: false, destructiveHint: true },
+    }),
+    icons: z.array(json).optional(),
+    execution: json.optional().meta({ description: 'How it may be called, such as whether as a task.' }),
+    _meta: json.optional(),
+    kind: z.enum(TOOL_KINDS).optional().meta({
+      description: 'A skill is text that an agent reads, and not called. Absent: a tool.',
+    }),
     server: toolName.optional().meta({ description: 'The server or product the tool belongs to.' }),
     tags: z.array(text(256).min(1)).max(64).optional(),
     examples: z
@@ -50,8 +72,7 @@ export const toolSchema = z
       .max(100)
       .optional()
       .meta({ description: 'Former names: what was learned about them moves to this tool.' }),
-    metadata: z
-      .record(z.string(), z.unknown())
+    metadata: json
       .refine(
         (metadata) => JSON.stringify(metadata).length <= 16_384,
         'must not be longer than 16 KB as JSON',
@@ -59,10 +80,35 @@ export const toolSchema = z
       .optional()
       .meta({ description: 'Kept and given back as it is.' }),
   })
-  .openapi('Tool');
+  .openapi('Tool', {
+    description:
+      'A tool as its MCP server lists it, and `kind`, `server`, `tags`, `examples`, `replaces` and `metadata`. Members that are not known here are kept, and are in definitions of format `mcp`.',
+  });
 
-/** Members that tools have in MCP, OpenAI's and Anthropic's lists, and not here. */
-const FOREIGN_MEMBERS = ['function', 'parameters', 'input_schema', 'title', 'annotations', 'outputSchema'];
+/** The fixed wire shape of a tool. */
+export const toolSchema = toolMembers
+  .superRefine((tool, context) => {
+    const kept = Object.entries(tool).filter(([member]) => !LIMITED.has(member));
+    const deep = kept.find(([, value]) => isDeeperThan(value, MAX_SCHEMA_DEPTH));
+    if (deep !== undefined) {
+      const message = `must not be nested deeper than ${MAX_SCHEMA_DEPTH} levels`;
+      return context.addIssue({ code: 'custom', path: [deep[0]], message });
+    }
+    const lengths = kept.map(([member, value]) => [member, JSON.stringify(value)?.length ?? 0] as const);
+    if (lengths.reduce((sum, [, length]) => sum + length, 0) <= MAX_KEPT_LENGTH) return;
+    const [longest] = lengths.reduce((most, one) => (one[1] > most[1] ? one : most));
+    const message = `is the longest of the members that are only kept, which must not be longer than ${MAX_KEPT_LENGTH / 1024} KB together, as JSON`;
+    context.addIssue({ code: 'custom', path: [longest], message });
+  })
+  .transform(withoutAdded);
+
+function withoutAdded<T extends object>(tool: T): T {
+  if (!ADDED_MEMBERS.some((member) => Object.hasOwn(tool, member))) return tool;
+  return Object.fromEntries(Object.entries(tool).filter(([member]) => !ADDED_MEMBERS.includes(member))) as T;
+}
+
+/** Members that tools have in OpenAI's and Anthropic's lists, and not here. */
+const FOREIGN_MEMBERS = ['function', 'parameters', 'input_schema'];
 
 /** Returns what converts a list of tools of another shape; null: this looks like ours. */
 export function conversionOf(body: unknown): string | null {
@@ -73,7 +119,7 @@ export function conversionOf(body: unknown): string | null {
     [result, openapi].some((member) => member !== undefined) ||
     list.some((tool) => FOREIGN_MEMBERS.some((member) => Object.hasOwn(Object(tool), member)));
   if (!isForeign) return null;
-  return 'Over HTTP a tool has the members `name`, `description` and `inputSchema` (see /docs). `bandolier import <file>` converts lists of MCP, OpenAI and Anthropic, and OpenAPI documents.';
+  return 'Over HTTP tools are `{"tools": [{name, description, inputSchema, …}]}`, as MCP servers list them (see /docs). `bandolier import <file>` converts other lists of MCP, those of OpenAI and Anthropic, and OpenAPI documents.';
 }
 
 /** Tools of one request, each name once. */
@@ -108,7 +154,7 @@ export const toolChangesSchema = z
 export const toolParams = z.object({ catalog: catalogName, name: toolName });
 
 /** A tool as it is given back. */
-export const toolViewSchema = toolSchema
+export const toolViewSchema = toolMembers
   .extend({
     providerName: providerNameSchema,
     definitionHash: z.string(),
