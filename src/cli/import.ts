@@ -2,13 +2,14 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { ToolChanges } from '../catalog/change-tools.ts';
 import { definitionHash } from '../catalog/definition-hash.ts';
+import { toolFaults } from '../http/wire/tool-faults.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { type ReadTools, readTools } from '../sources/formats/read-tools.ts';
+import { serverPrefix, someOf } from '../sources/formats/tool-fields.ts';
 import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
 import { catalogOption, jsonOption, serviceUrl, urlOption } from './options.ts';
 import { readText } from './read-text.ts';
-import { type ReadTools, readToolsFile } from './read-tools-file.ts';
 import { printJson, UserError } from './terminal.ts';
-import { someOf } from './tool-fields.ts';
 
 interface ImportOptions {
   readonly catalog: string;
@@ -57,7 +58,7 @@ Examples:
 }
 
 async function importTools(file: string, options: ImportOptions): Promise<void> {
-  const read = readToolsFile(await readText(file), options);
+  const read = readTools(await readText(file), toolFaults, options);
   const { tools, refused } = read;
   if (tools.length === 0 || (options.replace && refused.length > 0)) {
     const why = tools.length === 0 ? 'No tool of this file can go in' : 'These tools cannot go in';
@@ -161,7 +162,7 @@ function refuseOthersNames(
     const server = byName.get(name)!.server;
     return `  ${name} ${server === undefined ? 'names no server' : `is of server ${server}`}\n`;
   });
-  const prefix = `${first.server?.trim().replace(/\s+/g, '_') ?? 'other'}.`;
+  const prefix = serverPrefix(first.server ?? 'other');
   throw new UserError(
     `${taken.length} ${taken.length === 1 ? 'tool' : 'tools'} of catalog ${catalog} would be overwritten by tools of ${first.server === undefined ? 'a file that names no server' : `server ${first.server}`}:\n` +
       `${names.join('')}${taken.length > NAMED ? '  …\n' : ''}Nothing was changed. Give those of the file names of their own with \`--prefix ${prefix}\`, name their server as before ` +

@@ -4,16 +4,17 @@ import { Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { POLICY_KINDS, policyKind, policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
+import { toolFaults } from '../http/wire/tool-faults.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { openEmbedder } from '../models/open-embedder.ts';
 import { CAREFUL_AGENT } from '../simulation/agent.ts';
 import { type Label, type Prepared, prepare } from '../simulation/prepare.ts';
 import { simulate } from '../simulation/simulate.ts';
+import { readTools } from '../sources/formats/read-tools.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { wholeNumber } from './options.ts';
 import { readText } from './read-text.ts';
-import { readToolsFile } from './read-tools-file.ts';
 import { type SimulatedPolicy, simulationReport } from './simulate-report.ts';
 import { UserError } from './terminal.ts';
 
@@ -70,7 +71,7 @@ Examples:
 }
 
 async function runSimulation(options: SimulateOptions): Promise<void> {
-  const { tools, refused } = readToolsFile(await readText(options.tools));
+  const { tools, refused } = readTools(await readText(options.tools), toolFaults);
   for (const { name, why } of refused) process.stderr.write(`bandolier: left out ${name}: ${why}\n`);
   const all = readLabels(await readText(options.queries), options.queries);
   const [learn, heldOut] =

@@ -6,6 +6,7 @@ export class UserError extends Error {
 /** Names of errors whose message is meant for people; all others are faults of ours. */
 const FOR_PEOPLE = new Set([
   'UserError',
+  'UnreadableError',
   'ApiProblem',
   'SettingsError',
   'ListenError',

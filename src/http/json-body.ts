@@ -1,11 +1,11 @@
 import type { HonoRequest } from 'hono';
 import { Problem, type Violation } from '../errors/problem.ts';
+import { MAX_SCHEMA_DEPTH } from '../ledger/tool-definition.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { HeldBody } from './body-intake.ts';
 import { invalid, notJson } from './body-problems.ts';
 import { MAX_ELEMENT_VALUES, MAX_PIECE_BYTES } from './json-scanner.ts';
 import { isJson } from './request-guard.ts';
-import { MAX_SCHEMA_DEPTH } from './wire/input-schema.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -1,6 +1,10 @@
 /** Source of the tools that are put over the HTTP API, from the command line and in simulations. */
 export const API_SOURCE = 'api';
 
+/** How deep the input schema of a tool may be nested, and how long it may be as JSON, in characters. */
+export const MAX_SCHEMA_DEPTH = 64;
+export const MAX_SCHEMA_LENGTH = 64 * 1024;
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**

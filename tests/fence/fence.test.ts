@@ -106,6 +106,14 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../catalog/catalog.ts', '../state/fold.ts', '../../bandit/policy.ts', 'node:crypto'],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/sources': {
+    allowed: ['../catalog/catalog.ts', '../outgoing/request.ts', '../queue/job-queue.ts', 'yaml'],
+    forbidden: ['../http/app.ts', '../routing/decide.ts', '../rewards/reward-job.ts', 'hono'],
+  },
+  'src/sources/formats': {
+    allowed: ['../../ledger/entry.ts', '../../routing/brief-schema.ts', 'yaml'],
+    forbidden: ['../../http/wire/tool.ts', '../../cli/terminal.ts', '../../routing/decide.ts'],
+  },
   'src/routing': {
     allowed: ['../queries/splitter.ts', '../catalog/catalog.ts', '../decisions/decision.ts'],
     forbidden: ['../rewards/reward-job.ts', '../http/wire/parameters.ts', '../service/service.ts'],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { inputSchema, MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH } from '../../src/http/wire/input-schema.ts';
+import { inputSchema } from '../../src/http/wire/input-schema.ts';
+import { MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH } from '../../src/ledger/tool-definition.ts';
 
 const faultOf = (schema: unknown) => inputSchema.safeParse(schema).error?.issues[0].message;
 

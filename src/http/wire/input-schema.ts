@@ -1,8 +1,6 @@
 import { z } from '@hono/zod-openapi';
+import { MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH } from '../../ledger/tool-definition.ts';
 import { pointedAt } from '../../routing/brief-schema.ts';
-
-export const MAX_SCHEMA_DEPTH = 64;
-export const MAX_SCHEMA_LENGTH = 64 * 1024;
 
 /** A tool's JSON Schema. It is kept as it comes and never compiled, so only its size and its loops matter. */
 export const inputSchema = z

@@ -2,10 +2,10 @@ import { z } from '@hono/zod-openapi';
 import { STANDING_ORDERS } from '../../catalog/tools.ts';
 import { Problem } from '../../errors/problem.ts';
 import { providerName } from '../../ledger/provider-name.ts';
-import { TOOL_KINDS } from '../../ledger/tool-definition.ts';
+import { MAX_SCHEMA_DEPTH, TOOL_KINDS } from '../../ledger/tool-definition.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
-import { inputSchema, isDeeperThan, MAX_SCHEMA_DEPTH } from './input-schema.ts';
+import { inputSchema, isDeeperThan } from './input-schema.ts';
 import { catalogName, providerNameSchema, toolName } from './parameters.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;

@@ -1,5 +1,5 @@
-import { MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH } from '../http/wire/input-schema.ts';
-import { pointedAt, reduceSchema } from '../routing/brief-schema.ts';
+import { MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH } from '../../ledger/tool-definition.ts';
+import { pointedAt, reduceSchema } from '../../routing/brief-schema.ts';
 import type { Fields } from './tool-fields.ts';
 
 /** Why an operation cannot become a tool. */

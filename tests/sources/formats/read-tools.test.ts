@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { readToolsFile } from '../../src/cli/read-tools-file.ts';
-import { UserError } from '../../src/cli/terminal.ts';
+import { toolFaults } from '../../../src/http/wire/tool-faults.ts';
+import { type ReadToolsOptions, readTools } from '../../../src/sources/formats/read-tools.ts';
+import { UnreadableError } from '../../../src/sources/formats/unreadable-error.ts';
+
+const readText = (text: string, options?: ReadToolsOptions) => readTools(text, toolFaults, options);
 
 const schema = { type: 'object', properties: { city: { type: 'string' } } };
 const expected = [{ name: 'get_weather', description: 'Weather.', inputSchema: schema }];
@@ -13,7 +16,7 @@ const openai = {
 const openaiFlat = { type: 'function', name: 'get_weather', description: 'Weather.', parameters: schema };
 const anthropic = { name: 'get_weather', description: 'Weather.', input_schema: schema };
 
-describe('readToolsFile', () => {
+describe('read', () => {
   it.each<[string, unknown]>([
     ['our own shape', { tools: [ours] }],
     ['an MCP tools/list result', { tools: [ours] }],
@@ -43,13 +46,13 @@ describe('readToolsFile', () => {
     ['a single tool', ours],
     ['a single OpenAI tool', openai],
   ])('reads %s', (_, file) => {
-    expect(readToolsFile(JSON.stringify(file)).tools).toEqual(expected);
-    expect(readToolsFile(JSON.stringify(file, null, 2)).tools).toEqual(expected);
+    expect(readText(JSON.stringify(file)).tools).toEqual(expected);
+    expect(readText(JSON.stringify(file, null, 2)).tools).toEqual(expected);
   });
 
   it('reads JSON lines, blank ones among them', () => {
     const lines = [ours, { ...anthropic, name: 'other' }].map((tool) => JSON.stringify(tool));
-    const { tools } = readToolsFile(`${lines.join('\r\n\n')}\n`);
+    const { tools } = readText(`${lines.join('\r\n\n')}\n`);
     expect(tools.map(({ name }) => name)).toEqual(['get_weather', 'other']);
   });
 
@@ -73,8 +76,8 @@ describe('readToolsFile', () => {
       `x-city: &city {properties: {city: {type: string}}}\ntools:\n- name: get_weather\n  description: Weather.\n  inputSchema: {type: object, <<: *city}\n`,
     ],
   ])('reads YAML: %s', (_, text) => {
-    expect(readToolsFile(text).tools).toEqual(expected);
-    expect(readToolsFile(text.replaceAll('\n', '\r\n')).tools).toEqual(expected);
+    expect(readText(text).tools).toEqual(expected);
+    expect(readText(text.replaceAll('\n', '\r\n')).tools).toEqual(expected);
   });
 
   it('refuses alone tools whose anchors stand for more and more, or for themselves', () => {
@@ -86,7 +89,7 @@ describe('readToolsFile', () => {
     const bad = ['{properties: {a: *z}}', '&it {type: object, properties: *it}'].map(
       (schema, at) => `- name: bad${at}\n  inputSchema: ${schema}\n`,
     );
-    const { tools, refused } = readToolsFile(`${laughs.join('')}tools:\n${bad.join('')}${item}`);
+    const { tools, refused } = readText(`${laughs.join('')}tools:\n${bad.join('')}${item}`);
     expect(tools).toEqual(expected);
     expect(refused).toEqual([
       { name: 'bad0', why: expect.stringMatching(/more than 10000 values/) },
@@ -98,7 +101,7 @@ describe('readToolsFile', () => {
     const names = Array.from({ length: 120 }, (_, at) => `tool${at}`);
     const merges = names.map((_, at) => `m${at + 1}: &m${at + 1} {<<: [*m${at}, *m${at}]}\n`).join('');
     const list = names.map((name) => `- {name: ${name}, description: Weather., inputSchema: *m120}\n`);
-    const { tools, refused } = readToolsFile(
+    const { tools, refused } = readText(
       `m0: &m0 {type: object, title: 1}\n${merges}tools:\n${list.join('')}`,
     );
     expect(refused).toEqual([]);
@@ -127,10 +130,10 @@ describe('readToolsFile', () => {
     ]) {
       const row = sign.repeat(500);
       for (const text of [row, `${row}name`, `${row}\n`])
-        expect(() => readToolsFile(text)).toThrow(UserError);
+        expect(() => readText(text)).toThrow(UnreadableError);
     }
     for (const sign of ['#', '-', 'a', ' ']) {
-      expect(() => readToolsFile(sign.repeat(100_000))).toThrow(UserError);
+      expect(() => readText(sign.repeat(100_000))).toThrow(UnreadableError);
     }
   });
 
@@ -157,17 +160,17 @@ describe('readToolsFile', () => {
       id: 7,
       providerName: 'x',
     };
-    const { tools, ignored } = readToolsFile(JSON.stringify([{ ...kept, ...left }]), { server: 'github' });
+    const { tools, ignored } = readText(JSON.stringify([{ ...kept, ...left }]), { server: 'github' });
     expect(tools).toEqual([kept]);
     expect([...ignored].sort()).toEqual(['cache_control', 'strict']);
-    expect(readToolsFile(JSON.stringify([ours]), { server: 'github' }).tools[0].server).toBe('github');
-    const foreign = readToolsFile(JSON.stringify([{ ...ours, kind: 'function' }]));
+    expect(readText(JSON.stringify([ours]), { server: 'github' }).tools[0].server).toBe('github');
+    const foreign = readText(JSON.stringify([{ ...ours, kind: 'function' }]));
     expect(foreign).toMatchObject({ tools: [ours], ignored: ['kind'] });
     expect(Object.hasOwn(foreign.tools[0], 'kind')).toBe(false);
   });
 
   it('fills in what a tool may lack', () => {
-    expect(readToolsFile('[{"name": "ping", "parameters": null}]').tools).toEqual([
+    expect(readText('[{"name": "ping", "parameters": null}]').tools).toEqual([
       { name: 'ping', description: '', inputSchema: { type: 'object' } },
     ]);
   });
@@ -178,14 +181,12 @@ describe('readToolsFile', () => {
     const pages = [page(1, 'a'), page(2, 'b'), page(3)];
     const lines = pages.map((one, id) => JSON.stringify(answer(one, id))).join('\n');
     for (const text of [JSON.stringify(pages), lines]) {
-      expect(readToolsFile(text).tools.map(({ name }) => name)).toEqual(['t1', 't2', 't3']);
+      expect(readText(text).tools.map(({ name }) => name)).toEqual(['t1', 't2', 't3']);
     }
     for (const some of [pages.slice(0, 1), pages.slice(0, 2), [page(1, 'a'), ours]]) {
-      expect(() => readToolsFile(JSON.stringify(some))).toThrow(
-        /longer list.*nextCursor is "[ab]".*all of them/s,
-      );
+      expect(() => readText(JSON.stringify(some))).toThrow(/longer list.*nextCursor is "[ab]".*all of them/s);
     }
-    expect(() => readToolsFile(JSON.stringify(page(1, 'a')))).toThrow(/page 1 of a longer list/);
+    expect(() => readText(JSON.stringify(page(1, 'a')))).toThrow(/page 1 of a longer list/);
   });
 
   it('names tools that the provider defines, and puts the others', () => {
@@ -195,23 +196,21 @@ describe('readToolsFile', () => {
       { type: 'mcp', server_label: 'deepwiki', server_url: 'https://mcp.example.com' },
       { type: 'custom', name: 'code', description: 'Takes code as it is.' },
     ];
-    const read = readToolsFile(JSON.stringify({ tools: [own[0], openaiFlat, ...own.slice(1)] }));
+    const read = readText(JSON.stringify({ tools: [own[0], openaiFlat, ...own.slice(1)] }));
     expect(read.tools).toEqual(expected);
     expect(read.providerTools).toEqual(['web_search', 'search_web', 'deepwiki', 'code']);
-    expect(() => readToolsFile(JSON.stringify(own))).toThrow(/provider itself: "web_search"/);
+    expect(() => readText(JSON.stringify(own))).toThrow(/provider itself: "web_search"/);
   });
 
   it('reads the namespaces of the responses API as servers', () => {
     const file = [{ type: 'namespace', name: 'crm', tools: [openaiFlat] }];
-    expect(readToolsFile(JSON.stringify(file)).tools).toEqual([{ ...expected[0], server: 'crm' }]);
-    expect(readToolsFile(JSON.stringify(file[0])).tools).toHaveLength(1);
+    expect(readText(JSON.stringify(file)).tools).toEqual([{ ...expected[0], server: 'crm' }]);
+    expect(readText(JSON.stringify(file[0])).tools).toHaveLength(1);
   });
 
   it('puts the server before names that several servers have, and a prefix before all', () => {
     const file = ['Git Hub', 'linear', undefined].map((server) => ({ ...ours, name: 'search', server }));
-    const { tools, prefixed, refused } = readToolsFile(
-      JSON.stringify([...file, { ...ours, server: 'linear' }]),
-    );
+    const { tools, prefixed, refused } = readText(JSON.stringify([...file, { ...ours, server: 'linear' }]));
     expect(tools.map(({ name }) => name)).toEqual([
       'Git_Hub.search',
       'linear.search',
@@ -220,13 +219,13 @@ describe('readToolsFile', () => {
     ]);
     expect(prefixed).toEqual(['Git_Hub.search', 'linear.search']);
     expect(refused).toEqual([]);
-    const named = readToolsFile(JSON.stringify(file), { prefix: 'eu.' }).tools;
+    const named = readText(JSON.stringify(file), { prefix: 'eu.' }).tools;
     expect(named.map(({ name }) => name)).toEqual(['eu.Git_Hub.search', 'eu.linear.search', 'eu.search']);
   });
 
   it('names tools that cannot go in, and takes the others', () => {
     const deep = JSON.parse(`${'{"items":'.repeat(70)}{}${'}'.repeat(70)}`);
-    const { tools, refused } = readToolsFile(
+    const { tools, refused } = readText(
       JSON.stringify([
         { ...ours, name: 'long', description: 'x'.repeat(20_000) },
         { ...ours, name: 'deep', inputSchema: deep },
@@ -279,8 +278,8 @@ describe('readToolsFile', () => {
     [/Number 1, "Lamp", is no tool/, [{ name: 'Lamp', description: 'Gives light.', price: 5 }]],
     [/number 1 has no name.*"type", "geometry"/, [{ type: 'Feature', geometry: {} }]],
   ])('says %s', (sentence, file) => {
-    expect(() => readToolsFile(JSON.stringify(file))).toThrow(UserError);
-    expect(() => readToolsFile(JSON.stringify(file))).toThrow(sentence);
+    expect(() => readText(JSON.stringify(file))).toThrow(UnreadableError);
+    expect(() => readText(JSON.stringify(file))).toThrow(sentence);
   });
 
   it.each([
@@ -306,8 +305,8 @@ describe('readToolsFile', () => {
     ['Dear all,\nhere are the tools.', /neither JSON nor JSON lines: line 1/],
     ['- name: a\n\tdescription: b', /not YAML/],
   ])('says what is wrong with %j', (text, sentence) => {
-    expect(() => readToolsFile(text)).toThrow(UserError);
-    expect(() => readToolsFile(text)).toThrow(sentence);
+    expect(() => readText(text)).toThrow(UnreadableError);
+    expect(() => readText(text)).toThrow(sentence);
   });
 
   it.each<[string, string, RegExp]>([
@@ -321,15 +320,15 @@ describe('readToolsFile', () => {
     ['a schema nested too deep', `${'{"items":'.repeat(3000)}{}${'}'.repeat(3000)}`, /nested/],
   ])('refuses alone a tool with %s', (_, inputSchema, why) => {
     const bad = `{"name":"bad","description":"Bad.","inputSchema":${inputSchema}}`;
-    const { tools, refused } = readToolsFile(`[${bad},${JSON.stringify(ours)},${bad}]`);
+    const { tools, refused } = readText(`[${bad},${JSON.stringify(ours)},${bad}]`);
     expect(tools).toEqual(expected);
     expect(refused).toEqual([1, 2].map(() => ({ name: 'bad', why: expect.stringMatching(why) })));
   });
 
   it.each(['.', '..'])('refuses a tool called %s, which no URL can name', (name) => {
-    const { tools, refused } = readToolsFile(JSON.stringify([{ ...ours, name }, ours]));
+    const { tools, refused } = readText(JSON.stringify([{ ...ours, name }, ours]));
     expect(tools).toEqual(expected);
     expect(refused).toEqual([{ name, why: 'name must not be . or .., which no URL can name' }]);
-    expect(readToolsFile(JSON.stringify({ ...ours, name }), { prefix: 'shell' }).refused).toEqual([]);
+    expect(readText(JSON.stringify({ ...ours, name }), { prefix: 'shell' }).refused).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { ToolDefinition } from '../../ledger/tool-definition.ts';
 import { OpenApiSchemas, Refusal, targetOf } from './openapi-schemas.ts';
 import { type Fields, isFields, type Refused } from './tool-fields.ts';
 

@@ -1,4 +1,4 @@
-import { TOOL_KINDS, type ToolDefinition } from '../ledger/tool-definition.ts';
+import { TOOL_KINDS, type ToolDefinition } from '../../ledger/tool-definition.ts';
 
 /** An object of a JSON document. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -78,4 +78,9 @@ function isLeftOut(field: string, value: unknown): boolean {
 export function someOf(names: readonly string[], most = 5): string {
   const some = names.slice(0, most).map((name) => `"${name}"`);
   return `${some.join(', ')}${names.length > some.length ? ', …' : ''}`;
+}
+
+/** What is put before the names of tools that servers share: the name of the server without blanks, and a dot. */
+export function serverPrefix(server: string): string {
+  return `${server.trim().replace(/\s+/g, '_')}.`;
 }

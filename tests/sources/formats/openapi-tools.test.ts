@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { readToolsFile } from '../../src/cli/read-tools-file.ts';
+import { toolFaults } from '../../../src/http/wire/tool-faults.ts';
+import { type ReadToolsOptions, readTools } from '../../../src/sources/formats/read-tools.ts';
+
+const readText = (text: string, options?: ReadToolsOptions) => readTools(text, toolFaults, options);
 
 const paths = {
   '/invoices/{id}': {
@@ -54,7 +57,7 @@ it.each([
   ['JSON', JSON.stringify(document)],
   ['YAML', `# An API\n---\n${stringify(document)}`],
 ])('reads one tool per operation, with what it refers to, from %s', (_, text) => {
-  const { tools, refused } = readToolsFile(text);
+  const { tools, refused } = readText(text);
   expect(tools).toEqual([
     {
       name: 'invoices/get',
@@ -107,8 +110,8 @@ it.each([
 });
 
 it('reads our own API, every operation of it', () => {
-  const text = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8');
-  const { tools, refused } = readToolsFile(text);
+  const text = readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8');
+  const { tools, refused } = readText(text);
   const operations = Object.values(JSON.parse(text).paths as object).flatMap((item) => Object.keys(item));
   expect(tools).toHaveLength(operations.length);
   expect(refused).toEqual([]);
@@ -119,7 +122,7 @@ it('shortens a schema that is too long for a tool to names and types', () => {
   const long = { type: 'object', properties: { a: { type: 'string', description: 'x'.repeat(70_000) } } };
   const body = { content: { 'application/json': { schema: long } } };
   const text = JSON.stringify({ openapi: '3.1.0', paths: { '/a': { post: { requestBody: body } } } });
-  expect(readToolsFile(text).tools[0].inputSchema).toEqual({
+  expect(readText(text).tools[0].inputSchema).toEqual({
     type: 'object',
     properties: { body: { type: 'object', properties: { a: { type: 'string' } } } },
   });
@@ -132,7 +135,7 @@ describe('documents out of measure', () => {
   });
   const good = { '/good': post('good', { type: 'string' }) };
   const read = (more: object, schemas: object = {}) =>
-    readToolsFile(JSON.stringify({ openapi: '3.1.0', paths: { ...more, ...good }, components: { schemas } }));
+    readText(JSON.stringify({ openapi: '3.1.0', paths: { ...more, ...good }, components: { schemas } }));
   const named = (count: number, schema: (i: number) => object) =>
     Object.fromEntries(Array.from({ length: count }, (_, i) => [`S${i}`, schema(i)]));
 
@@ -189,7 +192,7 @@ describe('documents out of measure', () => {
   ])('refuses an operation alone whose schema is an anchor that contains %s', (_, schema) => {
     const content = `content: { application/json: { schema: &self ${schema} } }`;
     const text = `openapi: 3.1.0\npaths:\n  /round: { post: { requestBody: { ${content} } } }\n  /good: { get: {} }\n`;
-    const { tools, refused } = readToolsFile(text);
+    const { tools, refused } = readText(text);
     expect(tools.map(({ name }) => name)).toEqual(['get_good']);
     expect(refused).toEqual([{ name: 'post_round', why: expect.stringMatching(/levels|values/) }]);
   });

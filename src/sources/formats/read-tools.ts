@@ -1,12 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { parseAllDocuments } from 'yaml';
-import { plainWords } from '../../config/plain-words.ts';
-import { elementFaults } from '../http/json-body.ts';
-import { toolSchema } from '../http/wire/tool.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { ToolDefinition } from '../../ledger/tool-definition.ts';
 import { openApiTools } from './openapi-tools.ts';
 import { otherDocument, whatItIs } from './other-documents.ts';
-import { UserError } from './terminal.ts';
+import { parseDocuments } from './parse-documents.ts';
 import {
   type Fields,
   fieldsNotTaken,
@@ -14,9 +10,11 @@ import {
   isProviderTool,
   isTool,
   type Refused,
+  serverPrefix,
   someOf,
   toolOf,
 } from './tool-fields.ts';
+import { UnreadableError } from './unreadable-error.ts';
 
 export interface ReadTools {
   /** Each fits into a catalog, and has a name that no other one has. */
@@ -31,6 +29,9 @@ export interface ReadTools {
   readonly ignored: readonly string[];
 }
 
+/** Says why a catalog does not take a tool; null: it does. */
+export type FaultsOf = (tool: ToolDefinition) => string | null;
+
 export interface ReadToolsOptions {
   /** Of tools that name none. */
   readonly server?: string;
@@ -43,16 +44,20 @@ export interface ReadToolsOptions {
  * envelopes), OpenAI tools (chat or responses), Anthropic tools, OpenAPI 3 documents, our own, which an export has too; as an
  * array, as `{tools: [...]}`, as an object of tools by name, as a single tool, or as JSON lines. All of them as YAML, too.
  *
- * @throws UserError that says what it is, if it holds no tools
+ * @throws UnreadableError that says what it is, if it holds no tools
  */
-export function readToolsFile(text: string, { server, prefix = '' }: ReadToolsOptions = {}): ReadTools {
-  const documents = parse(text);
+export function readTools(
+  text: string,
+  faultsOf: FaultsOf,
+  { server, prefix = '' }: ReadToolsOptions = {},
+): ReadTools {
+  const documents = parseDocuments(text);
   const [first] = documents;
-  const read = documents.length === 1 && isOpenApi(first) ? readOpenApi(first) : readTools(documents);
+  const read = documents.length === 1 && isOpenApi(first) ? readOpenApi(first) : readList(documents);
   if (read.tools.length + read.refused.length === 0) {
     const [only] = read.providerTools;
-    if (only === undefined) throw new UserError('There are no tools in this file.');
-    throw new UserError(
+    if (only === undefined) throw new UnreadableError('There are no tools in this file.');
+    throw new UnreadableError(
       `All tools of this file are those of the provider itself: ${someOf(read.providerTools)}.`,
     );
   }
@@ -60,117 +65,10 @@ export function readToolsFile(text: string, { server, prefix = '' }: ReadToolsOp
   const { tools, prefixed } = prefixRepeated(served);
   const refused = [...read.refused];
   const named = tools.map((tool) => ({ ...tool, name: prefix + tool.name }));
-  return { ...read, tools: acceptable(named, refused), refused, prefixed };
+  return { ...read, tools: acceptable(named, refused, faultsOf), refused, prefixed };
 }
 
 type ReadBefore = Omit<ReadTools, 'prefixed'>;
-
-const SHAPES =
-  'Tools come as JSON, JSON lines or YAML: MCP tools/list, OpenAI, Anthropic, OpenAPI 3, or an array of {name, description, inputSchema}.';
-
-function parse(text: string): readonly unknown[] {
-  try {
-    return [JSON.parse(text)];
-  } catch (whole) {
-    if (/^\s*</.test(text)) throw new UserError(`The file is HTML or XML, not JSON. ${SHAPES}`);
-    const lines = text.split('\n').map((line, index) => ({ line: line.trim(), number: index + 1 }));
-    const filled = lines.filter(({ line }) => line !== '');
-    const parsed = jsonLines(filled);
-    if (!(parsed instanceof UserError)) return parsed;
-    const first = filled.find(({ line }) => !/^(?:#|%|---)/.test(line))?.line ?? '';
-    const isJson = /^[[{]/.test(first);
-    // A line that is JSON says what the file was meant to be; reading megabytes of such lines as YAML takes long.
-    const documents = isJson && filled.length > 1 && isJsonText(first) ? [] : yamlDocuments(text, isJson);
-    if (documents.length > 0) return documents;
-    if (filled.length === 0) throw parsed;
-    if (filled.length === 1)
-      throw new UserError(`The file is not JSON: ${(whole as Error).message}. ${SHAPES}`);
-    throw new UserError(`${parsed.message} ${SHAPES}`);
-  }
-}
-
-/** Returns one value per line; an error that names the line if one is no JSON. */
-function jsonLines(
-  lines: readonly { readonly line: string; readonly number: number }[],
-): unknown[] | UserError {
-  const values: unknown[] = [];
-  for (const { line, number } of lines) {
-    try {
-      values.push(JSON.parse(line));
-    } catch (error) {
-      const why = (error as Error).message;
-      return new UserError(`The file is neither JSON nor JSON lines: line ${number}: ${why}.`);
-    }
-  }
-  return values.length > 0 ? values : new UserError('The file is empty.');
-}
-
-function isJsonText(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** As in JSON, the last of several members with one name counts: comparing all of them takes quadratic time. */
-const YAML_OPTIONS = { uniqueKeys: false };
-/** Members that `<<` may copy in one file. */
-const MAX_MERGED = 1_000_000;
-
-/**
- * Returns the lists and objects of a YAML file; none if it is plain text.
- * @param isJson it begins like JSON: what is wrong with it as YAML says nothing
- * @throws UserError if it is YAML with a fault
- */
-function yamlDocuments(text: string, isJson: boolean): unknown[] {
-  try {
-    const values = parseAllDocuments(text, YAML_OPTIONS).map((document) => {
-      if (document.errors.length > 0) throw document.errors[0];
-      // All aliases of an anchor are one value: how much a tool may stand for is judged tool by tool.
-      return merged(document.toJS({ maxAliasCount: -1 }));
-    });
-    return values.filter((value) => typeof value === 'object' && value !== null);
-  } catch (error) {
-    if (isJson) return [];
-    const { name, message } = error as Error;
-    const [why] = message.replace('Maximum call stack size exceeded', 'it is nested too deep').split('\n');
-    throw new UserError(
-      name === 'YAMLParseError'
-        ? `The file is not JSON, and not YAML either: ${why}`
-        : `This YAML cannot be read: ${why}.`,
-    );
-  }
-}
-
-/** Puts what `<<` names into the objects that have it, each once; the parser does it again for every alias, which can double. */
-function merged(root: unknown): unknown {
-  const seen = new Set<unknown>();
-  let copied = 0;
-  const merge = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null || seen.has(value)) return;
-    seen.add(value);
-    for (const member of Object.values(value)) merge(member);
-    if (Array.isArray(value) || !Object.hasOwn(value, '<<')) return;
-    const sources = [(value as Fields)['<<']].flat();
-    if (!sources.every(isFields)) return;
-    Reflect.deleteProperty(value, '<<');
-    for (const [key, member] of sources.flatMap((source) => Object.entries(source))) {
-      if (++copied > MAX_MERGED) throw new Error(`"<<" copies more than ${MAX_MERGED} members`);
-      if (Object.hasOwn(value, key)) continue;
-      // An assignment to __proto__ would not make a member.
-      Object.defineProperty(value, key, {
-        value: member,
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
-    }
-  };
-  merge(root);
-  return root;
-}
 
 function isOpenApi(value: unknown): value is Fields {
   return isFields(value) && typeof value.openapi === 'string';
@@ -178,16 +76,18 @@ function isOpenApi(value: unknown): value is Fields {
 
 function readOpenApi(document: Fields): ReadBefore {
   if (!/^3\.[01]\b/.test(String(document.openapi))) {
-    throw new UserError(`This is OpenAPI ${String(document.openapi)}; Bandolier reads 3.0 and 3.1.`);
+    throw new UnreadableError(`This is OpenAPI ${String(document.openapi)}; Bandolier reads 3.0 and 3.1.`);
   }
   const { tools, refused } = openApiTools(document);
   if (tools.length + refused.length === 0) {
-    throw new UserError('This OpenAPI document has no operations in `paths`, so there are no tools in it.');
+    throw new UnreadableError(
+      'This OpenAPI document has no operations in `paths`, so there are no tools in it.',
+    );
   }
   return { tools, refused, providerTools: [], ignored: [] };
 }
 
-function readTools(documents: readonly unknown[]): ReadBefore {
+function readList(documents: readonly unknown[]): ReadBefore {
   const [first] = documents;
   const isList = documents.length === 1 && Array.isArray(first);
   const items = isList ? itemsOf(first, false) : itemsOf(documents, documents.length === 1);
@@ -203,13 +103,13 @@ function readTools(documents: readonly unknown[]): ReadBefore {
     // OpenAI's chat completions wrap the tool: {type: 'function', function: {…}}.
     const fields = isFields(item) && isFields(item.function) ? item.function : item;
     if (!isNamed(fields)) {
-      throw new UserError(`Tool number ${index + 1} has no name. ${whatItIs(fields)}`);
+      throw new UnreadableError(`Tool number ${index + 1} has no name. ${whatItIs(fields)}`);
     }
     const tool = toolOf(fields);
     if (tool === null) refused.push({ name: fields.name, why: 'its input schema is no object' });
     else if (isTool(fields)) tools.push(tool);
     else {
-      throw new UserError(
+      throw new UnreadableError(
         `Number ${index + 1}, "${fields.name}", is no tool: it has no input schema. ${whatItIs(fields)}`,
       );
     }
@@ -247,7 +147,7 @@ function itemsOf(values: readonly unknown[], isAlone: boolean): unknown[] {
     for (const item of list.tools) items.push(...(isNamespace(item) ? toolsOfNamespace(item) : [item]));
   }
   if (cursor === null) return items;
-  throw new UserError(
+  throw new UnreadableError(
     `This is page ${pages} of a longer list, and the next one is not in the file: its nextCursor is ${JSON.stringify(cursor)}. Nothing was changed. ` +
       'Ask the server for the other pages (tools/list with that cursor), and put all of them into one file, one answer per line.',
   );
@@ -259,20 +159,20 @@ interface ToolList {
   readonly nextCursor: unknown;
 }
 
-/** @returns null when the value is no list: then it has to be a tool. @throws UserError */
+/** @returns null when the value is no list: then it has to be a tool. @throws UnreadableError */
 function listOf(value: unknown, isAlone: boolean): ToolList | null {
   if (!isFields(value)) {
     if (!isAlone) return null;
-    throw new UserError('The file has to hold tools: an array, or an object with `tools`.');
+    throw new UnreadableError('The file has to hold tools: an array, or an object with `tools`.');
   }
   const { error, result } = value;
   if ('jsonrpc' in value && error != null) {
     const { message = JSON.stringify(error) } = isFields(error) ? error : {};
-    throw new UserError(`This is a JSON-RPC error and holds no tools: ${message}`);
+    throw new UnreadableError(`This is a JSON-RPC error and holds no tools: ${message}`);
   }
   if (isNamespace(value)) return { tools: [value], nextCursor: null };
   const other = isAlone ? otherDocument(value) : null;
-  if (other !== null) throw new UserError(`There are no tools in this file. ${other}`);
+  if (other !== null) throw new UnreadableError(`There are no tools in this file. ${other}`);
   for (const [holder, path] of [
     [value, ''],
     [result, 'result.'],
@@ -289,7 +189,7 @@ function listOf(value: unknown, isAlone: boolean): ToolList | null {
     }
   }
   if ('jsonrpc' in value && 'result' in value)
-    throw new UserError('`result` of this JSON-RPC answer has no `tools`.');
+    throw new UnreadableError('`result` of this JSON-RPC answer has no `tools`.');
   if (!isAlone || isFields(value.function) || isProviderTool(value)) return null;
   if (typeof value.name === 'string' && isTool(value)) return null;
   return { tools: toolsByName(value, 'The file'), nextCursor: null };
@@ -312,14 +212,14 @@ function toolsOfNamespace({ name, tools }: Fields & { readonly tools: readonly u
   return tools.map((tool) => (isFields(tool) && name !== undefined ? { server: name, ...tool } : tool));
 }
 
-/** Reads `{name: {description, …}}`. @throws UserError if a value is no tool */
+/** Reads `{name: {description, …}}`. @throws UnreadableError if a value is no tool */
 function toolsByName(value: unknown, what: string): unknown[] {
   const entries = isFields(value) ? Object.entries(value) : [];
   const other = entries.find(([, tool]) => !isTool(tool));
   if (isFields(value) && other === undefined)
     return entries.map(([name, tool]) => ({ name, ...(tool as Fields) }));
   const why = other === undefined ? '' : ` "${other[0]}" has neither a description nor an input schema.`;
-  throw new UserError(
+  throw new UnreadableError(
     `${what} holds no tools. ${whatItIs(value)}${why}\n` +
       'Tools are an array, or an object of tools by name, each with `description` and `inputSchema`.',
   );
@@ -332,7 +232,7 @@ function prefixRepeated(tools: readonly ToolDefinition[]): Pick<ReadTools, 'tool
   const prefixed: string[] = [];
   const renamed = tools.map((tool) => {
     if (tool.server === undefined || servers.get(tool.name)!.size === 1) return tool;
-    const name = `${tool.server.trim().replace(/\s+/g, '_')}.${tool.name}`;
+    const name = serverPrefix(tool.server) + tool.name;
     prefixed.push(name);
     return { ...tool, name };
   });
@@ -340,7 +240,11 @@ function prefixRepeated(tools: readonly ToolDefinition[]): Pick<ReadTools, 'tool
 }
 
 /** Returns the tools that a catalog takes, each once; the others are added to `refused`. */
-function acceptable(tools: readonly ToolDefinition[], refused: Refused[]): ToolDefinition[] {
+function acceptable(
+  tools: readonly ToolDefinition[],
+  refused: Refused[],
+  faultsOf: FaultsOf,
+): ToolDefinition[] {
   const byName = new Map<string, ToolDefinition>();
   for (const tool of tools) {
     const why = faultsOf(tool);
@@ -355,13 +259,4 @@ function acceptable(tools: readonly ToolDefinition[], refused: Refused[]): ToolD
     }
   }
   return [...byName.values()];
-}
-
-/** What the service would say of it: one tool that it refuses would keep the others of its request out. */
-function faultsOf(tool: ToolDefinition): string | null {
-  const faults = elementFaults(tool);
-  const issues =
-    faults.length > 0 ? [] : (toolSchema.safeParse(tool, { error: plainWords }).error?.issues ?? []);
-  for (const { path, message } of issues) faults.push({ path: path.join('.'), message });
-  return faults.length === 0 ? null : faults.map(({ path, message }) => `${path} ${message}`).join('; ');
 }
