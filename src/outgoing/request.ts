@@ -5,15 +5,23 @@ import { isIP } from 'node:net';
 import { isPrivateAddress } from './private-address.ts';
 
 export interface OutgoingRequest {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** Longest time without a byte from the other side, ms. */
   readonly timeoutMs: number;
   /** Addresses of this machine and of its own network may be asked. */
   readonly allowPrivate: boolean;
-  /** How many redirects are followed; each is checked as the first address was. None by default. */
-  readonly redirects?: number;
+  /**
+   * How many redirects are followed; each is checked as the first address was. None by default, and a redirect is
+   * then an error. `answered`: the redirect is the answer, for callers that have rules of their own for following it.
+   */
+  readonly redirects?: number | 'answered';
+  /**
+   * False where the other side may have acted already when the connection breaks: the request is then not sent a
+   * second time on a new connection. True by default.
+   */
+  readonly resend?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -36,8 +44,10 @@ export class OutgoingError extends Error {
 export async function ask(address: string, options: OutgoingRequest): Promise<IncomingMessage> {
   let url = urlOf(address);
   let headers = options.headers ?? {};
-  for (let left = options.redirects ?? 0; ; left--) {
+  const { redirects = 0 } = options;
+  for (let left = redirects === 'answered' ? 0 : redirects; ; left--) {
     const response = await send(url, headers, options);
+    if (redirects === 'answered') return response;
     const { location } = response.headers;
     const isRedirect = [301, 302, 303, 307, 308].includes(response.statusCode ?? 0);
     if (!isRedirect || location === undefined) return response;
@@ -87,7 +97,7 @@ function send(
   headers: Readonly<Record<string, string>>,
   given: OutgoingRequest,
 ): Promise<IncomingMessage> {
-  const { method = 'GET', body, timeoutMs, allowPrivate, signal } = given;
+  const { method = 'GET', body, timeoutMs, allowPrivate, signal, resend = true } = given;
   const refusal = `${url.host} is an address of this machine or its own network, and those are not allowed`;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   // A host that is an address already is not looked up.
@@ -111,7 +121,7 @@ function send(
     );
     request.on('error', (error) => {
       // A connection that was kept open may have been closed at the other end just now.
-      const isStale = request.reusedSocket && reasonOf(error) === 'ECONNRESET';
+      const isStale = resend && request.reusedSocket && reasonOf(error) === 'ECONNRESET';
       if (isStale) send(url, headers, given).then(resolve, reject);
       else if (error instanceof OutgoingError) reject(error);
       else reject(new OutgoingError(`${url.host} cannot be reached (${reasonOf(error)})`, true, error));

@@ -65,6 +65,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['node:http', './private-address.ts'],
     forbidden: ['../ledger/entry.ts', '../errors/problem.ts', 'undici'],
   },
+  'src/outgoing/mcp': {
+    allowed: ['@modelcontextprotocol/client', '../request.ts', 'node:child_process'],
+    forbidden: ['../../errors/problem.ts', '../../ledger/entry.ts', '@modelcontextprotocol/server'],
+  },
   'src/models': {
     allowed: ['../outgoing/request.ts', './embedder.ts'],
     forbidden: ['../retrieval/bm25.ts', '../ledger/entry.ts', '../errors/problem.ts'],
