@@ -13,6 +13,11 @@ export function packageRoot(): string {
   return folder;
 }
 
+/** The version of this package. */
+export function packageVersion(): string {
+  return JSON.parse(readFileSync(join(packageRoot(), 'package.json'), 'utf8')).version;
+}
+
 /** The compiled entry file of a worker thread. Node 20 cannot load TypeScript inside a worker. */
 export function threadFile(name: string): string {
   const file = join(packageRoot(), 'dist', 'workers', `${name}.js`);

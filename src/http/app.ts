@@ -22,6 +22,7 @@ import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
 import { toolEndpoints } from './endpoints/tools.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
+import { type McpFace, mountMcp } from './mcp.ts';
 
 /** Everything that endpoints ask. */
 export interface Nouns {
@@ -35,6 +36,7 @@ export interface Nouns {
   readonly evaluations: Evaluations;
   readonly positions: CatalogPositions;
   readonly health: Health;
+  readonly mcp: McpFace;
 }
 
 /** The table of contents of the API. */
@@ -64,6 +66,7 @@ export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): 
   for (const { method, path, respond } of endpoints) {
     app.on(method, path, (context) => respond(context, parts));
   }
+  mountMcp(app, nouns.mcp, parts);
   mountMetrics(app, nouns.health);
   mountDocumentation(app, () => openApiDocument(endpoints));
 

@@ -85,7 +85,7 @@ function kindOf(method: string | undefined, path: string): RequestClass | 'probe
   const [name] = path.split('?', 1);
   if (PROBES.has(name)) return 'probe';
   if (method === 'GET' || method === 'HEAD') return 'read';
-  if (name === '/v1/route') return 'route';
+  if (name === '/v1/route' || /^\/mcp(\/|$)/.test(name)) return 'route';
   return name === '/v1/rewards' || /^\/v1\/decisions\/[^/]+\/rewards$/.test(name) ? 'reward' : 'change';
 }
 

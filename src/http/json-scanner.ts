@@ -9,6 +9,8 @@ export interface BodyLimits {
   /** Elements of all its lists together. */
   readonly elements: number;
   readonly tooManyElements: (list: string) => Problem;
+  /** How much of it may be in no list, which is parsed at a stretch; absent: what `MAX_PIECE_BYTES` and `MAX_LOOSE_VALUES` say. */
+  readonly loose?: { readonly bytes: number; readonly values: number };
 }
 
 export const ORDINARY_BODY: BodyLimits = {
@@ -153,8 +155,9 @@ export class JsonScanner {
     const { values } = this.#limits;
     if (++this.#values > values) throw this.#refusal(`is where it becomes more than ${values} values`);
     if (this.#list === null) {
-      if (++this.#looseValues <= MAX_LOOSE_VALUES) return;
-      throw this.#refusal(`has more than ${MAX_LOOSE_VALUES} values outside of its lists`);
+      const most = this.#limits.loose?.values ?? MAX_LOOSE_VALUES;
+      if (++this.#looseValues <= most) return;
+      throw this.#refusal(`has more than ${most} values outside of its lists`);
     }
     if (this.#values - this.#valuesBeforeElement <= MAX_ELEMENT_VALUES) return;
     throw this.#refusal(`has more than ${MAX_ELEMENT_VALUES} values`);
@@ -163,7 +166,8 @@ export class JsonScanner {
   /** Is what is being read at `at`, an element or what is in no list, still short enough? */
   #checkPiece(at: number): void {
     const bytes = this.#list === null ? at - this.#listed : at - (this.#list.bounds.at(-1) ?? at);
-    if (bytes > MAX_PIECE_BYTES) throw tooLarge(MAX_PIECE_BYTES, this.#path());
+    const most = this.#list === null ? (this.#limits.loose?.bytes ?? MAX_PIECE_BYTES) : MAX_PIECE_BYTES;
+    if (bytes > most) throw tooLarge(most, this.#path());
   }
 
   #refusal(message: string): Problem {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
+import { packageVersion } from '../../config/package-root.ts';
 import type { Settings } from '../../config/settings.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { CatalogAdministration } from '../catalog/catalog-administration.ts';
@@ -18,6 +19,9 @@ import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
+import { McpFront } from '../mcp/front.ts';
+import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
+import { NO_TOOL_CALLS } from '../mcp/tool-calls.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { DueSettlements } from '../rewards/due-settlements.ts';
@@ -43,6 +47,7 @@ const REMOVALS_EVERY_MS = 30_000;
 export interface Service extends Nouns {
   /** Finishes what is in progress, writes what is not written yet, and closes every part. */
   close(): Promise<void>;
+  readonly mcp: McpEndpoint;
   /** Aborted, with the reason, when another process has taken what this one writes to: end it at once. */
   readonly taken: AbortSignal;
 }
@@ -75,6 +80,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   };
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
+  let mcp: McpEndpoint | null = null;
   const catalogs = await Catalogs.start(
     async (name, create) => {
       const catalog = await openCatalog(name, create, {
@@ -89,6 +95,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
           const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
           const statuses = rewards.map(({ status }) => status);
           metrics.countFold(catalog, entry.kind, statuses);
+          mcp?.mayHaveChanged(catalog);
         },
         onReload: (catalog) => void accepted?.sendAgain(catalog),
         onNotice: (message) => log.warn(message),
@@ -178,9 +185,19 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => closeQueue(core));
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
+  const rewards = new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused, now });
+  const front = new McpFront({
+    catalogs,
+    routing,
+    rewards,
+    calls: NO_TOOL_CALLS,
+    version: packageVersion(),
+    now,
+  });
+  mcp = new McpEndpoint(front, (error) => log.debug({ err: error }, 'A client of MCP was refused.'));
+  onClose(() => mcp?.close());
   return {
-    ...{ routing, experiments, evaluations, positions },
-    rewards: new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused, now }),
+    ...{ routing, rewards, experiments, evaluations, positions, mcp },
     catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);

@@ -149,6 +149,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
       '../../../config/settings.ts',
     ],
   },
+  'src/mcp': {
+    allowed: ['../routing/routing.ts', '../catalog/tools.ts', '@modelcontextprotocol/server', 'zod'],
+    forbidden: ['../http/app.ts', '../service/service.ts', '../stores/stores.ts', 'hono'],
+  },
   workers: {
     allowed: ['../src/rewards/reward-job.ts'],
     forbidden: ['../src/http/app.ts', '../src/service/service.ts'],

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+
+/** Who asks, as far as is known. */
+export interface Caller {
+  readonly catalog: string;
+  /** Different for every conversation that can be told from others. */
+  readonly sessionId: string;
+  readonly unitId?: string;
+  readonly userId?: string;
+  /** The turn or job that the client says this belongs to; absent: it follows from the pauses between requests. */
+  readonly task?: string;
+}
+
+/** A decision whose tools a caller saw. */
+export interface SeenDecision {
+  readonly decisionId: string;
+  readonly tools: readonly string[];
+  /** ms since the epoch. */
+  readonly deadline: number;
+}
+
+/** What is known about a caller's task. */
+export interface Task {
+  readonly id: string;
+  readonly caller: Caller;
+  /** Newest first. */
+  readonly seen: SeenDecision[];
+  lastAt: number;
+}
+
+/** A caller that asks nothing for so long has ended its task: agents go on within a minute or two, or wait for a person. */
+const PAUSE_MS = 5 * 60_000;
+const MOST_TASKS = 10_000;
+const MOST_SEEN = 50;
+
+/**
+ * The tasks of callers. MCP does not say when a user's turn begins and ends, so a task is what a conversation asks without a
+ * long pause, unless the client names its tasks.
+ */
+export class Callers {
+  /** By caller and named task; those that asked least recently first. */
+  readonly #tasks = new Map<string, Task>();
+  readonly #now: () => number;
+  readonly #onEnd: (task: Task) => void;
+
+  /** @param onEnd is called once for every task, after its pause or when its conversation ends. */
+  constructor(now: () => number, onEnd: (task: Task) => void) {
+    this.#now = now;
+    this.#onEnd = onEnd;
+  }
+
+  /** Returns the task that a request of this caller belongs to. */
+  taskOf(caller: Caller): Task {
+    this.sweep();
+    const key = keyOf(caller);
+    const task = this.#tasks.get(key) ?? {
+      id: caller.task ?? `${caller.sessionId.slice(0, 128)}.${randomUUID().slice(0, 8)}`,
+      caller,
+      seen: [],
+      lastAt: 0,
+    };
+    task.lastAt = this.#now();
+    this.#tasks.delete(key);
+    this.#tasks.set(key, task);
+    return task;
+  }
+
+  /** The caller was shown these tools. */
+  saw(task: Task, decision: SeenDecision): void {
+    task.seen.unshift(decision);
+    task.seen.length = Math.min(task.seen.length, MOST_SEEN);
+  }
+
+  /** Returns the caller's newest open decision that showed the tool. */
+  newest(task: Task, tool: string): SeenDecision | undefined {
+    const now = this.#now();
+    return task.seen.find(({ tools, deadline }) => deadline > now && tools.includes(tool));
+  }
+
+  /** The conversation has ended, and so have its tasks. */
+  end(sessionId: string): void {
+    for (const [key, task] of this.#tasks) if (task.caller.sessionId === sessionId) this.#end(key, task);
+  }
+
+  /** Ends the tasks of callers that have paused. */
+  sweep(): void {
+    const before = this.#now() - PAUSE_MS;
+    for (const [key, task] of this.#tasks) {
+      if (task.lastAt >= before && this.#tasks.size <= MOST_TASKS) return;
+      this.#end(key, task);
+    }
+  }
+
+  /** Ends all of them: this process closes. */
+  close(): void {
+    for (const [key, task] of this.#tasks) this.#end(key, task);
+  }
+
+  #end(key: string, task: Task): void {
+    this.#tasks.delete(key);
+    this.#onEnd(task);
+  }
+}
+
+function keyOf({ catalog, sessionId, task = '' }: Caller): string {
+  return JSON.stringify([catalog, sessionId, task]);
+}

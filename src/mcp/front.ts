@@ -1,0 +1,282 @@
+import {
+  type CallToolRequest,
+  type CallToolResult,
+  type InputRequiredResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
+import type { z } from 'zod';
+import { plainWords } from '../../config/plain-words.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import { getTool } from '../catalog/tools.ts';
+import { Problem, type ProblemCode } from '../errors/problem.ts';
+import type { Rewards } from '../rewards/rewards.ts';
+import type { Routing } from '../routing/routing.ts';
+import { definitionIn } from '../routing/slate-definition.ts';
+import { type Caller, Callers, type Task } from './callers.ts';
+import { type FrontToolName, type FrontTools, frontTools, INPUTS } from './front-tools.ts';
+import type { ToolCalls } from './tool-calls.ts';
+
+export interface FrontParts {
+  readonly catalogs: Catalogs;
+  readonly routing: Pick<Routing, 'route'>;
+  readonly rewards: Pick<Rewards, 'report'>;
+  readonly calls: ToolCalls;
+  /** Of this program. */
+  readonly version: string;
+  /** ms since the epoch. */
+  now(): number;
+}
+
+/** How long clients may use a list before they ask again: those that opened no subscription hear of changes this late. */
+const LIST_TTL_MS = 60_000;
+
+/** What a client reads about the whole server. */
+const INSTRUCTIONS =
+  'Many more tools are at hand than are listed. When none of the listed ones does what is wanted, ask find_tools with the job in plain words, then call_tool.';
+
+type Answer = CallToolResult | InputRequiredResult;
+
+/** What one request brings with it. */
+interface Exchange {
+  readonly catalog: string;
+  readonly task: Task;
+  readonly context: ServerContext;
+  readonly params: CallToolRequest['params'];
+}
+
+/** Answers clients of the Model Context Protocol: four tools in front of all the tools of a catalog. */
+export class McpFront {
+  readonly callers: Callers;
+  readonly #parts: FrontParts;
+  readonly #lists = new WeakMap<Catalog, { readonly key: string; readonly tools: FrontTools }>();
+
+  constructor(parts: FrontParts) {
+    this.#parts = parts;
+    this.callers = new Callers(parts.now, () => {});
+  }
+
+  /**
+   * Returns a server for one request or one connection.
+   * @param callerOf who sends a request.
+   */
+  server(catalog: string, callerOf: (context: ServerContext) => Caller): Server {
+    const { version } = this.#parts;
+    const server = new Server(
+      { name: 'bandolier', title: 'Bandolier', version },
+      {
+        capabilities: { tools: { listChanged: true } },
+        instructions: INSTRUCTIONS,
+        cacheHints: {
+          'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' },
+          'server/discover': { ttlMs: LIST_TTL_MS, cacheScope: 'private' },
+        },
+      },
+    );
+    server.setRequestHandler('tools/list', () => ({ tools: [...this.toolsOf(catalog).list] }));
+    server.setRequestHandler('tools/call', async ({ params }, context) => {
+      const task = this.callers.taskOf(callerOf(context));
+      return (await this.#answer({ catalog, task, context, params })) as CallToolResult;
+    });
+    return server;
+  }
+
+  isServed(catalog: string): boolean {
+    return this.#parts.catalogs.find(catalog) !== undefined;
+  }
+
+  /** Returns what clients of a catalog list; the same object until the catalog changes. @throws Problem catalog-not-found */
+  toolsOf(name: string): FrontTools {
+    const catalog = this.#parts.catalogs.get(name);
+    const { state } = catalog;
+    const key = JSON.stringify([state.revision, state.settings.pins]);
+    const known = this.#lists.get(catalog);
+    if (known?.key === key) return known.tools;
+    const tools = frontTools(catalog, this.#parts.calls);
+    this.#lists.set(catalog, { key, tools });
+    return tools;
+  }
+
+  /** What is wrong with a request is a result that says so, since a model can mend it and a client cannot. */
+  async #answer(exchange: Exchange): Promise<Answer> {
+    try {
+      return await this.#call(exchange);
+    } catch (error) {
+      if (error instanceof Problem) return failed(error);
+      throw error;
+    }
+  }
+
+  #call(exchange: Exchange): Promise<Answer> {
+    const { catalog, params } = exchange;
+    const { name, arguments: args = {} } = params;
+    switch (name) {
+      case 'find_tools':
+        return this.#find(exchange, checked(name, args));
+      case 'describe_tool':
+        return this.#describe(exchange, checked(name, args).name);
+      case 'call_tool': {
+        const { name: tool, arguments: given, decisionId } = checked(name, args);
+        return this.#callTool(exchange, tool, given, decisionId);
+      }
+      case 'report_outcome':
+        return this.#report(exchange, checked(name, args));
+      default: {
+        // A pinned tool, or one that a model calls by the name that find_tools answered.
+        const { state } = this.#parts.catalogs.get(catalog);
+        if (state.tools.get(state.tools.nameOf(name)) === undefined) {
+          throw new ProtocolError(
+            ProtocolErrorCode.InvalidParams,
+            `There is no tool ${JSON.stringify(name.slice(0, 200))}. tools/list lists those that can be called as themselves; call_tool calls the others.`,
+          );
+        }
+        return this.#callTool(exchange, name, args, undefined);
+      }
+    }
+  }
+
+  async #find(
+    { catalog, task, context }: Exchange,
+    { query, k }: z.output<(typeof INPUTS)['find_tools']>,
+  ): Promise<Answer> {
+    const { routing } = this.#parts;
+    const { pinned } = this.toolsOf(catalog);
+    const { sessionId, unitId, userId } = task.caller;
+    const answer = await routing.route(
+      {
+        ...{ catalog, query, sessionId, format: 'mcp', activate: 'now', explore: true, learn: true },
+        // Pinned tools are in every slate, and in the client's list already.
+        k: Math.min(50, k + pinned.size),
+        ...(unitId !== undefined && { unitId }),
+        ...(userId !== undefined && { userId }),
+      },
+      { signal: context.mcpReq.signal },
+    );
+    this.callers.saw(task, {
+      decisionId: answer.decisionId,
+      tools: answer.tools.map(({ name }) => name),
+      deadline: Date.parse(answer.rewardDeadline),
+    });
+    const listed = new Set(pinned.values());
+    return structured({
+      decisionId: answer.decisionId,
+      tools: answer.tools.filter(({ name }) => !listed.has(name)).map(({ definition }) => definition),
+      ...(answer.fallback !== null && { fallback: answer.fallback }),
+      ...(answer.notes !== undefined && { notes: [...answer.notes] }),
+    });
+  }
+
+  async #describe({ catalog }: Exchange, named: string): Promise<Answer> {
+    const { catalogs, calls } = this.#parts;
+    const { tool } = getTool(catalogs.get(catalog), named);
+    return structured({
+      ...(definitionIn('mcp', 'full', tool) as object),
+      ...(tool.server !== undefined && { server: tool.server }),
+      ...(tool.examples !== undefined && { examples: [...tool.examples] }),
+      callable: calls.targetOf(catalog, tool.name) !== null,
+    });
+  }
+
+  async #callTool(
+    { catalog, task, context, params }: Exchange,
+    named: string,
+    args: Readonly<Record<string, unknown>>,
+    given: string | undefined,
+  ): Promise<Answer> {
+    const { catalogs, calls } = this.#parts;
+    const { tool } = getTool(catalogs.get(catalog), named);
+    const target = calls.targetOf(catalog, tool.name);
+    if (target === null) {
+      throw new Problem(
+        'validation-failed',
+        `Tool "${tool.name}" came from no server, so it cannot be called here.`,
+        'Call it yourself, and report with report_outcome what became of it.',
+      );
+    }
+    const decisionId = given ?? this.callers.newest(task, tool.name)?.decisionId;
+    const { mcpReq } = context;
+    const progressToken = params._meta?.progressToken;
+    const result = await calls.call(catalog, target, args, {
+      signal: mcpReq.signal,
+      ...(mcpReq.inputResponses !== undefined && { inputResponses: mcpReq.inputResponses }),
+      ...(progressToken !== undefined && {
+        onProgress: (progress) => {
+          void mcpReq
+            .notify({ method: 'notifications/progress', params: { ...progress, progressToken } })
+            .catch(() => {});
+        },
+      }),
+    });
+    return credited(result as CallToolResult, decisionId, params.name === 'call_tool' && given === undefined);
+  }
+
+  async #report(
+    { task, catalog }: Exchange,
+    { tool: named, decisionId: given, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
+  ): Promise<Answer> {
+    const { catalogs, rewards } = this.#parts;
+    const { tools } = catalogs.get(catalog).state;
+    const tool = tools.nameOf(named);
+    const decisionId = given ?? this.callers.newest(task, tool)?.decisionId;
+    if (decisionId === undefined) {
+      throw new Problem(
+        'decision-not-found',
+        `No open answer of find_tools in this conversation has the tool "${tool}".`,
+        'Send the decisionId of the answer that it was chosen from.',
+      );
+    }
+    const [result] = await rewards.report([
+      { ...said, tool, decisionId } as Parameters<Rewards['report']>[0][number],
+    ]);
+    if ('problem' in result) throw result.problem;
+    return structured({ ...result, decisionId });
+  }
+}
+
+/** @throws Problem validation-failed */
+function checked<Name extends FrontToolName>(name: Name, args: unknown): z.output<(typeof INPUTS)[Name]> {
+  const { data, error } = INPUTS[name].safeParse(args, { error: plainWords });
+  if (error === undefined) return data as z.output<(typeof INPUTS)[Name]>;
+  const violations = error.issues.slice(0, 10).map(({ path, message, ...issue }) => ({
+    path:
+      path.map(String).join('.') ||
+      (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(arguments)'),
+    message: issue.code === 'unrecognized_keys' ? 'is not known here' : message,
+  }));
+  throw new Problem(
+    'validation-failed',
+    `${violations.map((violation) => `${violation.path}: ${violation.message}`).join('; ')}.`,
+    `Call ${name} again with arguments that its inputSchema allows.`,
+    { violations },
+  );
+}
+
+/** The same as data and as text, which models of clients read that do not know structured content. */
+function structured(content: Record<string, unknown>): CallToolResult {
+  return { content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content };
+}
+
+/** What is to be done by a model, where it is not what a program does that speaks HTTP. */
+const FIXES: Readonly<Partial<Record<ProblemCode, string>>> = {
+  'tool-not-found': 'Ask find_tools for the tools that there are.',
+  'decision-not-found': 'Send the decisionId of a find_tools answer unchanged, or leave it out.',
+};
+
+function failed({ code, message, suggestedFix }: Problem): CallToolResult {
+  const text = `${message} ${FIXES[code] ?? suggestedFix}`;
+  return { isError: true, content: [{ type: 'text', text }], _meta: { 'bandolier/code': code } };
+}
+
+/** Says for which decision a call counts; in words where the caller did not name it. */
+function credited(result: CallToolResult, decisionId: string | undefined, inWords: boolean): CallToolResult {
+  const _meta = { ...result._meta, 'bandolier/decisionId': decisionId ?? null };
+  if (!inWords || result.content === undefined) return { ...result, _meta };
+  const text =
+    decisionId === undefined
+      ? '(Bandolier: this call counts for no answer of find_tools.)'
+      : `(Bandolier: this call counts for decision ${decisionId}.)`;
+  return { ...result, content: [...result.content, { type: 'text', text }], _meta };
+}

@@ -1,0 +1,30 @@
+import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from '@modelcontextprotocol/client';
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+
+/** A client of one era, over HTTP, as far as tests use it: the two libraries have it in common. */
+export type McpClient = NewClient;
+
+const identity = { name: 'test-client', version: '1.0.0' };
+
+export const ERAS = ['2026-07-28', '2025-11-25'] as const;
+export type Era = (typeof ERAS)[number];
+
+/** A client that is not connected yet. @param onTools is called with the tools whenever the server says that its list has changed */
+export function clientOf(era: Era, onTools: (names: readonly string[]) => void = () => {}): McpClient {
+  const tools = {
+    onChanged: (_error: Error | null, list: readonly { readonly name: string }[] | null) =>
+      onTools(list?.map(({ name }) => name) ?? []),
+  };
+  const options = { capabilities: { elicitation: {} }, listChanged: { tools } };
+  return era === '2026-07-28'
+    ? new NewClient(identity, { ...options, versionNegotiation: { mode: 'auto' } })
+    : (new OldClient(identity, options) as unknown as McpClient);
+}
+
+export function httpTransport(era: Era, url: string, headers: Record<string, string> = {}): never {
+  const options = { requestInit: { headers } };
+  return (
+    era === '2026-07-28' ? new NewHttp(new URL(url), options) : new OldHttp(new URL(url), options)
+  ) as never;
+}
