@@ -4,7 +4,10 @@ import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { Assignment, Position } from '../ledger/entry.ts';
 
 /** Shapes in which an agent can get definitions; `names`: it gets none. */
-export const SLATE_FORMATS = ['mcp', 'openai', 'openai-responses', 'anthropic', 'names'] as const;
+export const SLATE_FORMATS = [
+  ...(['mcp', 'openai', 'openai-responses', 'openai-tool-search-output'] as const),
+  ...(['anthropic', 'anthropic-tool-reference', 'anthropic-tool-addition', 'names'] as const),
+] as const;
 export type SlateFormat = (typeof SLATE_FORMATS)[number];
 
 /** Everything about one decision that explaining, learning and off-policy evaluation need later. */

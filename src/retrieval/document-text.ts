@@ -1,13 +1,24 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
-/** Returns the text of a tool for the embedder. The static model was trained on exactly this shape. */
+/**
+ * Returns the text of a tool for the embedder. The static model was trained on exactly this shape. Examples are not part of it: a vector
+ * that has to stand for several queries stands for none of them (bench/examples.ts).
+ */
 export function denseText(tool: ToolDefinition): string {
   return `${separateWords(tool.name)}: ${tool.description}`;
 }
 
-/** Returns the text of a tool for BM25: server, tags, name, description, and the names and descriptions of its parameters. */
-export function lexicalText(tool: ToolDefinition): string {
-  const parts = [tool.server ?? '', ...(tool.tags ?? []), tool.name, tool.description];
+/** Returns the text of a tool for BM25: server, tags, name, title, description, examples, and the names and descriptions of its parameters. */
+export function lexicalText({
+  server = '',
+  tags = [],
+  name,
+  title = '',
+  description,
+  examples = [],
+  ...tool
+}: ToolDefinition): string {
+  const parts = [server, ...tags, name, title, description, ...examples];
   return [...parts, ...parameterTexts(tool.inputSchema)].join('\n');
 }
 

@@ -8,7 +8,7 @@ import {
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { definitionIn } from './slate-definition.ts';
+import { composedDefinitions, type DefinedTool, definitionIn } from './slate-definition.ts';
 
 export interface RoutedTool {
   readonly name: string;
@@ -34,6 +34,8 @@ export interface RouteAnswer {
   readonly revision: string;
   readonly policy: DecisionPolicy;
   readonly tools: readonly RoutedTool[];
+  /** The definitions as one part of a request to the provider, where they are more than a list of them. */
+  readonly definitions?: unknown;
   readonly fallback: Fallback | null;
   /** How much of each definition there is. */
   readonly detail: DetailLevel;
@@ -46,10 +48,12 @@ export interface RouteAnswer {
 /** A decision as the agent gets it, with definitions in the format that its model takes. */
 export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
   const { columns, format, detail } = decision;
+  const defined: DefinedTool[] = [];
   const tools = decision.slate.map((index, at): RoutedTool => {
     const name = decision.candidates[index];
     const record = state.tools.find(name);
     const definition = record === undefined ? undefined : definitionIn(format, detail, record.tool);
+    if (record !== undefined) defined.push({ tool: record.tool, definition });
     return {
       name,
       providerName: providerName(name),
@@ -64,12 +68,14 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
       ...(definition === undefined ? {} : { definition }),
     };
   });
+  const definitions = composedDefinitions(format, defined);
   return {
     decisionId: decision.id,
     catalog: decision.catalog,
     revision: decision.revision,
     policy: decision.policy,
     tools,
+    ...(definitions !== undefined && { definitions }),
     fallback: decision.fallback,
     detail,
     ...(decision.notes !== undefined && { notes: decision.notes }),

@@ -23,7 +23,9 @@ export function definitionIn(format: SlateFormat, detail: DetailLevel, tool: Too
  */
 export function definitionTokensIn(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): number {
   if (format === 'mcp') return definitionTokens(LEVELS[detail](tool));
-  return tokensOf(definitionIn(format, detail, tool) ?? tool.name);
+  // A reference becomes the definition there.
+  const sent = format === 'anthropic-tool-reference' ? 'anthropic' : format;
+  return tokensOf(definitionIn(sent, detail, tool) ?? tool.name);
 }
 
 /** Takes any arguments. OpenAI wants `properties` in every schema of a function, MCP and Anthropic the type. */
@@ -44,24 +46,88 @@ const LEVELS: Readonly<Record<DetailLevel, (tool: ToolDefinition) => ShownTool>>
 };
 
 /** A description that is undefined is absent in JSON. */
+const openAiFunction = ({ name, description, inputSchema }: ShownTool) => ({
+  name: providerName(name),
+  description,
+  parameters: providerSchema(inputSchema),
+});
+
+const openAiFlat = (shown: ShownTool) => ({
+  type: 'function',
+  ...openAiFunction(shown),
+  // Without this it is strict there, and strict schemas may not have optional parameters.
+  strict: false,
+});
+
+const anthropicTool = ({ name, description, inputSchema }: ShownTool) => ({
+  name: providerName(name),
+  description,
+  input_schema: providerSchema(inputSchema),
+});
+
 const SHAPES: Readonly<Record<SlateFormat, (shown: ShownTool) => unknown>> = {
   mcp: (shown) => shown,
-  openai: ({ name, description, inputSchema }) => ({
-    type: 'function',
-    function: { name: providerName(name), description, parameters: providerSchema(inputSchema) },
-  }),
-  'openai-responses': ({ name, description, inputSchema }) => ({
-    ...{ type: 'function', name: providerName(name), description, parameters: providerSchema(inputSchema) },
-    // Without this it is strict there, and strict schemas may not have optional parameters.
-    strict: false,
-  }),
-  anthropic: ({ name, description, inputSchema }) => ({
-    name: providerName(name),
-    description,
-    input_schema: providerSchema(inputSchema),
+  openai: (shown) => ({ type: 'function', function: openAiFunction(shown) }),
+  'openai-responses': openAiFlat,
+  'openai-tool-search-output': (shown) => ({ ...openAiFlat(shown), defer_loading: true }),
+  anthropic: anthropicTool,
+  // The definition itself is in the caller's `tools`, with `defer_loading`.
+  'anthropic-tool-reference': ({ name }) => ({ type: 'tool_reference', tool_name: providerName(name) }),
+  'anthropic-tool-addition': (shown) => ({
+    type: 'tool_addition',
+    tool: { type: 'tool_definition', definition: anthropicTool(shown) },
   }),
   names: () => undefined,
 };
+
+/** A tool of the slate with its definition, in the format that is composed. */
+export interface DefinedTool {
+  readonly tool: ToolDefinition;
+  readonly definition: unknown;
+}
+
+/**
+ * Returns the definitions of a slate as one part of a request to the provider, best tool first; undefined: in this format they are a
+ * list of nothing but the definitions.
+ * - `openai-responses`: elements of `tools`, in one namespace for each server.
+ * - `openai-tool-search-output`: the item of `input`, without the `call_id` that it answers.
+ * - `anthropic-tool-reference`: the `content` of the tool result.
+ * - `anthropic-tool-addition`: the message.
+ */
+export function composedDefinitions(format: SlateFormat, slate: readonly DefinedTool[]): unknown {
+  return COMPOSED[format]?.(slate);
+}
+
+const COMPOSED: Partial<Record<SlateFormat, (slate: readonly DefinedTool[]) => unknown>> = {
+  'openai-responses': inNamespaces,
+  'openai-tool-search-output': (slate) => ({
+    type: 'tool_search_output',
+    execution: 'client',
+    status: 'completed',
+    tools: inNamespaces(slate),
+  }),
+  'anthropic-tool-reference': (slate) => slate.map(({ definition }) => definition),
+  'anthropic-tool-addition': (slate) => ({
+    role: 'system',
+    content: slate.map(({ definition }) => definition),
+  }),
+};
+
+/** Puts the functions of each server into one namespace, where its first one stood; those without a server stay alone. */
+function inNamespaces(slate: readonly DefinedTool[]): unknown[] {
+  const namespaces = new Map<string, unknown[]>();
+  return slate.flatMap(({ tool: { server }, definition }) => {
+    if (server === undefined) return [definition];
+    const known = namespaces.get(server);
+    if (known !== undefined) {
+      known.push(definition);
+      return [];
+    }
+    const tools = [definition];
+    namespaces.set(server, tools);
+    return [{ type: 'namespace', name: providerName(server), description: `Tools of ${server}.`, tools }];
+  });
+}
 
 /** Longest description at level `brief`, in UTF-16 code units. */
 export const BRIEF_DESCRIPTION = 200;

@@ -101,6 +101,7 @@ function predecessor(
   source: string,
 ): ToolRecord | undefined {
   return replaces
+    .map((name) => state.tools.nameOf(name))
     .filter((name) => !putNames.has(name))
     .map((name) => state.tools.find(name))
     .find((record) => record !== undefined && (record.removedAt !== null || record.source === source));

@@ -91,6 +91,27 @@ describe('what a routing request may ask for', () => {
     expect(await ask('names')).toBeUndefined();
   });
 
+  it('gives the definitions as one part of the request, where the provider wants more than a list', async () => {
+    const ask = (format: string) => shop.route(QUERY, { k: 2, format, detail: 'brief', explore: false });
+    const { tools, definitions } = await ask('openai-tool-search-output');
+    expect(definitions).toEqual({
+      ...{ type: 'tool_search_output', execution: 'client', status: 'completed' },
+      tools: tools.map(({ definition }) => definition),
+    });
+    const references = await ask('anthropic-tool-reference');
+    expect(references.definitions).toEqual(
+      references.tools.map((tool) => ({ type: 'tool_reference', tool_name: tool.name })),
+    );
+    const addition = await ask('anthropic-tool-addition');
+    expect(addition.definitions).toEqual({
+      role: 'system',
+      content: addition.tools.map(({ definition }) => definition),
+    });
+    for (const format of ['mcp', 'openai', 'anthropic']) {
+      expect(await ask(format)).not.toHaveProperty('definitions');
+    }
+  });
+
   it('reads the last user turn of a conversation, in either shape', async () => {
     const openai = [
       { role: 'system', content: 'You are a helpful shop.' },

@@ -21,16 +21,22 @@ describe('denseText', () => {
   ])('separates the words of %s', (name, words) => {
     expect(denseText(tool({}, { name }))).toBe(`${words}: Sends a mail.`);
   });
+
+  it('has no examples, and no title', () => {
+    expect(denseText(tool({}, { examples: ['write to Ada'], title: 'Mail' }))).toBe(denseText(tool({})));
+  });
 });
 
 describe('lexicalText', () => {
-  it('has server, tags, name and description', () => {
-    expect(lines(tool({}, { server: 'mail', tags: ['work', 'text'] }))).toEqual([
-      'mail',
-      'work',
-      'text',
-      'send_mail',
-      'Sends a mail.',
+  it('has server, tags, name, title, description and examples', () => {
+    const more = {
+      server: 'mail',
+      tags: ['work', 'text'],
+      title: 'Mail',
+      examples: ['write to Ada', 'tell them'],
+    };
+    expect(lines(tool({}, more))).toEqual([
+      ...['mail', 'work', 'text', 'send_mail', 'Mail', 'Sends a mail.', 'write to Ada', 'tell them'],
     ]);
   });
 

@@ -3,9 +3,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../../src/ledger/catalog-settings.ts';
-import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { providerName } from '../../src/ledger/provider-name.ts';
+import { type ToolDefinition, tokensOf } from '../../src/ledger/tool-definition.ts';
 import { providerSchema } from '../../src/routing/provider-schema.ts';
-import { BRIEF_DESCRIPTION, definitionIn } from '../../src/routing/slate-definition.ts';
+import {
+  BRIEF_DESCRIPTION,
+  composedDefinitions,
+  definitionIn,
+  definitionTokensIn,
+} from '../../src/routing/slate-definition.ts';
 import { schemaFaults } from '../examples/schema-faults.ts';
 
 const file = (path: string) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
@@ -28,9 +34,22 @@ const FAULTS: Readonly<Record<Exclude<SlateFormat, 'names'>, (definition: never)
     type === 'function' && PROVIDER_NAME.test(name) && !strict
       ? providerFault(parameters)
       : 'type, name or strict',
+  // https://developers.openai.com/api/docs/guides/tools-tool-search
+  'openai-tool-search-output': ({ type, name, parameters, defer_loading }: FlatOpenAiTool) =>
+    type === 'function' && PROVIDER_NAME.test(name) && defer_loading === true
+      ? providerFault(parameters)
+      : 'type, name or defer_loading',
   // https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use
   anthropic: ({ name, input_schema }: { name: string; input_schema: Schema }) =>
     PROVIDER_NAME.test(name) ? providerFault(input_schema) : 'name',
+  // https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
+  'anthropic-tool-reference': ({ type, tool_name }: { type: string; tool_name: string }) =>
+    type === 'tool_reference' && PROVIDER_NAME.test(tool_name) ? null : 'type or name',
+  // https://platform.claude.com/docs/build-with-claude/mid-conversation-system-messages
+  'anthropic-tool-addition': ({ type, tool }: ToolAddition) =>
+    type === 'tool_addition' && tool.type === 'tool_definition' && PROVIDER_NAME.test(tool.definition.name)
+      ? providerFault(tool.definition.input_schema)
+      : 'type or name',
 };
 const PROVIDER_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 type Schema = Readonly<Record<string, unknown>>;
@@ -44,6 +63,15 @@ interface FlatOpenAiTool {
   readonly name: string;
   readonly parameters: Schema;
   readonly strict: boolean;
+  readonly defer_loading?: boolean;
+}
+
+interface ToolAddition {
+  readonly type: string;
+  readonly tool: {
+    readonly type: string;
+    readonly definition: { readonly name: string; readonly input_schema: Schema };
+  };
 }
 
 function providerFault(schema: Schema): string | null {
@@ -77,6 +105,28 @@ describe('a definition', () => {
     },
   );
 
+  it.each(GOLDEN_FORMATS.flatMap((format) => DETAIL_LEVELS.map((detail) => [format, detail] as const)))(
+    'of all tools together, in format %s with detail %s, is the one of the golden file',
+    (format, detail) => {
+      const slate = GOLDEN_TOOLS.map((tool) => ({ tool, definition: definitionIn(format, detail, tool) }));
+      const { composed } = file(`../golden/definitions/${format}.json`);
+      expect(JSON.stringify(composedDefinitions(format, slate))).toBe(JSON.stringify(composed?.[detail]));
+    },
+  );
+
+  it('is in the one namespace of its server', () => {
+    const tool = (name: string, server?: string) => ({
+      tool: { name, description: '', inputSchema: {}, ...(server !== undefined && { server }) },
+      definition: name,
+    });
+    const slate = [tool('a', 'mail box'), tool('b'), tool('c', 'crm'), tool('d', 'mail box')];
+    expect(composedDefinitions('openai-responses', slate)).toMatchObject([
+      { type: 'namespace', name: providerName('mail box'), tools: ['a', 'd'] },
+      'b',
+      { type: 'namespace', name: 'crm', description: 'Tools of crm.', tools: ['c'] },
+    ]);
+  });
+
   it('has what its provider demands at every level, for every tool of the sample catalog', () => {
     const { tools } = file('../../examples/sample-catalog/tools.json') as { tools: ToolDefinition[] };
     expect(tools.length).toBeGreaterThan(100);
@@ -102,6 +152,15 @@ describe('a definition', () => {
       description: 'b',
       inputSchema: { type: 'object', properties: {} },
     });
+  });
+
+  it('takes as many tokens as a model gets of it', () => {
+    const shown = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: {} } };
+    const tool = { ...shown, icons: [{ src: 'x'.repeat(1000) }], _meta: { a: 'x'.repeat(1000) } };
+    expect(definitionTokensIn('mcp', 'full', tool)).toBe(tokensOf(shown));
+    expect(definitionTokensIn('names', 'full', tool)).toBe(1);
+    const [reference, whole] = ['anthropic-tool-reference', 'anthropic'] as const;
+    expect(definitionTokensIn(reference, 'full', tool)).toBe(definitionTokensIn(whole, 'full', tool));
   });
 
   it('takes fewer tokens the less detail it has', () => {

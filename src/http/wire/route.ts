@@ -48,7 +48,8 @@ export const routeRequestSchema = z
     pin: namedTools.optional().meta({ description: 'Tools that must be in the slate.' }),
     exclude: namedTools.optional().meta({ description: 'Tools that must not be in it.' }),
     format: z.enum(SLATE_FORMATS).default('mcp').meta({
-      description: 'Shape of the definitions; `names`: there are none, only the names of the tools.',
+      description:
+        "Shape of the definitions. `mcp`: as the server lists the tool. `openai`: Chat Completions. `openai-responses`: Responses. `openai-tool-search-output`: what answers a `tool_search_call` of Responses. `anthropic`: Messages. `anthropic-tool-reference`: what a search tool of one's own answers. `anthropic-tool-addition`: tools added in mid-conversation, by value. `names`: there are none, only the names of the tools.",
     }),
     detail: z
       .enum(DETAIL_LEVELS)
@@ -150,6 +151,10 @@ export const routeAnswerSchema = z
     tools: z
       .array(routedToolSchema)
       .meta({ description: 'The slate, best first; fewer than `k` if the catalog has no more.' }),
+    definitions: z.unknown().optional().meta({
+      description:
+        'The definitions of all tools as one part of a request to the provider. `openai-responses`: elements of `tools`, in one namespace for each `server`. `openai-tool-search-output`: the item of `input`; add the `call_id`. `anthropic-tool-reference`: the `content` of the tool result. `anthropic-tool-addition`: the message. Absent in other formats: there they are the list of the definitions.',
+    }),
     fallback: fallbackSchema,
     detail: detailSchema,
     notes: z.array(z.string()).optional().meta({
