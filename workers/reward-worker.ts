@@ -2,8 +2,13 @@ import type { DecisionLogs } from '../src/decisions/decision-log.ts';
 import { SETTLEMENT_JOB, settlementJob } from '../src/decisions/settlements.ts';
 import type { OpenLedgers } from '../src/ledger/open-ledgers.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../src/queue/job-queue.ts';
-import { applyRewards, type RewardStores, settleDecision } from '../src/rewards/apply-reward.ts';
-import { REWARDS_JOB, rewardsJob } from '../src/rewards/reward-job.ts';
+import {
+  applyRewards,
+  endDecisions,
+  type RewardStores,
+  settleDecision,
+} from '../src/rewards/apply-reward.ts';
+import { REWARDS_JOB, rewardsJob, TASK_END_JOB, taskEndJob } from '../src/rewards/reward-job.ts';
 
 /** Jobs of one kind that run at the same time; joining waits for the disk, not for the processor. */
 const CONCURRENCY = 8;
@@ -38,6 +43,7 @@ export function startRewardWorker({ queue, storesOf, now }: RewardWorkerParts): 
     queue.process(name, handler, { concurrency: CONCURRENCY });
   };
   process(REWARDS_JOB, rewardsJob, applyRewards);
+  process(TASK_END_JOB, taskEndJob, endDecisions);
   process(SETTLEMENT_JOB, settlementJob, (payload, stores) => settleDecision(payload, stores, now()));
 }
 

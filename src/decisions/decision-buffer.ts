@@ -63,6 +63,11 @@ export class DecisionBuffer {
     return this.#waiting.get(id);
   }
 
+  /** Returns the decisions of a task that wait. @param key of a task, or of a task id alone */
+  ofTask(key: string): BufferedDecision[] {
+    return [...this.#waiting.values()].filter(({ decision }) => decision.task?.startsWith(key));
+  }
+
   recent(id: string): BufferedDecision | undefined {
     return this.#recent.get(id)?.buffered;
   }

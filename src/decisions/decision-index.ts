@@ -3,14 +3,17 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { writeFileDurably } from '../storage/durable-file.ts';
 import { KeyIndex } from '../storage/key-index.ts';
-import { packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { type TaskDecision, TaskIndex } from './task-index.ts';
 
 /** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
 const INDEX_TAG = 5;
 
 /** Of a stored index; one of another version is made anew. */
-const VERSION = 2;
+const VERSION = 3;
 const HOUR_MS = 60 * 60 * 1000;
+/** A decision that was due so long before the newest one is settled and learned from no more: the fold has dropped it. */
+const LONGEST_GRACE_MS = 24 * HOUR_MS;
 
 /** A decision, and when its window closes; ms since the epoch. */
 export interface DueDecision {
@@ -28,6 +31,8 @@ export interface IndexedSegment {
   readonly hours: Map<number, number>;
   /** Decisions with a default reward that were shown, in the order of their records. */
   due: DueDecision[];
+  /** Decisions of tasks that were shown, in the order of their records. */
+  tasks: TaskDecision[];
 }
 
 /** What the index has to know about a record. */
@@ -38,6 +43,8 @@ export interface IndexedRecord {
   readonly isDecision: boolean;
   /** When a decision with a default reward, which was shown, has to be settled; ms since the epoch. */
   readonly deadline?: number | undefined;
+  /** Of a decision of a task that was shown. */
+  readonly inTask?: TaskDecision | undefined;
 }
 
 /**
@@ -48,6 +55,7 @@ export class DecisionIndex {
   readonly #folder: string;
   /** Oldest first. */
   readonly #segments: IndexedSegment[] = [];
+  #tasks = new TaskIndex();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -66,6 +74,11 @@ export class DecisionIndex {
     return Math.max(0, ...this.#segments.map(({ newestAt }) => newestAt));
   }
 
+  /** Decisions that were due before this are settled and learned from no more; ms since the epoch. */
+  get dueAfter(): number {
+    return this.newestAt - LONGEST_GRACE_MS;
+  }
+
   /** Returns the number of decisions that were made in this hour or later. */
   countSince(hour: number): number {
     let sum = 0;
@@ -76,29 +89,48 @@ export class DecisionIndex {
   }
 
   /**
-   * Returns the decisions that have a default reward, were shown, and are due after this; ms since the epoch. Of them only those of
-   * the newest segment are kept, for its table.
+   * Returns the decisions that have a default reward, were shown, and are due after `dueAfter`. Of them only those of the newest
+   * segment are kept, for its table.
    */
-  takeDue(after: number): DueDecision[] {
+  takeDue(): DueDecision[] {
+    const after = this.dueAfter;
     const taken = this.#segments.flatMap(({ due }) => due.filter(({ deadline }) => deadline > after));
     for (const segment of this.#segments) if (segment !== this.newest) segment.due = [];
     return taken;
   }
 
   /** Adds a record at a byte of a segment. */
-  add(segment: number, offset: number, { id, at, isDecision, deadline }: IndexedRecord): void {
+  add(segment: number, offset: number, { id, at, isDecision, deadline, inTask }: IndexedRecord): void {
     let indexed = this.newest;
     if (indexed?.first !== segment) indexed = this.#segments.find(({ first }) => first === segment);
     if (indexed === undefined) {
-      indexed = { first: segment, keys: new KeyIndex(), newestAt: at, hours: new Map(), due: [] };
+      indexed = { first: segment, keys: new KeyIndex(), newestAt: at, hours: new Map(), due: [], tasks: [] };
       this.#insert(indexed);
     }
     indexed.keys.add(id, offset);
     indexed.newestAt = Math.max(indexed.newestAt, at);
     if (deadline !== undefined) indexed.due.push({ id, deadline });
+    if (inTask !== undefined) {
+      indexed.tasks.push(inTask);
+      this.#tasks.add(inTask, this.dueAfter);
+    }
     if (!isDecision) return;
     const hour = Math.floor(at / HOUR_MS);
     indexed.hours.set(hour, (indexed.hours.get(hour) ?? 0) + 1);
+  }
+
+  /** Returns the ids of the decisions of a task that were shown, newest first. @param key of a task, or of a task id alone */
+  ofTask(key: string): string[] {
+    return this.#tasks.find(key);
+  }
+
+  /** Call it when all segments have been loaded or read, in whatever order that was. */
+  loaded(): void {
+    this.#tasks = new TaskIndex();
+    for (const segment of this.#segments) {
+      for (const decision of segment.tasks) this.#tasks.add(decision, this.dueAfter);
+      if (segment !== this.newest) segment.tasks = [];
+    }
   }
 
   /** Yields the positions of records that may have this id, newest first. */
@@ -118,15 +150,13 @@ export class DecisionIndex {
   }
 
   /** Stores the table of a full segment. @param records number of its records */
-  async store({ first, keys, newestAt, hours, due }: IndexedSegment, records: number): Promise<void> {
+  async store({ first, keys, newestAt, hours, due, tasks }: IndexedSegment, records: number): Promise<void> {
     if (keys.size !== records) return;
-    const ids = Buffer.from(due.map(({ id }) => id).join('\n'));
-    const deadlines = Float64Array.from(due, ({ deadline }) => deadline);
     const { hashes, offsets } = keys.table;
     const document = packDocument(
       INDEX_TAG,
       { version: VERSION, first, newestAt, records, hours: [...hours] },
-      [hashes, offsets, deadlines, new Uint8Array(ids)],
+      [hashes, offsets, ...arraysOf(due), ...arraysOf(tasks), asText(tasks.map(({ task }) => task))],
     );
     const checksum = Buffer.alloc(4);
     checksum.writeUInt32LE(crc32(document));
@@ -150,13 +180,15 @@ export class DecisionIndex {
       readonly hours: readonly [number, number][];
     };
     if (stored.first !== first || stored.records !== records || stored.version !== VERSION) return false;
-    const [hashes, offsets, deadlines, ids] = arrays as [Uint32Array, Uint32Array, Float64Array, Uint8Array];
+    const [hashes, offsets] = arrays as [Uint32Array, Uint32Array];
+    const tasks = linesOf(arrays[6]);
     this.#insert({
       first,
       keys: new KeyIndex(hashes, offsets),
       newestAt: stored.newestAt,
       hours: new Map(stored.hours),
-      due: dueIn(deadlines, ids, dueAfter),
+      due: dueIn(arrays[2], arrays[3], dueAfter),
+      tasks: dueIn(arrays[4], arrays[5], dueAfter, (at) => ({ task: tasks()[at] })),
     });
     return true;
   }
@@ -176,11 +208,35 @@ export class DecisionIndex {
   }
 }
 
-function dueIn(deadlines: Float64Array, ids: Uint8Array, after: number): DueDecision[] {
-  if (!deadlines.some((deadline) => deadline > after)) return [];
-  return Buffer.from(ids)
-    .toString()
-    .split('\n')
-    .map((id, at) => ({ id, deadline: deadlines[at] }))
-    .filter(({ deadline }) => deadline > after);
+function arraysOf(due: readonly DueDecision[]): [Float64Array, Uint8Array] {
+  return [Float64Array.from(due, ({ deadline }) => deadline), asText(due.map(({ id }) => id))];
+}
+
+function asText(lines: readonly string[]): Uint8Array {
+  return new Uint8Array(Buffer.from(lines.join('\n')));
+}
+
+/** Splits lines only where they are needed: most tables have none that still count. */
+function linesOf(text: NumberArray): () => string[] {
+  let lines: string[] | null = null;
+  return () => {
+    lines ??= Buffer.from(text as Uint8Array)
+      .toString()
+      .split('\n');
+    return lines;
+  };
+}
+
+function dueIn<More = unknown>(
+  deadlines: NumberArray,
+  ids: NumberArray,
+  after: number,
+  more: (at: number) => More = () => ({}) as More,
+): (DueDecision & More)[] {
+  const lines = linesOf(ids);
+  const due: (DueDecision & More)[] = [];
+  for (const [at, deadline] of deadlines.entries()) {
+    if (deadline > after) due.push({ id: lines()[at], deadline, ...more(at) });
+  }
+  return due;
 }

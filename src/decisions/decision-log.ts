@@ -3,6 +3,9 @@ import type { Decision, DecisionHead } from './decision.ts';
 /** `first`: this call marked the decision as shown; `again`: an earlier one did; `unknown`: there is no such decision. */
 export type Activation = 'first' | 'again' | 'unknown';
 
+/** A task finds so many of its decisions; with more of them the oldest stand alone. */
+export const TASK_DECISIONS = 1000;
+
 /**
  * Keeps the decisions of one catalog until they expire. Contract: tests/contracts/decision-log.contract.ts.
  */
@@ -22,6 +25,12 @@ export interface DecisionLog {
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<Activation>;
+  /**
+   * Returns the heads of the decisions of a task that were shown, newest first: the newest `TASK_DECISIONS` of them, as long as
+   * they have not expired. Like `head`, it makes sure that they are written. @param key of a task, or of a task id alone
+   * @throws LostNamesError; StoreUnavailableError
+   */
+  ofTask(key: string): Promise<DecisionHead[]>;
   /** Returns how many decisions were made in this hour or later. @param hour beginning of an hour of UTC, ms since the epoch */
   countSince(hour: number): Promise<number>;
   /** Yields the unexpired decisions, oldest first. Those without their names are reported, and left out. */

@@ -48,6 +48,8 @@ export interface Decision {
   readonly activation: 'now' | 'later';
   /** Key of the user, else the unit, else the session it was made for; absent: the request named none. */
   readonly unit?: string;
+  /** Key of the task it was made in; absent: the request named none, and it stands alone. */
+  readonly task?: string;
   /** Digest of the request that named an Idempotency-Key, which is taken for no other; absent: it named none. */
   readonly request?: string;
   /** Candidate tools by name, in order of their retrieval score. */
@@ -121,7 +123,8 @@ export interface DecisionColumns {
 }
 
 /** The part of a decision that taking rewards needs: a thirtieth of the whole record. */
-export interface DecisionHead extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt'> {
+export interface DecisionHead
+  extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt' | 'task'> {
   /** Names of the tools in its slate. */
   readonly shown: readonly string[];
 }
@@ -132,10 +135,12 @@ export function headOf({
   at,
   deadline,
   activatedAt,
+  task,
   slate,
   candidates,
 }: Decision): DecisionHead {
-  return { id, catalog, at, deadline, activatedAt, shown: slate.map((index) => candidates[index]) };
+  const shown = slate.map((index) => candidates[index]);
+  return { id, catalog, at, deadline, activatedAt, ...(task !== undefined && { task }), shown };
 }
 
 /** Returns until when rewards of a decision are learned, ms since the epoch. The window begins when the slate was shown. */

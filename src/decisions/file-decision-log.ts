@@ -13,6 +13,7 @@ import {
 } from './decision-index.ts';
 import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
 import { DecisionNames, LostNamesError } from './decision-names.ts';
+import type { TaskDecision } from './task-index.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -35,8 +36,6 @@ const READ_BATCH = 256;
 /** Records that are in memory at a time while the log is read backwards. */
 const BACK_BATCH = 64;
 const HOUR_MS = 60 * 60 * 1000;
-/** A decision that was due so long before the newest one has been settled, or is settled no more: the fold has dropped it. */
-const LONGEST_GRACE_MS = 24 * HOUR_MS;
 
 /**
  * The decisions of one catalog in a folder. A decision passes through these states:
@@ -116,6 +115,15 @@ export class FileDecisionLog implements DecisionLog {
     return this.#inTurn(id, () => this.#activate(id, at));
   }
 
+  async ofTask(key: string): Promise<DecisionHead[]> {
+    const heads: DecisionHead[] = [];
+    for (const id of this.#index.ofTask(key)) {
+      const head = await this.head(id);
+      if (head !== null) heads.push(head);
+    }
+    return heads;
+  }
+
   async countSince(hour: number): Promise<number> {
     return this.#index.countSince(Math.floor(hour / HOUR_MS));
   }
@@ -125,7 +133,7 @@ export class FileDecisionLog implements DecisionLog {
    * that were found when the log was opened are not kept.
    */
   takeAwaitingDefault(): readonly DueDecision[] {
-    return this.#index.takeDue(this.#index.newestAt - LONGEST_GRACE_MS);
+    return this.#index.takeDue();
   }
 
   async *read(): AsyncGenerator<Decision> {
@@ -206,6 +214,7 @@ export class FileDecisionLog implements DecisionLog {
       .then(() => this.#index.store(full, next - full.first))
       .then(() => {
         full.due = [];
+        full.tasks = [];
       })
       .then(() => this.#expire())
       .catch((error) =>
@@ -265,9 +274,13 @@ export class FileDecisionLog implements DecisionLog {
     const decision = await this.#find(id);
     if (decision === null) return 'unknown';
     if (decision.activatedAt !== null) return 'again';
-    const due =
-      decision.defaultReward === undefined ? {} : { due: rewardDeadline({ ...decision, activatedAt: at }) };
-    const activation: Activated = { id, at, ...due };
+    const { defaultReward, task } = decision;
+    const deadline = rewardDeadline({ ...decision, activatedAt: at });
+    const activation: Activated = {
+      ...{ id, at },
+      ...(defaultReward !== undefined && { due: deadline }),
+      ...(task !== undefined && { inTask: { task, id, deadline } }),
+    };
     this.#recentBytes -= this.#recent.get(id)?.length ?? 0;
     this.#recent.delete(id);
     await this.#append(packDocument(ACTIVATION_TAG, activation, []), indexedActivation(activation));
@@ -347,8 +360,7 @@ export class FileDecisionLog implements DecisionLog {
     for (const [i, first] of [...firsts.entries()].reverse()) {
       const isFull = i + 1 < firsts.length;
       const end = isFull ? firsts[i + 1] - 1 : this.#log.last;
-      const dueAfter = this.#index.newestAt - LONGEST_GRACE_MS;
-      const isStored = await this.#index.load(first, end - first + 1, dueAfter);
+      const isStored = await this.#index.load(first, end - first + 1, this.#index.dueAfter);
       if (!isFull) await this.#index.discard(first);
       if (isStored) {
         if (!isFull) this.#goOnFrom(this.#index.newest!);
@@ -361,6 +373,7 @@ export class FileDecisionLog implements DecisionLog {
         }
       }
     }
+    this.#index.loaded();
   }
 
   /** A process that is started often must not go on with the same segment for ever. */
@@ -385,16 +398,23 @@ interface Activated {
   readonly at: number;
   /** When a decision with a default reward has to be settled. */
   readonly due?: number;
+  /** Where it was made in a task. */
+  readonly inTask?: TaskDecision;
 }
 
-function indexedActivation({ id, at, due }: Activated): IndexedRecord {
-  return { id, at, isDecision: false, deadline: due };
+function indexedActivation({ id, at, due, inTask }: Activated): IndexedRecord {
+  return { id, at, isDecision: false, deadline: due, inTask };
 }
 
 function indexedDecision(
-  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward'>,
+  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward' | 'task'>,
 ): IndexedRecord {
-  const { id, at, activatedAt, defaultReward } = decision;
-  const awaitsDefault = defaultReward !== undefined && activatedAt !== null;
-  return { id, at, isDecision: true, deadline: awaitsDefault ? rewardDeadline(decision) : undefined };
+  const { id, at, activatedAt, defaultReward, task } = decision;
+  if (activatedAt === null) return { id, at, isDecision: true };
+  const deadline = rewardDeadline(decision);
+  return {
+    ...{ id, at, isDecision: true },
+    deadline: defaultReward === undefined ? undefined : deadline,
+    inTask: task === undefined ? undefined : { task, id, deadline },
+  };
 }

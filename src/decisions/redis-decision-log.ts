@@ -1,4 +1,5 @@
 import { StoreUnavailableError } from '../errors/store-errors.ts';
+import { taskIdKey } from '../ledger/unit.ts';
 import { catalogKey } from '../redis/keys.ts';
 import { membersByScore, type ScoreOrder } from '../redis/members-by-score.ts';
 import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts';
@@ -8,7 +9,7 @@ import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
 import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
+import { type Activation, type DecisionLog, type LoggedDecision, TASK_DECISIONS } from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -19,19 +20,25 @@ export interface RedisDecisionLogOptions {
 
 /**
  * KEYS order, decisions. ARGV forget what was made before, ms that all live; then for each decision: bytes, ms to live, id, made
- * at, head, when it was activated before it came here or '', when it was activated while it waited here or ''. The first
- * decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
+ * at, head, when it was activated before it came here or '', when it was activated while it waited here or '', keys of the tasks
+ * that find it or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
  */
 const APPEND = new Script(`
 local answers = {}
 for i = 2, #KEYS do
-  local key, at = KEYS[i], 7 * i - 11
+  local key, at = KEYS[i], 8 * i - 13
   local first = redis.call('HSETNX', key, 'd', ARGV[at])
   if first == 1 then
     redis.call('HSET', key, 'h', ARGV[at + 4])
     if ARGV[at + 5] ~= '' then redis.call('HSET', key, 'a', ARGV[at + 5]) end
     redis.call('PEXPIRE', key, ARGV[at + 1])
     redis.call('ZADD', KEYS[1], ARGV[at + 3], ARGV[at + 2])
+    if ARGV[at + 7] ~= '' then redis.call('HSET', key, 't', ARGV[at + 7]) end
+    for task in string.gmatch(ARGV[at + 7], '%S+') do
+      redis.call('ZADD', task, ARGV[at + 3], ARGV[at + 2])
+      redis.call('ZREMRANGEBYRANK', task, 0, ${-1 - TASK_DECISIONS})
+      redis.call('PEXPIRE', task, ARGV[2])
+    end
   elseif redis.call('HGET', key, 'd') == ARGV[at] then
     first = 2
   end
@@ -159,6 +166,16 @@ export class RedisDecisionLog implements DecisionLog {
     return isFirst === 1 ? 'first' : 'again';
   }
 
+  async ofTask(key: string): Promise<DecisionHead[]> {
+    for (const buffered of this.#buffer.ofTask(key)) {
+      await this.#available(() => this.#buffer.writeWaiting(buffered));
+    }
+    const ids = await this.#available(() => this.#client.zrange(this.#taskKey(key), '0', '-1', 'REV'));
+    if (ids.length === 0) await this.#notHere();
+    const heads = await Promise.all(ids.map((id) => this.head(id)));
+    return heads.filter((head) => head !== null && head.activatedAt !== null) as DecisionHead[];
+  }
+
   async countSince(hour: number): Promise<number> {
     return (await this.#available(() => this.#client.zcount(this.#order, hour, '+inf'))) + this.#buffer.size;
   }
@@ -224,7 +241,10 @@ export class RedisDecisionLog implements DecisionLog {
     const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
     const activations = [decision.activatedAt ?? '', activatedAt ?? ''];
-    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations];
+    const { task } = decision;
+    const tasks = task === undefined ? [] : [...new Set([task, taskIdKey(task)])];
+    const taskKeys = tasks.map((key) => this.#taskKey(key)).join(' ');
+    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys];
     const first = await this.#writes.ask({ id: decision.id, args });
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
@@ -253,6 +273,11 @@ export class RedisDecisionLog implements DecisionLog {
 
   #key(id: string): string {
     return catalogKey(this.#catalog, `decision:${id}`);
+  }
+
+  /** Of a sorted set of decisions by the time when they were made. */
+  #taskKey(key: string): string {
+    return catalogKey(this.#catalog, `task:${key}`);
   }
 
   #available<T>(command: () => Promise<T>): Promise<T> {

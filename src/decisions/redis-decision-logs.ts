@@ -17,7 +17,10 @@ const REMOVE_SOME = new Script(`
 local known = redis.call('GET', KEYS[2])
 if known and string.sub(known, -8) ~= '/removed' then return 0 end
 local ids = redis.call('ZRANGE', KEYS[1], 0, ARGV[2] - 1)
-for _, id in ipairs(ids) do redis.call('UNLINK', ARGV[1] .. id) end
+for _, id in ipairs(ids) do
+  for task in string.gmatch(redis.call('HGET', ARGV[1] .. id, 't') or '', '%S+') do redis.call('UNLINK', task) end
+  redis.call('UNLINK', ARGV[1] .. id)
+end
 if #ids > 0 then redis.call('ZREM', KEYS[1], unpack(ids)) end
 return #ids
 `);

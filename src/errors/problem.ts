@@ -9,6 +9,8 @@ export type ProblemCode =
   | 'decision-not-activated'
   | 'decision-expired'
   | 'reward-not-found'
+  | 'task-not-found'
+  | 'task-ambiguous'
   | 'experiment-not-found'
   | 'version-not-found'
   | 'snapshot-not-found'

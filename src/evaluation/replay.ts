@@ -181,7 +181,8 @@ export class Replay {
     });
     for (const report of applied) known.credit = addReport(known.credit, report);
     // As in the fold; but one of which nothing is known yet except time-outs and refusals waits for more.
-    const judged = applied.some(({ tool, value }) => tool !== null || value <= 0);
+    const { task } = entry.decision;
+    const judged = applied.some(({ tool, value }) => (tool === null ? value <= 0 : task === undefined));
     if (entry.closes && judged && known.credit.tools.length > 0) this.#close(id);
     else if (this.#open.size > MAX_OPEN) this.#close(this.#open.keys().next().value!);
   }

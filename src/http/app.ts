@@ -7,6 +7,7 @@ import type { Evaluations } from '../evaluation/evaluations.ts';
 import type { Experiments } from '../experiments/experiments.ts';
 import type { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Rewards } from '../rewards/rewards.ts';
+import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Admission } from './admission.ts';
 import { keepPositions, markAnswers } from './answer-headers.ts';
@@ -20,6 +21,7 @@ import { type Health, healthEndpoints } from './endpoints/health.ts';
 import { policyEndpoints } from './endpoints/policies.ts';
 import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
+import { taskEndpoints } from './endpoints/tasks.ts';
 import { toolEndpoints } from './endpoints/tools.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
 import { type McpFace, mountMcp } from './mcp.ts';
@@ -28,6 +30,7 @@ import { type McpFace, mountMcp } from './mcp.ts';
 export interface Nouns {
   readonly routing: Routing;
   readonly rewards: Rewards;
+  readonly tasks: Tasks;
   readonly catalogs: CatalogAdministration;
   readonly pins: Pins;
   readonly tools: Tools;
@@ -41,10 +44,12 @@ export interface Nouns {
 
 /** The table of contents of the API. */
 export function apiEndpoints(nouns: Nouns): Endpoint[] {
-  const { routing, rewards, catalogs, pins, tools, experiments, versions, evaluations, health } = nouns;
+  const { routing, rewards, tasks, catalogs, pins, tools, experiments, versions, evaluations, health } =
+    nouns;
   return [
     ...routingEndpoints(routing),
     ...rewardEndpoints(rewards),
+    ...taskEndpoints(tasks),
     ...catalogEndpoints(catalogs, pins),
     ...toolEndpoints(tools),
     ...experimentEndpoints(experiments, evaluations),

@@ -122,6 +122,8 @@ export interface ObservedDecision {
   readonly features: Readonly<Record<string, Float32Array>>;
   /** Hash of the user, else the unit, else the session it came from, for limits and erasure; 0 if none was named. */
   readonly unit: number;
+  /** Key of the task it was made in; absent: it stands alone. */
+  readonly task?: string;
   /** False: outcomes are counted, nothing is learned. */
   readonly learn: boolean;
   /** Experiments it took part in; absent for none. */
@@ -167,9 +169,11 @@ export interface OutcomeReport {
   readonly cost?: number;
 }
 
-/** The deadline of a decision passed: it is closed with what is known, or with the default reward. */
+/** The deadline of a decision passed, or its task ended: it is closed with what is known, or with the default reward. */
 export interface SettlementEntry extends EntryBase {
   readonly kind: 'settlement';
+  /** Its task ended before its deadline. */
+  readonly ended?: true;
   readonly decision: ObservedDecision;
   readonly defaultReward: number | null;
 }

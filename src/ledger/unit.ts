@@ -11,6 +11,23 @@ export function unitKey(unit: string): string {
   return createHash('sha256').update(unit).digest('hex').slice(0, 16);
 }
 
+/** Parts of a task's name: its id as the caller gave it, and its user or unit, if the request named one. */
+export interface TaskName {
+  readonly task: string;
+  /** `userId`, else `unitId`. */
+  readonly owner?: string | undefined;
+}
+
+/** Returns 16 hex digits that stand for a task id, and 16 more for its owner if there is one. Nothing keeps the names themselves. */
+export function taskKey({ task, owner }: TaskName): string {
+  return unitKey(`task/${task}`) + (owner === undefined ? '' : unitKey(owner));
+}
+
+/** Returns the key of a task id alone, whoever owns it. */
+export function taskIdKey(key: string): string {
+  return key.slice(0, 16);
+}
+
 /**
  * Returns the first 32 bits of a unit's key, which is all that learners know of it. 0 stands for no unit, so that a key that
  * begins with eight zeros has number 1.

@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionHead } from '../decisions/decision.ts';
 import { settlementJobOf } from '../decisions/settlements.ts';
 import type { Job, JobQueue } from '../queue/job-queue.ts';
 import type { RewardSink, TakenReports } from './reward-intake.ts';
-import { observationKey, REWARDS_JOB, type RewardsJob } from './reward-job.ts';
+import { observationKey, REWARDS_JOB, type RewardsJob, TASK_END_JOB, type TaskEndJob } from './reward-job.ts';
+import type { TaskSink } from './tasks.ts';
 
 interface Batch {
   readonly taken: TakenReports[];
@@ -19,6 +21,8 @@ const BATCH_MS = 5;
 /** Rewards that are kept at most; at a thousand a second a few thousand are accepted and not folded yet. */
 const MOST_KEPT = 10_000;
 const RETRY_MS = 1_000;
+/** Reports that were accepted when a task ended are joined by then, as a rule; a later one is learned as a call of a closed decision. */
+const END_AFTER_MS = 2_000;
 
 /**
  * Takes rewards in over Redis: puts them into the queue, from where workers join them with their decisions, and keeps them from
@@ -32,7 +36,7 @@ const RETRY_MS = 1_000;
  * its last moments, or was restored from a backup, gets what is kept a second time (`sendAgain`); the fold applies each
  * reward once.
  */
-export class AcceptedRewards implements RewardSink<DecisionHead> {
+export class AcceptedRewards implements RewardSink<DecisionHead>, TaskSink {
   readonly #queue: Pick<JobQueue, 'add'>;
   /** By the key of the ledger entry that they become. */
   readonly #kept = new Map<string, TakenReports>();
@@ -55,6 +59,16 @@ export class AcceptedRewards implements RewardSink<DecisionHead> {
     batch.taken.push(...taken);
     if (batch.taken.length >= PER_JOB) batch.write();
     return batch.written;
+  }
+
+  async end({ name }: Catalog, decisionIds: readonly string[], at: number): Promise<void> {
+    const jobs: Job[] = [];
+    for (let from = 0; from < decisionIds.length; from += PER_JOB) {
+      const payload: TaskEndJob = { catalog: name, decisionIds: decisionIds.slice(from, from + PER_JOB), at };
+      const id = `task-end-${randomBytes(9).toString('hex')}`;
+      jobs.push({ name: TASK_END_JOB, id, payload, runAt: at + END_AFTER_MS });
+    }
+    await this.#queue.add(jobs);
   }
 
   /** Call when this process has folded the entry with this key. */

@@ -1,10 +1,10 @@
 import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { SettlementJob } from '../decisions/settlements.ts';
-import type { Entry } from '../ledger/entry.ts';
+import type { Entry, SettlementEntry } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { observedDecision } from './observed-decision.ts';
-import { observationKey, type RewardsJob } from './reward-job.ts';
+import { observationKey, type RewardsJob, type TaskEndJob } from './reward-job.ts';
 
 /** Where the rewards of one catalog find their decisions, and where the joined entries go. */
 export interface RewardStores {
@@ -39,8 +39,23 @@ export async function settleDecision(
   await ledger.append([settlementOf(decision, Math.max(now, rewardDeadline(decision)))]);
 }
 
+/** Closes decisions whose task has ended. Those that have expired meanwhile are left out. */
+export async function endDecisions(
+  { decisionIds, at }: TaskEndJob,
+  { ledger, decisions }: RewardStores,
+): Promise<void> {
+  const found = await Promise.all(decisionIds.map((id) => decisions?.get(id)));
+  const entries = found.filter((decision) => decision != null).map((decision) => endOf(decision, at));
+  if (entries.length > 0) await ledger.append(entries);
+}
+
+/** Returns the entry that closes a decision because its task ended. @param at when it ended, ms since the epoch */
+function endOf(decision: Decision, at: number): Entry {
+  return { ...settlementOf(decision, at), key: `end/${decision.id}`, ended: true };
+}
+
 /** Returns the entry that closes a decision. @param at not before its deadline, or the fold ignores it; ms since the epoch */
-export function settlementOf(decision: Decision, at: number): Entry {
+export function settlementOf(decision: Decision, at: number): SettlementEntry {
   return {
     kind: 'settlement',
     key: `settlement/${decision.id}`,

@@ -33,6 +33,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     },
     features: Object.fromEntries(features),
     unit: unitNumber(decision.unit),
+    ...(decision.task !== undefined && { task: decision.task }),
     learn: decision.learn,
     ...(decision.assignments !== undefined && { assignments: decision.assignments }),
   };

@@ -6,7 +6,7 @@ import { isStoreAway, type RetryableError } from '../errors/store-errors.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { RefusedReports } from './refused-reports.ts';
 import type { RewardsJob } from './reward-job.ts';
-import { completeOutcome, type RewardReport, type RewardResult, rewardIdFor } from './reward-report.ts';
+import { completeOutcome, type DecisionReport, type RewardResult, rewardIdFor } from './reward-report.ts';
 
 /** The time of the store, and how far it is ahead of right clocks; ms. */
 interface RewardClock {
@@ -65,7 +65,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
    * taken together: the decision closes unless one of them says `more`.
    * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
-  async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
+  async report(reports: readonly DecisionReport[]): Promise<RewardResult[]> {
     const results = new Array<RewardResult>(reports.length);
     const byDecision = new Map<string, number[]>();
     for (const [index, { decisionId }] of reports.entries()) {
@@ -119,7 +119,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
   async #take(
     decisionId: string,
     indices: readonly number[],
-    reports: readonly RewardReport[],
+    reports: readonly DecisionReport[],
     results: RewardResult[],
   ): Promise<TakenReports<Found> | null> {
     const decision = await this.#findShown(decisionId);
@@ -152,13 +152,16 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
     }
     if (accepted.length === 0) return null;
-    const closes = !indices.some((index) => reports[index].more === true);
+    const all = indices.map((index) => reports[index]);
+    // In a task a shown tool may be of use later: of single reports only one that is about the whole slate closes it.
+    const isFinal = decision.task === undefined || all.some(({ tool }) => tool === undefined);
+    const closes = isFinal && !all.some(({ more }) => more === true);
     return { catalog, decision, reported: { decisionId, closes, reports: accepted } };
   }
 
   /** Returns when it happened in the time of the store, between the decision and now. */
   #occurredAt(
-    { occurredAt }: RewardReport,
+    { occurredAt }: DecisionReport,
     decision: DecisionHead,
     now: number,
   ): number | undefined | Problem {
@@ -184,7 +187,11 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
  * The same report with the name of its tool, if it has the provider name. The slate decides: another tool may have been put since
  * that has the name under which this one was shown.
  */
-function named(report: RewardReport, { shown }: DecisionHead, { state: { tools } }: Catalog): RewardReport {
+function named(
+  report: DecisionReport,
+  { shown }: DecisionHead,
+  { state: { tools } }: Catalog,
+): DecisionReport {
   const { tool } = report;
   if (tool === undefined) return report;
   const inSlate = shown.find((name) => providerName(name) === tool) ?? shown.find((name) => name === tool);
@@ -192,7 +199,7 @@ function named(report: RewardReport, { shown }: DecisionHead, { state: { tools }
 }
 
 function noteOn(
-  { tool, value, outcome }: RewardReport,
+  { tool, value, outcome }: DecisionReport,
   { shown }: DecisionHead,
   { name, state }: Catalog,
 ): string | undefined {

@@ -5,9 +5,6 @@ import { OUTCOMES } from '../ledger/entry.ts';
 /** Payload of the jobs that carry rewards; written by the intake, parsed again by the worker. */
 export const REWARDS_JOB = 'rewards';
 
-/** The jobs that change what was learned from rewards; the queue has others as well. */
-export const REWARD_JOBS: readonly string[] = [REWARDS_JOB, SETTLEMENT_JOB];
-
 const report = z.object({
   rewardId: z.string(),
   tool: z.string().nullable(),
@@ -26,6 +23,21 @@ export const rewardsJob = z.object({
 });
 
 export type RewardsJob = z.infer<typeof rewardsJob>;
+
+/** Written when a task ends, parsed again by the worker that closes its decisions. */
+export const TASK_END_JOB = 'task-end';
+
+/** The jobs that change what was learned from rewards; the queue has others as well. */
+export const REWARD_JOBS: readonly string[] = [REWARDS_JOB, SETTLEMENT_JOB, TASK_END_JOB];
+
+export const taskEndJob = z.object({
+  catalog: z.string(),
+  decisionIds: z.array(z.string()),
+  /** When it ended; ms since the epoch. */
+  at: z.number(),
+});
+
+export type TaskEndJob = z.infer<typeof taskEndJob>;
 
 /** Key of the ledger entry that the reports of a decision in one job become. */
 export function observationKey({ reports }: RewardsJob['decisions'][number]): string {

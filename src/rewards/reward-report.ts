@@ -3,10 +3,31 @@ import type { Problem } from '../errors/problem.ts';
 import type { Outcome } from '../ledger/entry.ts';
 
 /** What an agent reports. Fixed wire shape. */
-export interface RewardReport {
+export type RewardReport = DecisionReport | TaskReport;
+
+/** What became of a decision. */
+export interface DecisionReport extends ReportedOutcome {
   readonly decisionId: string;
   /** The tool it is about; without one the report is about the decision as a whole. */
   readonly tool?: string;
+}
+
+/** What became of a tool in a task: it counts for every decision of the task that showed the tool. */
+export interface TaskReport extends ReportedOutcome, TaskScope {
+  readonly tool: string;
+}
+
+/** Which decisions are meant by a task id. */
+export interface TaskScope {
+  readonly task: string;
+  /** Absent: all catalogs. */
+  readonly catalog?: string | undefined;
+  /** Of the route requests; absent: whoever asked, if that was one alone. */
+  readonly userId?: string | undefined;
+  readonly unitId?: string | undefined;
+}
+
+interface ReportedOutcome {
   /** −1…1; follows from the outcome if it is missing. */
   readonly value?: number;
   readonly outcome?: Outcome;
@@ -28,6 +49,8 @@ export interface RewardReceipt {
   readonly status: 'queued' | 'duplicate' | 'late';
   /** What is unusual about the report, in words. */
   readonly note?: string;
+  /** For how many decisions it counts; of a report on a task alone. The id is that of the newest one. */
+  readonly decisions?: number;
 }
 
 /** One per report, in order. */
@@ -43,7 +66,7 @@ const VALUES: Record<Outcome, number> = {
 };
 
 /** Returns outcome and value: a missing value follows from the outcome, a missing outcome from the value; with neither it is a success. */
-export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>): {
+export function completeOutcome(report: Pick<ReportedOutcome, 'value' | 'outcome'>): {
   readonly outcome: Outcome;
   readonly value: number;
 } {
@@ -55,7 +78,7 @@ export function completeOutcome(report: Pick<RewardReport, 'value' | 'outcome'>)
 }
 
 /** Returns what is wrong with this value beside this outcome; null: nothing. */
-export function contradiction({ value, outcome }: Pick<RewardReport, 'value' | 'outcome'>): string | null {
+export function contradiction({ value, outcome }: Pick<ReportedOutcome, 'value' | 'outcome'>): string | null {
   if (value === undefined || outcome === undefined) return null;
   if (outcome === 'success') return value > 0 ? null : 'has to be above 0 for a success';
   if (outcome === 'partial') return value >= 0 ? null : 'must not be below 0 for a partial success';

@@ -10,7 +10,14 @@ import type { RewardHealth } from './health-report.ts';
 import { type RewardSources, rewardHealth } from './reward-health.ts';
 import type { RewardIntake } from './reward-intake.ts';
 import { REWARD_JOBS, REWARDS_JOB, rewardsJob } from './reward-job.ts';
-import { isRewardId, type RewardReport, type RewardResult } from './reward-report.ts';
+import {
+  type DecisionReport,
+  isRewardId,
+  type RewardReport,
+  type RewardResult,
+  type TaskReport,
+} from './reward-report.ts';
+import { resultOfTask, type Tasks } from './tasks.ts';
 
 /** The status of a reward. */
 export interface RewardState {
@@ -33,6 +40,8 @@ export interface DeadRewards {
   readonly error: string;
 }
 
+/** Reports on decisions that one request may stand for. */
+const MOST_AT_ONCE = 10_000;
 /** Dead jobs that are read at a time. */
 const DEAD_PAGE = 100;
 
@@ -40,17 +49,52 @@ const DEAD_PAGE = 100;
 export class Rewards {
   readonly #catalogs: Catalogs;
   readonly #intake: RewardIntake;
+  readonly #tasks: Tasks;
   readonly #sources: RewardSources;
 
-  constructor(catalogs: Catalogs, intake: RewardIntake, sources: RewardSources) {
+  constructor(catalogs: Catalogs, intake: RewardIntake, tasks: Tasks, sources: RewardSources) {
     this.#catalogs = catalogs;
     this.#intake = intake;
+    this.#tasks = tasks;
     this.#sources = sources;
   }
 
   /** Returns one result per report, in order. */
-  report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
-    return this.#intake.report(reports);
+  async report(reports: readonly RewardReport[]): Promise<RewardResult[]> {
+    if (!reports.some((report) => 'task' in report)) {
+      return this.#intake.report(reports as readonly DecisionReport[]);
+    }
+    const meant = await this.#meant(reports);
+    const all = meant.flatMap((one) => (one instanceof Problem ? [] : one));
+    const results = await this.#intake.report(all);
+    let at = 0;
+    return meant.map((one, index) => {
+      if (one instanceof Problem) return { problem: one };
+      const own = results.slice(at, at + one.length);
+      at += one.length;
+      return 'task' in reports[index] ? resultOfTask(own) : own[0];
+    });
+  }
+
+  /** Returns, for each report, the reports on decisions that it stands for, or why it stands for none. */
+  async #meant(reports: readonly RewardReport[]): Promise<(readonly DecisionReport[] | Problem)[]> {
+    const meant: (readonly DecisionReport[] | Problem)[] = [];
+    let count = 0;
+    for (const report of reports) {
+      const some = 'task' in report ? await this.#ofTask(report) : [report];
+      count += some instanceof Problem ? 0 : some.length;
+      meant.push(count > MOST_AT_ONCE ? tooMany() : some);
+    }
+    return meant;
+  }
+
+  async #ofTask(report: TaskReport): Promise<DecisionReport[] | Problem> {
+    try {
+      return await this.#tasks.reportsOf(report);
+    } catch (error) {
+      if (error instanceof Problem) return error;
+      throw error;
+    }
   }
 
   /** Returns the status of a reward. @throws Problem reward-not-found when it is unknown, or was forgotten; as `Catalogs.get` */
@@ -127,6 +171,14 @@ export class Rewards {
       return !state.decisions.mayBeDropped({ id: decisionId, deadline: rewardDeadline(decision) });
     });
   }
+}
+
+function tooMany(): Problem {
+  return new Problem(
+    'validation-failed',
+    `The reports of this request count for more than ${MOST_AT_ONCE} decisions.`,
+    'Send this one again, in another request.',
+  );
 }
 
 function outcomeOf(state: CatalogState, decisionId: string, rewardId: string): RewardOutcome | undefined {

@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision, SlateReason } from '../decisions/decision.ts';
 import { type AssignedVariant, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
-import { unitKey } from '../ledger/unit.ts';
+import { taskKey, unitKey } from '../ledger/unit.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -30,7 +30,9 @@ export function recordDecision(parts: DecisionParts): Decision {
   const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
   const { state } = catalog;
   const { candidates } = found;
-  const unit = request.userId ?? request.unitId ?? request.sessionId;
+  const { task } = request;
+  const owner = request.userId ?? request.unitId;
+  const unit = owner ?? request.sessionId;
   const names: string[] = [];
   for (const slot of candidates.slots) names.push(state.tools.atSlot(slot)!.tool.name);
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
@@ -67,6 +69,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     activation: request.activate,
     activatedAt: request.activate === 'now' ? at : null,
     ...(unit !== undefined && { unit: unitKey(unit) }),
+    ...(task !== undefined && { task: taskKey({ task, owner }) }),
     candidates: names,
     slate: slate.order,
     reasons,

@@ -11,6 +11,8 @@ export interface RouteRequest {
   readonly sessionId?: string;
   readonly unitId?: string;
   readonly userId?: string;
+  /** The user turn or job that the query is a step of. */
+  readonly task?: string;
   /** What is known about the request; experiments can be limited to some values. */
   readonly context?: Readonly<Record<string, ContextValue>>;
   /** 1…50. */

@@ -29,6 +29,7 @@ import { JoinedRewards, wholeDecision } from '../rewards/joined-rewards.ts';
 import { RefusedReports } from '../rewards/refused-reports.ts';
 import { RewardIntake } from '../rewards/reward-intake.ts';
 import { Rewards } from '../rewards/rewards.ts';
+import { Tasks } from '../rewards/tasks.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { every } from '../scheduling/every.ts';
@@ -162,11 +163,13 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   const evaluations = new Evaluations({ catalogs, store, queue: stores.queue, now });
   const refused = new RefusedReports(catalogs);
   onClose(() => refused.close());
+  const joined = new JoinedRewards(decisionLogs, settlements, settings.maxPendingRewards);
+  const tasks = new Tasks({ catalogs, decisionLogs, sink: accepted ?? joined, now });
   const intake =
     accepted === null
       ? new RewardIntake(catalogs, stores, {
           find: async (id) => wholeDecision(await routing.find(id)),
-          sink: new JoinedRewards(settlements, settings.maxPendingRewards),
+          sink: joined,
           refused,
         })
       : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
@@ -185,7 +188,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   onClose(() => closeQueue(core));
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
-  const rewards = new Rewards(catalogs, intake, { queue: stores.queue, decisionLogs, refused, now });
+  const rewards = new Rewards(catalogs, intake, tasks, { queue: stores.queue, decisionLogs, refused, now });
   const front = new McpFront({
     catalogs,
     routing,
@@ -197,7 +200,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   mcp = new McpEndpoint(front, (error) => log.debug({ err: error }, 'A client of MCP was refused.'));
   onClose(() => mcp?.close());
   return {
-    ...{ routing, rewards, experiments, evaluations, positions, mcp },
+    ...{ routing, rewards, tasks, experiments, evaluations, positions, mcp },
     catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);

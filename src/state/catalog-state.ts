@@ -5,6 +5,7 @@ import type { FoldResult } from './fold-result.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
+import { TasksWithCalls } from './observed/task-calls.ts';
 import { RewardStatistics } from './reward-statistics.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
@@ -42,6 +43,7 @@ export class CatalogState {
   readonly tools: ToolTable;
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;
+  readonly tasks = new TasksWithCalls();
   readonly refused = new RefusedRewards();
   readonly limits = new UnitLimits();
   readonly experiments = new ExperimentTable();
@@ -75,9 +77,11 @@ export class CatalogState {
     this.answers.set(key, { at: this.clock, ...answer });
   }
 
-  /** Drops records, units and answers that have expired at `clock`. */
+  /** Drops records, tasks, units and answers that have expired at `clock`. */
   expire(): void {
-    this.decisions.expire(this.clock, RECORD_GRACE_MS[this.settings.rewards.onLate]);
+    const graceMs = RECORD_GRACE_MS[this.settings.rewards.onLate];
+    this.decisions.expire(this.clock, graceMs);
+    this.tasks.expire(this.clock, graceMs);
     this.experiments.expire(this.clock);
     for (const [key, { at }] of this.answers) {
       if (this.answers.size <= MAX_ANSWERS && at + ANSWER_LIFETIME_MS >= this.clock) break;

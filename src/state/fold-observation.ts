@@ -20,7 +20,8 @@ import { type ObservedRecord, reportsOf, type ToolReports } from './observed/obs
 
 /**
  * Folds the rewards of one decision. A called tool is learned at once. When the decision closes, every shown tool that was not
- * called is learned with 0, and the case is added to memory.
+ * called is learned with 0, and the case is added to memory. In a task, a tool may be called from a later slate: there only a
+ * report that says so, the end of the task or the deadline closes a decision.
  */
 export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldResult> {
   const { decision } = entry;
@@ -48,11 +49,31 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   }
   const applied = entry.reports.filter((_, index) => rewards[index].status === 'applied');
   creditExperiments(state, record, decision, applied);
-  const judged = applied.some((report) => report.tool !== null || report.value <= 0);
-  const complete = decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
+  noteInTask(state, record, decision, applied);
+  const judged = applied.some(({ tool, value }) =>
+    tool === null ? value <= 0 : decision.task === undefined,
+  );
+  const complete =
+    decision.task === undefined &&
+    decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
   if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
   state.decisions.keep(record);
   return { kind: 'observation', rewards };
+}
+
+function noteInTask(
+  { tasks }: CatalogState,
+  { until }: ObservedRecord,
+  { task }: ObservedDecision,
+  applied: readonly OutcomeReport[],
+): void {
+  if (task === undefined || applied.length === 0) return;
+  const calls = applied.filter(({ outcome }) => outcome !== 'not_used');
+  tasks.note(
+    task,
+    calls.map(({ tool }) => tool).filter((tool) => tool !== null),
+    until,
+  );
 }
 
 function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
@@ -65,6 +86,7 @@ function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
  */
 export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
   const { decision, defaultReward } = entry;
+  if (entry.ended) return yield* foldEnd(state, entry);
   if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
   const known = state.decisions.get(decision.id);
   const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
@@ -78,6 +100,19 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
     yield* closeDecision(teachingOf(state, record, decision), defaultReward);
     creditExperiments(state, record, decision, [silence(entry.key, defaultReward, state.clock)]);
   } else record.closed = true;
+  state.decisions.keep(record);
+  return { kind: 'settlement', closed: true };
+}
+
+/** Folds the end of the task of a decision: it closes, with whatever was reported in the task; if nothing was, it stays as it is. */
+function* foldEnd(state: CatalogState, { decision, at }: SettlementEntry): Generator<void, FoldResult> {
+  const known = state.decisions.get(decision.id);
+  const isReported = decision.task !== undefined && state.tasks.get(decision.task) !== undefined;
+  const isOver = isLate(state, decision, at) || state.decisions.mayBeDropped(decision);
+  if (!isReported || isOver || known?.closed === true) return { kind: 'settlement', closed: false };
+  if (known === undefined) countShown(state, decision);
+  const record = known ?? state.decisions.open(decision, state.clock);
+  yield* closeDecision(teachingOf(state, record, decision));
   state.decisions.keep(record);
   return { kind: 'settlement', closed: true };
 }

@@ -87,7 +87,7 @@ interface Lesson extends CaseOutcome {
 
 /**
  * Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with `silence`, and
- * the case is added to memory.
+ * the case is added to memory. A tool that was called from another slate of the task was of use, and is not learned here.
  * @param silence 0, or the default reward of the contract where nothing at all was reported
  */
 export function* closeDecision(teaching: Teaching, silence = 0): Generator<void, void> {
@@ -99,6 +99,7 @@ export function* closeDecision(teaching: Teaching, silence = 0): Generator<void,
   if (!decision.learn || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
   const slate = decision.tools.slice(0, decision.shown);
+  const calledElsewhere = decision.task === undefined ? undefined : state.tasks.get(decision.task)?.called;
   // The record has the calls of all reports, the decision beside its slate only those of the last ones.
   for (const name of new Set([...slate, ...record.tools.keys()])) {
     const index = slate.indexOf(name);
@@ -107,7 +108,8 @@ export function* closeDecision(teaching: Teaching, silence = 0): Generator<void,
     if (slot === undefined) continue;
     if (reports?.called) lessons.push({ slot, reward: reports.taught, weight: reports.weight });
     else if (index >= 0 && !reports?.silent) {
-      if (mayTeach(teaching, slot, 1)) lessons.push({ index, slot, reward: record.closedWith });
+      if (!calledElsewhere?.has(name) && mayTeach(teaching, slot, 1))
+        lessons.push({ index, slot, reward: record.closedWith });
       else reportsOf(record, name).silent = true;
     }
   }

@@ -7,6 +7,7 @@ import { ExperimentParts, experimentParts } from './experiments/experiment-parts
 import type { RewardOutcome } from './fold-result.ts';
 import { LearnerParts, learnerParts } from './learner-parts.ts';
 import type { LearnerContext, SavedLearners } from './learner-version.ts';
+import type { SavedTask } from './observed/task-calls.ts';
 import {
   inBlocks,
   part,
@@ -21,6 +22,7 @@ import type { ToolRecord } from './tool-table.ts';
 const TOOLS = 32;
 const ANSWERS = 1024;
 const REFUSED = 1024;
+const TASKS = 1024;
 
 /**
  * Yields a snapshot part by part. It holds the canonical state and nothing derived; two replicas at the same position encode
@@ -139,6 +141,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   for (const { names, lengths, bytes } of state.decisions.save()) {
     yield part('decisions', names, [lengths, bytes]);
   }
+  for (const tasks of inBlocks(state.tasks.save(), TASKS)) yield part('tasks', tasks);
   yield* experimentParts(state.experiments.save());
   for (const version of state.learners.all()) yield* learnerParts(version);
 }
@@ -165,6 +168,9 @@ function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart):
       state.decisions.restore({ names: json as string[], lengths, bytes });
       break;
     }
+    case 'tasks':
+      state.tasks.restore(json as SavedTask[]);
+      break;
     default:
       throw new SnapshotUnreadableError(`This snapshot has a part "${part}" that is unknown here.`);
   }

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Decision, headOf } from '../../src/decisions/decision.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
+import { taskIdKey, taskKey } from '../../src/ledger/unit.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */
@@ -73,6 +74,32 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       const ids = ['default.a', 'default.unknown', 'default.a'];
       const activated = { ...headOf(decision), activatedAt: 1000 };
       expect(await Promise.all(ids.map((id) => log.head(id)))).toEqual([activated, null, activated]);
+    });
+
+    it('finds the shown decisions of a task, newest first, over a restart, until they expire', async () => {
+      const [log, task] = [await start(), taskKey({ task: 'job', owner: 'anna' })];
+      const at = place.now();
+      const of = (id: string, n: number, more: Partial<Decision> = {}): Decision => {
+        return { ...made(id), at: at + n, deadline: at + n + 600_000, activatedAt: at, task, ...more };
+      };
+      const bens = taskKey({ task: 'job', owner: 'ben' });
+      const later = of('c', 3, { activation: 'later', activatedAt: null });
+      for (const decision of [of('a', 1), of('b', 2), later, of('d', 4, { task: bens })]) {
+        await log.append(decision);
+      }
+      await log.append(made('e'));
+      const found = async (open: DecisionLog, key: string) => (await open.ofTask(key)).map(({ id }) => id);
+      expect(await found(log, task)).toEqual(['default.b', 'default.a']);
+      expect(await found(log, taskIdKey(task))).toEqual(['default.d', 'default.b', 'default.a']);
+      expect((await log.ofTask(bens))[0]).toEqual(headOf(of('d', 4, { task: bens })));
+      await log.activate('default.c', at + 5);
+      expect(new Set(await found(log, task))).toEqual(new Set(['default.a', 'default.b', 'default.c']));
+      expect(await found(log, taskKey({ task: 'job' }))).toHaveLength(4);
+      expect(await found(log, taskKey({ task: 'other' }))).toEqual([]);
+      const again = await restart();
+      expect(new Set(await found(again, task))).toEqual(new Set(['default.a', 'default.b', 'default.c']));
+      await place.advance(place.retainMs + 10);
+      expect(await found(again, task)).toEqual([]);
     });
 
     it('gives back any decision bit for bit, also after a restart', async () => {

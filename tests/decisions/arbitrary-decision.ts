@@ -42,6 +42,7 @@ export const decision = fc.record(
     logProbability: fc.double(),
     activation: fc.constantFrom('now', 'later'),
     unit: text,
+    task: text,
     candidates: fc.array(text),
     slate: fc.array(fc.nat()),
     reasons: fc.array(fc.constantFrom('retrieved', 'pinned')),

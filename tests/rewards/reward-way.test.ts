@@ -2,135 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import type { Decision } from '../../src/decisions/decision.ts';
-import { QueuedSettlements } from '../../src/decisions/settlements.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
-import type { Entry } from '../../src/ledger/entry.ts';
 import { UnrecoverableJobError } from '../../src/queue/job-queue.ts';
-import { AcceptedRewards } from '../../src/rewards/accepted-rewards.ts';
 import { DueSettlements } from '../../src/rewards/due-settlements.ts';
 import { JoinedRewards, wholeDecision } from '../../src/rewards/joined-rewards.ts';
 import { observedDecision } from '../../src/rewards/observed-decision.ts';
-import { RefusedReports } from '../../src/rewards/refused-reports.ts';
-import { RewardIntake } from '../../src/rewards/reward-intake.ts';
 import { REWARDS_JOB } from '../../src/rewards/reward-job.ts';
 import type { RewardReport, RewardResult } from '../../src/rewards/reward-report.ts';
-import { Rewards } from '../../src/rewards/rewards.ts';
-import type { RoutingParts } from '../../src/routing/route-query.ts';
-import { Routing } from '../../src/routing/routing.ts';
-import { CatalogState } from '../../src/state/catalog-state.ts';
-import { Replica } from '../../src/state/replica.ts';
 import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';
 import { openRedisStores } from '../../src/stores/redis-stores.ts';
 import type { Stores } from '../../src/stores/stores.ts';
-import { startRewardWorker } from '../../workers/reward-worker.ts';
-import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
-import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
-import { axis, Story } from '../state/entries.ts';
+import { Story } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
+import { MOST_PENDING, type Process, processOver, shown, WINDOW_MS } from './reward-process.ts';
 
-const WINDOW_MS = 600_000;
-const MOST_PENDING = 1_000;
 const onError = () => {};
 const root = temporaryFolder();
 const disposals: (() => unknown)[] = [];
 afterEach(async () => {
   for (const dispose of disposals.splice(0).reverse()) await dispose();
 });
-
-/** A decision of catalog `default` that showed `t0` … `t4`. */
-function shown(id: string, at: number, more: Partial<Decision> = {}): Decision {
-  const sample = sampleDecision(id, at, 6);
-  return {
-    ...sample,
-    deadline: at + WINDOW_MS,
-    activatedAt: at,
-    candidates: sample.candidates.map((_, i) => `t${i}`),
-    query: { ...sample.query, embedding: axis('1') },
-    ...more,
-  };
-}
-
-/** All that a reward passes in one process: intake, queue, worker, ledger and fold, over real stores. */
-async function processOver(stores: Stores, dataDir = '') {
-  const { clock, decisionLogs, queue } = stores;
-  const ledger = await stores.ledgers.open('default');
-  const accepted = stores.mode === 'redis' ? new AcceptedRewards(queue) : null;
-  const state = new CatalogState('default', { kernels: createTypescriptKernels(), derived: true });
-  const replica = new Replica(state, ledger, {
-    now: () => performance.now(),
-    reload: async () => Promise.reject(new Error('nothing is trimmed here')),
-    onFold: ({ entry }) => accepted?.folded(entry.key),
-  });
-  await replica.catchUp();
-  replica.follow((error) => {
-    throw error;
-  });
-  const closing = new AbortController();
-  const catalog = {
-    ...{ name: 'default', ledger, replica, closed: closing.signal, now: clock.now },
-    get state() {
-      return replica.state;
-    },
-  } as unknown as Catalog;
-  const known = (name: string) => (name === 'default' ? catalog : undefined);
-  const catalogs = {
-    serves: () => true,
-    find: known,
-    getIfAny: known,
-    get: () => catalog,
-    names: () => ['default'],
-    holding: (_: string, work: (one: Catalog) => unknown) => work(catalog),
-  } as unknown as Catalogs;
-  const parts = { decisionLogs, now: clock.now } as unknown as RoutingParts;
-  const { takeAwaitingDefault } = stores;
-  const due =
-    takeAwaitingDefault === undefined
-      ? null
-      : new DueSettlements({ catalogs, decisionLogs, takeAwaitingDefault, now: clock.now, onError });
-  await due?.restore(catalog);
-  const settlements = due ?? new QueuedSettlements(queue);
-  const routing = new Routing(catalogs, parts, settlements, () => {});
-  const refused = new RefusedReports(catalogs);
-  const intake =
-    accepted === null
-      ? new RewardIntake(catalogs, stores, {
-          find: async (id) => wholeDecision(await routing.find(id)),
-          sink: new JoinedRewards(settlements, MOST_PENDING),
-          refused,
-        })
-      : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
-  const rewards = new Rewards(catalogs, intake, { queue, decisionLogs, refused, now: clock.now });
-  const decisions = await decisionLogs.open('default');
-  startRewardWorker({ queue, storesOf: async () => ({ ledger, decisions }), now: clock.now });
-
-  async function close(): Promise<void> {
-    await refused.close();
-    await queue.close(2_000);
-    await settlements.close();
-    accepted?.close();
-    closing.abort();
-    await replica.close();
-    await ledger.close();
-    await stores.close();
-  }
-  return {
-    ...{ rewards, refused, queue, catalog, decisions, settlements, now: clock.now, close },
-    dataDir,
-    append: (...entries: Entry[]) => ledger.append(entries),
-    /** Resolves when everything that was accepted has been folded. */
-    folded: async () => {
-      await expect.poll(() => queue.pending(), { timeout: 10_000 }).toBe(0);
-      await replica.caughtUp();
-    },
-    statistics: (tool: string) => catalog.state.tools.find(tool)?.statistics,
-  };
-}
-
-type Process = Awaited<ReturnType<typeof processOver>>;
 
 const SETTINGS = { keepDecisionsDays: 30, maxPendingRewards: MOST_PENDING };
 
@@ -328,7 +222,7 @@ describe('rewards over files', () => {
     const at = process.now();
     const [a, b] = [shown('default.a', at), shown('default.b', at)];
     for (const decision of [a, b]) await decisions.append(decision);
-    const joined = new JoinedRewards(due, MOST_PENDING);
+    const joined = new JoinedRewards({ find: async () => decisions }, due, MOST_PENDING);
     const report = (decision: Decision, n: number, closes: boolean) => {
       const reports = [
         { rewardId: `${decision.id}.${n}`, tool: 't0', outcome: 'success' as const, value: 1, weight: 1, at },

@@ -97,7 +97,7 @@ describe('a decision of a catalog that is not open here', () => {
     const id = made(START - DAY);
     const asked = [routing.findHead(id), routing.explain(id), routing.activate(id)];
     for (const one of asked) await expect(one).rejects.toMatchObject(unavailable);
-    const rewards = new Rewards(catalogs, {} as never, {} as never);
+    const rewards = new Rewards(catalogs, {} as never, {} as never, {} as never);
     await expect(rewards.status(rewardIdFor(id))).rejects.toMatchObject(unavailable);
   });
 

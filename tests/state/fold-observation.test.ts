@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
-import type { ObservedDecision } from '../../src/ledger/entry.ts';
+import type { ObservedDecision, SettlementEntry } from '../../src/ledger/entry.ts';
+import { fold } from '../../src/state/fold.ts';
 import { RECORD_GRACE_MS } from '../../src/state/observed/observed-decisions.ts';
+import { decodeSnapshot, encodeSnapshot, stateDigest } from '../../src/state/snapshot-codec.ts';
 import { columnsOf, decision, MINUTE, observe, remembered, report, START, Story } from './entries.ts';
 
 const VERSION = 'sc-linucb-memory@2';
@@ -304,5 +306,79 @@ describe('folding observations', () => {
       observe(decision('b', ['t0', 't1']), [report('r2', null, { outcome: 'failure', value: 0 })]),
     );
     expect(learned(story).numbers.updates).toBe(2);
+  });
+});
+
+describe('folding decisions of a task', () => {
+  const inTask = (id: string, tools: readonly string[], more: Partial<ObservedDecision> = {}) =>
+    decision(id, tools, { task: 'job', ...more });
+  const ended = (observed: ObservedDecision, at = START + MINUTE): SettlementEntry => {
+    const key = `end/${observed.id}`;
+    return { kind: 'settlement', key, at, decision: observed, defaultReward: null, ended: true };
+  };
+  const updates = (story: Story): number => learned(story).numbers.updates;
+
+  it('leaves them open when a report or reports on all tools would have closed them', () => {
+    const story = Story.withTools(2);
+    const observed = inTask('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', 't0')]));
+    story.rewards(observe(observed, [report('r2', 't1', { outcome: 'not_used', value: 0 })]));
+    expect(story.state.decisions.get(observed.id)?.closed).toBe(false);
+    expect(updates(story)).toBe(1);
+    expect(story.tell(ended(observed))).toEqual({ kind: 'settlement', closed: true });
+    expect(updates(story)).toBe(2);
+    expect(story.tell(ended(observed))).toEqual({ kind: 'settlement', closed: false });
+  });
+
+  it('learns no 0 about a tool that was called from another slate of the task, and takes none back later', () => {
+    const story = Story.withTools(3);
+    const [a, b] = [inTask('a', ['t0', 't1']), inTask('b', ['t1', 't2'])];
+    story.rewards(observe(b, [report('r1', 't1', { outcome: 'failure', value: 0 })]));
+    for (const observed of [a, b]) story.tell(ended(observed));
+    // The call of t1, then 0 for t0 and t2.
+    expect(updates(story)).toBe(3);
+    expect(remembered(story, 't1')).toBeUndefined();
+    story.rewards(observe(a, [report('r2', 't1')]));
+    expect(remembered(story, 't1')).toEqual({ positives: 1, negatives: 0 });
+  });
+
+  it('teaches nothing by the end of a task without reports, or of a decision whose window is over', () => {
+    const story = Story.withTools(2);
+    const [a, b] = [inTask('a', ['t0', 't1']), inTask('b', ['t0', 't1'])];
+    expect(story.tell(ended(a))).toEqual({ kind: 'settlement', closed: false });
+    story.rewards(observe(b, [report('r1', 't0')]));
+    expect(story.tell(ended(a, a.deadline + 1))).toEqual({ kind: 'settlement', closed: false });
+    expect(updates(story)).toBe(1);
+    expect(story.tell(ended(a))).toEqual({ kind: 'settlement', closed: true });
+    // t1 alone: t0 was called.
+    expect(updates(story)).toBe(2);
+  });
+
+  it('closes one at once with a report that its whole slate was of no help', () => {
+    const story = Story.withTools(2);
+    const observed = inTask('a', ['t0', 't1']);
+    story.rewards(observe(observed, [report('r1', null, { outcome: 'failure', value: 0 })]));
+    expect(story.state.decisions.get(observed.id)?.closed).toBe(true);
+    expect(updates(story)).toBe(2);
+  });
+
+  it('keeps what was called in a snapshot, and drops it with the records', () => {
+    const story = Story.withTools(2);
+    const [a, b] = [inTask('a', ['t0', 't1']), inTask('b', ['t0', 't1'])];
+    story.rewards(observe(a, [report('r1', 't0')]));
+    const context = { kernels: story.kernels, derived: true };
+    const copy = decodeSnapshot(encodeSnapshot(story.state), 'default', context);
+    expect(stateDigest(copy)).toEqual(stateDigest(story.state));
+    for (const state of [copy, story.state]) {
+      fold(state, { position: story.entries.length + 1, entry: ended(b) });
+      expect(state.decisions.get(b.id)?.tools.get('t0')?.silent).toBe(true);
+    }
+    expect(stateDigest(copy)).toEqual(stateDigest(story.state));
+    const later = START + 10 * MINUTE + RECORD_GRACE_MS.log + 2000;
+    const entry = observe(decision('c', ['t0'], { at: later, deadline: later + MINUTE }), [
+      report('r3', 't0', { at: later }),
+    ]);
+    fold(copy, { position: story.entries.length + 2, entry });
+    expect(copy.tasks.get('job')).toBeUndefined();
   });
 });

@@ -53,6 +53,11 @@ export const callersId = z
   .max(256, 'must not be longer than 256 characters')
   .refine(printable, 'must not contain control characters');
 
+export const taskId = callersId
+  // URLs are cleared of them, even if they are percent-encoded.
+  .refine((id) => id !== '.' && id !== '..', 'must not be . or .., which no URL can name')
+  .meta({ description: 'Id of a task, chosen by the caller: unique to it.', example: 'turn-4711' });
+
 export const isoTime = z.iso.datetime({
   offset: true,
   error: 'has to be an ISO time with its zone, such as 2026-12-01T06:00:00Z',

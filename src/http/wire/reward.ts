@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { OUTCOMES } from '../../ledger/entry.ts';
 import { contradiction, type RewardReport } from '../../rewards/reward-report.ts';
-import { catalogName, decisionId, isoTime, rewardId, toolName } from './parameters.ts';
+import { callersId, catalogName, decisionId, isoTime, rewardId, taskId, toolName } from './parameters.ts';
 
 export const MAX_REWARDS_PER_REQUEST = 1000;
 
@@ -19,7 +19,10 @@ const outcomeFields = {
   outcome: rewardOutcome
     .optional()
     .meta({ description: 'timeout and refused say nothing about relevance and teach nothing.' }),
-  more: z.boolean().optional().meta({ description: 'true: another report on this decision will follow.' }),
+  more: z.boolean().optional().meta({
+    description:
+      'true: another report on this decision will follow. In a task it changes nothing: its decisions wait for the end of the task.',
+  }),
   latencyMs: z.number().min(0).max(86_400_000).optional(),
   cost: z.number().min(0).max(1e9).optional(),
   weight: z
@@ -59,15 +62,54 @@ export const outcomeSchema = z
   .openapi('Outcome');
 
 export const rewardReportSchema = z
-  .strictObject({ decisionId, ...outcomeFields })
+  .strictObject({
+    decisionId: decisionId.optional().meta({
+      description: 'Id of the decision, as `POST /v1/route` answered it. Either this or `task`.',
+    }),
+    task: taskId.optional().meta({
+      description:
+        'Task of the route requests: the report counts for every decision of it that showed the `tool`, which is needed then. Either this or `decisionId`.',
+    }),
+    catalog: catalogName
+      .optional()
+      .meta({ description: 'With `task`: decisions of this catalog alone; of all if left out.' }),
+    userId: callersId.optional().meta({
+      description: 'With `task`: as in the route requests; needed if several users have a task of this id.',
+    }),
+    unitId: callersId.optional().meta({ description: 'With `task`: as `userId`.' }),
+    ...outcomeFields,
+  })
   .refine(saysSomething, saysNothing)
   .superRefine(refuseContradiction)
+  .transform((report, { addIssue }): RewardReport => {
+    const { decisionId, task, tool, ...rest } = report;
+    const refuse = (path: string, message: string): typeof z.NEVER => {
+      addIssue({ code: 'custom', path: [path], message });
+      return z.NEVER;
+    };
+    if (task !== undefined) {
+      if (decisionId !== undefined) return refuse('task', 'send `decisionId` or `task`, not both');
+      if (tool === undefined) return refuse('tool', 'is needed with `task`: name the tool that was called');
+      return { ...rest, task, tool };
+    }
+    if (decisionId === undefined) return refuse('decisionId', 'is needed, or `task`');
+    const { catalog, userId, unitId, ...outcome } = rest;
+    for (const [path, value] of Object.entries({ catalog, userId, unitId })) {
+      if (value !== undefined)
+        return refuse(path, 'goes with `task`; a `decisionId` names its catalog and user itself');
+    }
+    return { ...outcome, decisionId, ...(tool !== undefined && { tool }) };
+  })
   .openapi('RewardReport');
 
 export const acceptedRewardSchema = z
   .object({
     rewardId,
     status: z.enum(['queued', 'duplicate', 'late']),
+    decisions: z.int().optional().meta({
+      description:
+        'Of a report on a task: for how many decisions it counts; `rewardId` is that of the newest.',
+    }),
     note: z.string().optional().meta({ description: 'What was special about it.' }),
   })
   .openapi('AcceptedReward');

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
-import { callersId, catalogName, decisionId, providerNameSchema, toolName } from './parameters.ts';
+import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
 export const MAX_QUERY_LENGTH = 32_768;
@@ -38,6 +38,10 @@ export const routeRequestSchema = z
     unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
     userId: callersId.optional().meta({
       description: 'The user who asks. Limits and erasure go by it, else by `unitId`, else by `sessionId`.',
+    }),
+    task: taskId.optional().meta({
+      description:
+        'The user turn or job that this query is a step of. Its decisions share outcomes: report them as `{task, tool, outcome}`, and end it with `POST /v1/tasks/{task}/end`. It belongs to the catalog and to `userId`, else `unitId`.',
     }),
     context: z
       .record(z.string().max(64), z.union([z.string().max(256), z.number(), z.boolean()]))

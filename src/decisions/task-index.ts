@@ -1,0 +1,58 @@
+import { taskIdKey } from '../ledger/unit.ts';
+import { TASK_DECISIONS } from './decision-log.ts';
+
+/** A decision that was made in a task and shown, and when its window closes; ms since the epoch. */
+export interface TaskDecision {
+  readonly task: string;
+  readonly id: string;
+  readonly deadline: number;
+}
+
+/** Each takes some three hundred bytes. */
+const MOST_DECISIONS = 100_000;
+
+/**
+ * Finds the decisions of a task, in memory: those whose rewards may still be learned, and at most so many of them. It is written
+ * nowhere, since it follows from the log.
+ */
+export class TaskIndex {
+  /** By id, in the order in which they were shown. */
+  readonly #all = new Map<string, TaskDecision>();
+  /** Ids by key of the task, and by key of the task id alone; oldest first. */
+  readonly #ids = new Map<string, string[]>();
+
+  /** @param dueAfter decisions that were due before this are dropped; ms since the epoch */
+  add(decision: TaskDecision, dueAfter: number): void {
+    if (this.#all.has(decision.id)) return;
+    this.#all.set(decision.id, decision);
+    for (const key of keysOf(decision)) {
+      const ids = this.#ids.get(key) ?? [];
+      this.#ids.set(key, ids);
+      if (ids.push(decision.id) > TASK_DECISIONS) ids.shift();
+    }
+    for (const oldest of this.#all.values()) {
+      if (this.#all.size <= MOST_DECISIONS && oldest.deadline >= dueAfter) break;
+      this.#drop(oldest);
+    }
+  }
+
+  /** Returns ids, newest first. */
+  find(key: string): string[] {
+    return [...(this.#ids.get(key) ?? [])].reverse();
+  }
+
+  #drop(decision: TaskDecision): void {
+    this.#all.delete(decision.id);
+    for (const key of keysOf(decision)) {
+      const ids = this.#ids.get(key);
+      // It is the oldest, or the task has forgotten it already.
+      if (ids?.[0] === decision.id) ids.shift();
+      if (ids?.length === 0) this.#ids.delete(key);
+    }
+  }
+}
+
+function keysOf({ task }: TaskDecision): string[] {
+  const ofId = taskIdKey(task);
+  return ofId === task ? [task] : [task, ofId];
+}
