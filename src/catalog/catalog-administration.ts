@@ -24,6 +24,13 @@ export interface CatalogView {
   readonly settings: CatalogSettings & { readonly embedder: string };
 }
 
+/** The catalogs of this process. */
+export interface CatalogList {
+  readonly catalogs: readonly CatalogView[];
+  /** Those that could not be opened; they answer 503. */
+  readonly failed: readonly { readonly name: string; readonly reason: string }[];
+}
+
 /** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError */
 export type CheckModels = (named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker'>) => Promise<unknown>;
 
@@ -38,8 +45,11 @@ export class CatalogAdministration {
   }
 
   /** By name. */
-  list(): CatalogView[] {
-    return this.#catalogs.names().map((name) => viewOf(this.#catalogs.find(name)!));
+  list(): CatalogList {
+    return {
+      catalogs: this.#catalogs.names().map((name) => viewOf(this.#catalogs.find(name)!)),
+      failed: Array.from(this.#catalogs.failed(), ([name, { message }]) => ({ name, reason: message })),
+    };
   }
 
   view(name: string): CatalogView {

@@ -1,14 +1,16 @@
 import { Command } from 'commander';
-import type { CatalogView } from '../catalog/catalog-administration.ts';
+import type { CatalogList, CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
 import { ApiClient, catalogPath as pathOf } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
-import { print, printJson, table } from './terminal.ts';
+import { print, printJson, table, UserError } from './terminal.ts';
 
 type CatalogsOptions = Omit<AskOptions, 'catalog'>;
 
 export function catalogsCommand(): Command {
-  const command = new Command('catalogs').description('show catalogs, and choose which models they use');
+  const command = new Command('catalogs').description(
+    'show catalogs, choose which models they use, and delete them',
+  );
   const sub = (name: string, description: string): Command =>
     asking(command.command(name).description(description), { catalog: false });
 
@@ -28,6 +30,10 @@ activating the version, brings it back.`,
     .argument('<model>', 'a cross-encoder that was pulled')
     .argument('<ms>', 'so many milliseconds per query, at most', wholeNumber(1, 10_000))
     .action(useReranker);
+  sub('delete', 'delete a catalog with everything that was learned in it; default is emptied')
+    .argument('<catalog>')
+    .option('--yes', 'do it; without it, what would be lost is said')
+    .action(remove);
   return command.addHelpText(
     'after',
     `
@@ -38,14 +44,16 @@ Examples:
 }
 
 async function list(options: CatalogsOptions): Promise<void> {
-  const { catalogs } = await api(options).get<{ catalogs: CatalogView[] }>('/v1/catalogs');
+  const found = await api(options).get<CatalogList>('/v1/catalogs');
+  const { catalogs, failed } = found;
   const rows = catalogs.map(({ name, tools, policy, settings }) => [
     name,
     String(tools),
     policy.version,
     settings.embedder,
   ]);
-  print(options.json, { catalogs }, table([['NAME', 'TOOLS', 'POLICY', 'EMBEDDER'], ...rows]));
+  const without = failed.map(({ name, reason }) => `${name} cannot be opened: ${reason}\n`).join('');
+  print(options.json, found, table([['NAME', 'TOOLS', 'POLICY', 'EMBEDDER'], ...rows]) + without);
 }
 
 async function moveToEmbedder(catalog: string, model: string, options: CatalogsOptions): Promise<void> {
@@ -71,6 +79,18 @@ async function useReranker(
 ): Promise<void> {
   const view = await api(options).put<CatalogView>(pathOf(catalog), { reranker: { model, budgetMs } });
   print(options.json, view, `Catalog ${catalog} uses ${model} as its reranker.\n`);
+}
+
+async function remove(catalog: string, options: CatalogsOptions & { readonly yes?: boolean }): Promise<void> {
+  const client = api(options);
+  if (options.yes !== true) {
+    const { tools } = await client.get<CatalogView>(pathOf(catalog));
+    throw new UserError(
+      `This deletes ${tools} tools of ${catalog}, its decisions and all that it has learned. Take a copy with \`bandolier export\`, then add --yes.`,
+    );
+  }
+  await client.delete(pathOf(catalog));
+  print(options.json, { catalog, deleted: true }, `Catalog ${catalog} is deleted.\n`);
 }
 
 function api({ url }: CatalogsOptions): ApiClient {

@@ -121,7 +121,7 @@ async function welcome(
 ): Promise<string> {
   const url = listensOn.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
   const keyHeader = apiKey.key === null ? '' : ` -H "Authorization: Bearer $BANDOLIER_API_KEY"`;
-  const list = catalogs.list();
+  const { catalogs: list } = catalogs.list();
   const first = list.find(({ name }) => name === 'default') ?? list[0];
   const count = first?.tools ?? 0;
   const others = list.length > 1 ? ` (and ${list.length - 1} more)` : '';

@@ -334,6 +334,20 @@ describe('commands that ask', () => {
     expect(ended.stderr).not.toContain('GET ');
   });
 
+  it('delete a catalog only when told twice', async () => {
+    await service.ask('PUT', '/v1/catalogs/spare', {});
+    const asked = await bandolier(['catalogs', 'delete', 'spare', '--url', service.url]);
+    expect(asked).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/deletes 0 tools.*--yes/),
+    });
+    const done = await bandolier(['catalogs', 'delete', 'spare', '--yes', '--url', service.url]);
+    expect(done).toMatchObject({ code: 0, stdout: 'Catalog spare is deleted.\n' });
+    const again = await bandolier(['catalogs', 'delete', 'spare', '--yes', '--url', service.url]);
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/no catalog "spare"/i) });
+  });
+
   it('say that a catalog keeps no texts, and how it keeps them', async () => {
     const search = () => bandolier(['decisions', '--text', 'plan', '--url', service.url]);
     const { stdout } = await search();

@@ -15,7 +15,10 @@ const note = (name: string) => async (): Promise<never> => {
 };
 
 const { app, admission } = appWith({
-  catalogs: { list: () => [{ name: 'secret-catalog' } as never], configure: note('configure') },
+  catalogs: {
+    list: () => ({ catalogs: [{ name: 'secret-catalog' } as never], failed: [] }),
+    configure: note('configure'),
+  },
   experiments: { change: note('kill') },
   routing: { route: note('route') },
   rewards: { redrive: note('redrive') },

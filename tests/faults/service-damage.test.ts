@@ -11,6 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { CatalogList } from '../../src/catalog/catalog-administration.ts';
 import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { RunningService, temporaryFolder } from '../e2e/running-service.ts';
 import { SHOP_TOOLS, Shop } from '../e2e/shop.ts';
@@ -241,6 +242,9 @@ describe('a damaged log', () => {
     expect(reason).toContain(`"${path}" is damaged at byte`);
     expect(service.output).toContain('catalog \\"shop\\" cannot be opened, and answers 503');
     expect(rounded(await answersOf(new Shop(service, 'default')))).toEqual(rounded(before));
+    const { body: listed } = await service.request<CatalogList>('GET', '/v1/catalogs');
+    expect(listed.catalogs.map(({ name }) => name)).toEqual(['default']);
+    expect(listed.failed).toEqual([{ name: 'shop', reason: expect.stringContaining('is damaged at byte') }]);
     const put = await service.request<{ detail: string }>('PUT', '/v1/catalogs/shop', {});
     expect([put.status, put.body.detail]).toEqual([503, expect.stringContaining('is damaged at byte')]);
     expect(await service.stop()).toBe(0);

@@ -61,6 +61,6 @@ it('a service whose chat endpoint has no model does not start, and leaves nothin
   const unusable = settingsFor(folder, { BANDOLIER_CHAT_URL: 'http://127.0.0.1:9/v1' });
   await expect(startService(unusable, log)).rejects.toThrow(/Set BANDOLIER_CHAT_MODEL/);
   const service = await startService(settingsFor(folder), log);
-  expect(service.catalogs.list().map(({ name }) => name)).toEqual(['default']);
+  expect(service.catalogs.list().catalogs.map(({ name }) => name)).toEqual(['default']);
   await service.close();
 });

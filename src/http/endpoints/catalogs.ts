@@ -4,6 +4,7 @@ import type { Pins } from '../../catalog/pins.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import {
+  catalogListSchema,
   catalogParams,
   catalogPatchSchema,
   catalogSchema,
@@ -29,8 +30,8 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
     tag: 'Catalogs',
     summary: 'All catalogs.',
     request: {},
-    answers: { 200: { description: 'By name.', schema: z.object({ catalogs: z.array(catalogSchema) }) } },
-    handle: async () => ({ status: 200, body: { catalogs: catalogs.list() } }),
+    answers: { 200: { description: 'By name.', schema: catalogListSchema } },
+    handle: async () => ({ status: 200, body: catalogs.list() }),
   }),
   endpoint({
     method: 'get',

@@ -134,6 +134,13 @@ export const catalogSchema = z
   })
   .openapi('Catalog');
 
+export const catalogListSchema = z.object({
+  catalogs: z.array(catalogSchema),
+  failed: z
+    .array(z.object({ name: catalogName, reason: z.string() }))
+    .meta({ description: 'Those that cannot be opened, and why: they answer 503.' }),
+});
+
 export const catalogParams = z.object({ catalog: catalogName });
 
 export const unitParams = z.object({ catalog: catalogName, unit: callersId });
