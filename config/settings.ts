@@ -28,6 +28,13 @@ export const settingsSchema = z.strictObject({
     .max(65_535)
     .default(8787)
     .meta({ description: 'Port to listen on; 0 takes a free one.', unit: 'TCP port' }),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      description:
+        'Address of the service that the commands ask, and that `bandolier mcp` leads to. Not set: the one of this machine (`host`, `port`), and `bandolier mcp` opens the data folder itself.',
+    }),
   apiKey: z
     .string()
     .regex(/^[!-~]{16,256}$/, '16 to 256 printable ASCII characters without blanks')

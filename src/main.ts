@@ -33,6 +33,7 @@ Examples:
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./cli/serve.ts')).serveCommand(),
   work: async () => (await import('./cli/work.ts')).workCommand(),
+  mcp: async () => (await import('./cli/mcp.ts')).mcpCommand(),
   route: async () => (await import('./cli/route.ts')).routeCommand(),
   explain: async () => (await import('./cli/explain.ts')).explainCommand(),
   decisions: async () => (await import('./cli/decisions.ts')).decisionsCommand(),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isLoopback } from '../../config/loopback.ts';
+import type { Settings } from '../../config/settings.ts';
 import { apiKeyFile } from '../service/api-key.ts';
 import { settingsWith } from './options.ts';
 
@@ -102,8 +103,10 @@ export class ApiClient {
 }
 
 /** The setting `apiKey`; else, for a service of this machine, the key in the data folder, if it may be read. */
-function keyFor(url: string): string | undefined {
-  const { apiKey, dataDir } = settingsWith().settings;
+export function keyFor(
+  url: string,
+  { apiKey, dataDir }: Pick<Settings, 'apiKey' | 'dataDir'> = settingsWith().settings,
+): string | undefined {
   if (apiKey !== undefined || !isHere(new URL(url).hostname)) return apiKey;
   try {
     return readFileSync(apiKeyFile(dataDir), 'utf8').trim();

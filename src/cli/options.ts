@@ -68,12 +68,12 @@ export function settingsWith({ host, port, dataDir, catalogs }: SettingFlags = {
 /** Where the service of these settings is to be found, unless `--url` says otherwise. */
 export function serviceUrl(url: string | undefined): string {
   if (url !== undefined) return typedUrl(url);
-  const { host, port } = settingsWith().settings;
-  return urlOf(host, port);
+  const { host, port, url: set } = settingsWith().settings;
+  return set === undefined ? urlOf(host, port) : typedUrl(set);
 }
 
 /** @throws UserError */
-function typedUrl(url: string): string {
+export function typedUrl(url: string): string {
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
     const meant = /^[\w.-]+(:\d+)?(\/|$)/.test(url) ? `http://${url}` : 'http://localhost:8787';
     throw new UserError(

@@ -6,11 +6,12 @@ import { packageRoot } from '../../config/package-root.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Admission } from '../http/admission.ts';
 import { createApp } from '../http/app.ts';
-import { type Listener, listen } from '../http/listen.ts';
+import { ListenError, type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
 import { type Service, startService } from '../service/service.ts';
+import { keepServiceUrl } from '../service/service-url.ts';
 import {
   catalogsOption,
   dataDirOption,
@@ -71,12 +72,14 @@ export interface Server {
 }
 
 /**
- * The whole service with its HTTP front.
+ * The whole service with its HTTP front. In the data folder it says where it answers.
  * @param prepare what to do before the first request is let in.
+ * @param anyPort take a free port if that of the settings is taken.
  */
 export async function startServer(
   settings: Settings,
   prepare: (service: Service) => Promise<void> = async () => {},
+  { anyPort = false } = {},
 ): Promise<Server> {
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
   const service = await startService(settings, log);
@@ -87,15 +90,25 @@ export async function startServer(
     const apiKey = await apiKeyOf(settings);
     const guard = new RequestGuard(settings.allowedHosts, apiKey.key);
     const { host, port } = settings;
-    const listener = await listen(app, { admission, guard, host, port });
-    const stop = async () => {
-      await listener.close(settings.shutdownSeconds * 1000);
-      await service.close();
-    };
-    await keepApiKey(apiKey).catch(async (error: unknown) => {
-      await listener.close(0);
+    const listener = await listen(app, { admission, guard, host, port }).catch((error: unknown) => {
+      if (anyPort && error instanceof ListenError) return listen(app, { admission, guard, host, port: 0 });
       throw error;
     });
+    const keepUrl = async () =>
+      settings.redisUrl === undefined ? keepServiceUrl(settings.dataDir, listener.url) : async () => {};
+    const forgetUrl = await keepApiKey(apiKey)
+      .then(keepUrl)
+      .catch(async (error: unknown) => {
+        await listener.close(0);
+        throw error;
+      });
+    const stop = async () => {
+      await forgetUrl();
+      const closed = listener.close(settings.shutdownSeconds * 1000);
+      service.mcp.endStreams();
+      await closed;
+      await service.close();
+    };
     return { service, listener, apiKey, taken: service.taken, stop };
   } catch (error) {
     await service.close();

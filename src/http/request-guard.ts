@@ -142,7 +142,8 @@ function isNavigation({ method, headers }: IncomingMessage): boolean {
 
 /** A form cannot send these, nor can `fetch` with `no-cors`. `Authorization` can come from a browser's memory. */
 function cannotBeForm({ headers }: IncomingMessage): boolean {
-  return isJson(headers['content-type']) || headers['x-bandolier'] !== undefined;
+  const own = [headers['x-bandolier'], headers['mcp-session-id']];
+  return isJson(headers['content-type']) || own.some((header) => header !== undefined);
 }
 
 function foreignPage(whose: string): Problem {

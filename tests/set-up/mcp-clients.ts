@@ -1,5 +1,7 @@
 import { Client as NewClient, StreamableHTTPClientTransport as NewHttp } from '@modelcontextprotocol/client';
+import { StdioClientTransport as NewStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 /** A client of one era, over HTTP, as far as tests use it: the two libraries have it in common. */
@@ -27,4 +29,15 @@ export function httpTransport(era: Era, url: string, headers: Record<string, str
   return (
     era === '2026-07-28' ? new NewHttp(new URL(url), options) : new OldHttp(new URL(url), options)
   ) as never;
+}
+
+/** A transport to a program that it starts. */
+export function stdioTransport(
+  era: Era,
+  command: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+): never {
+  const options = { command, args: [...args], env: env as Record<string, string>, stderr: 'pipe' as const };
+  return (era === '2026-07-28' ? new NewStdio(options) : new OldStdio(options)) as never;
 }
