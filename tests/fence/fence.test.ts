@@ -69,6 +69,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['@modelcontextprotocol/client', '../request.ts', 'node:child_process'],
     forbidden: ['../../errors/problem.ts', '../../ledger/entry.ts', '@modelcontextprotocol/server'],
   },
+  'src/gateway': {
+    allowed: ['../outgoing/mcp/mcp-connection.ts', '@cfworker/json-schema', './server.ts'],
+    forbidden: ['../routing/routing.ts', '../http/app.ts', 'ajv'],
+  },
   'src/models': {
     allowed: ['../outgoing/request.ts', './embedder.ts'],
     forbidden: ['../retrieval/bm25.ts', '../ledger/entry.ts', '../errors/problem.ts'],

@@ -502,7 +502,9 @@ function requestError(error: unknown, end: string | null, signal: AbortSignal | 
   }
   const outgoing = outgoingErrorIn(error);
   if (outgoing !== null) {
-    return new McpError(outgoing.passing ? 'closed' : 'unreachable', outgoing.message, { cause: error });
+    const { code } = (outgoing.cause ?? {}) as { code?: unknown };
+    const isUnsent = !outgoing.passing || UNSENT.has(String(code));
+    return new McpError(isUnsent ? 'unreachable' : 'closed', outgoing.message, { cause: error });
   }
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.RequestTimeout)
@@ -517,6 +519,9 @@ function requestError(error: unknown, end: string | null, signal: AbortSignal | 
   if (message === 'Not connected') return new McpError('unreachable', message, { cause: error });
   return new McpError('nonsense', message, { cause: error });
 }
+
+/** Failures of a connection that was never made. */
+const UNSENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 
 function outgoingErrorIn(error: unknown): OutgoingError | null {
   for (let one = error, depth = 0; one instanceof Error && depth < 5; one = one.cause, depth++) {

@@ -1,0 +1,276 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { CallOutcome } from '../../src/gateway/call-outcome.ts';
+import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
+import type { McpAddress } from '../../src/outgoing/mcp/mcp-connection.ts';
+import { openMcpConnection } from '../../src/outgoing/mcp/open-mcp-connection.ts';
+
+const servers = new URL('../set-up/mcp-servers/', import.meta.url).pathname;
+
+function plain(given: Record<string, unknown> = {}): McpAddress {
+  return { command: process.execPath, args: [`${servers}plain-server.mjs`, JSON.stringify(given)] };
+}
+const modern: McpAddress = { command: process.execPath, args: [`${servers}modern-server.mjs`] };
+
+const open: Gateway[] = [];
+const children: ChildProcess[] = [];
+let starts: string[] = [];
+function gatewayOf(addresses: Record<string, McpAddress>, options: Partial<GatewayOptions> = {}): Gateway {
+  const gateway = new Gateway({
+    open: (address, more) => {
+      starts.push(JSON.stringify(address));
+      return openMcpConnection(address, { allowPrivate: true, ...more });
+    },
+    log: () => {},
+    ...options,
+  });
+  for (const [name, address] of Object.entries(addresses)) gateway.put(name, { address: () => address });
+  open.push(gateway);
+  return gateway;
+}
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((gateway) => gateway.close()));
+  for (const child of children.splice(0)) child.kill('SIGKILL');
+  starts = [];
+});
+
+const at = (source: string, nameThere: string) => ({ source, nameThere });
+function textOf(outcome: CallOutcome): string {
+  if (outcome.kind !== 'ok' && outcome.kind !== 'tool-error') throw new Error(JSON.stringify(outcome));
+  return (outcome.result.content as { text: string }[]).map(({ text }) => text).join('');
+}
+const stateOf = (gateway: Gateway, name: string) => gateway.servers.find((one) => one.name === name)?.state;
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+describe('servers', () => {
+  it('start at their first call, once for calls that come together, and stop when they are idle', async () => {
+    const gateway = gatewayOf({ a: plain(), b: plain() }, { idleMs: 50 });
+    expect(gateway.servers.map(({ state }) => state)).toEqual(['stopped', 'stopped']);
+    const pids = await Promise.all([1, 2, 3].map(() => gateway.call(at('a', 'pid'), {})));
+    expect(new Set(pids.map(textOf)).size).toBe(1);
+    expect(starts).toHaveLength(1);
+    await until(() => stateOf(gateway, 'a') === 'stopped');
+    expect(textOf(await gateway.call(at('a', 'pid'), {}))).not.toBe(textOf(pids[0]));
+    expect(stateOf(gateway, 'b')).toBe('stopped');
+  });
+
+  it('lose no call to a stop that comes at the same time', async () => {
+    const gateway = gatewayOf({ a: plain() }, { idleMs: 0 });
+    for (let i = 0; i < 15; i++) {
+      expect(textOf(await gateway.call(at('a', 'echo'), { text: `${i}` }))).toBe(`${i}`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  });
+
+  it('that are killed in a call are down, come back by themselves, and are not asked the same again', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    const before = textOf(await gateway.call(at('a', 'pid'), {}));
+    const [killed, echo] = await Promise.all([
+      gateway.call(at('a', 'die'), {}),
+      gateway.call(at('a', 'sleep'), {}),
+    ]);
+    expect(killed).toMatchObject({ kind: 'protocol-error', message: expect.stringContaining('SIGKILL') });
+    expect(echo.kind).toBe('protocol-error');
+    expect(gateway.down).toEqual(new Set(['a']));
+    expect(gateway.servers[0]).toMatchObject({ state: 'down', failures: 1, error: expect.any(String) });
+    await until(() => gateway.down.size === 0);
+    expect(textOf(await gateway.call(at('a', 'pid'), {}))).not.toBe(before);
+  });
+
+  it('that end at once are tried with pauses that grow, however often they are called', async () => {
+    const gateway = gatewayOf({ a: plain({ exitAtOnce: true }) });
+    const outcomes: CallOutcome[] = [];
+    for (let i = 0; i < 50; i++)
+      outcomes.push(...(await Promise.all([1, 2, 3].map(() => gateway.call(at('a', 'echo'), {})))));
+    expect(outcomes.every(({ kind }) => kind === 'unavailable')).toBe(true);
+    expect(starts.length).toBeLessThan(6);
+    expect(outcomes.at(-1)).toMatchObject({
+      message: expect.stringMatching(/no licence found.*next try in \d+ s/),
+    });
+    expect(gateway.down).toEqual(new Set(['a']));
+  });
+
+  it('may be fifty', async () => {
+    const gateway = gatewayOf(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, plain()])));
+    const calls = Array.from({ length: 50 }, (_, i) => gateway.call(at(`s${i}`, 'echo'), { text: `${i}` }));
+    expect((await Promise.all(calls)).map(textOf)).toEqual(Array.from({ length: 50 }, (_, i) => `${i}`));
+  }, 120_000);
+
+  it('that nobody has put are unavailable', async () => {
+    expect(await gatewayOf({}).call(at('none', 'echo'), {})).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it('over HTTP are found again after they were killed', async () => {
+    const start = async (port: number) => {
+      const child = spawn(process.execPath, [`${servers}modern-server.mjs`, `${port}`], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      children.push(child);
+      const [line] = (await once(child.stdout!, 'data')) as [Buffer];
+      return { child, port: Number(line) };
+    };
+    const { child, port } = await start(0);
+    const gateway = gatewayOf({ web: { url: `http://127.0.0.1:${port}/mcp` } });
+    expect(textOf(await gateway.call(at('web', 'echo'), { text: 'hi' }))).toBe('hi');
+    const sleeping = gateway.call(at('web', 'sleep'), {});
+    await until(() => gateway.servers[0].inFlight === 1);
+    child.kill('SIGKILL');
+    expect((await sleeping).kind).toBe('protocol-error');
+    expect(gateway.down).toEqual(new Set(['web']));
+    await start(port);
+    await until(() => gateway.down.size === 0);
+    expect(textOf(await gateway.call(at('web', 'echo'), { text: 'back' }))).toBe('back');
+  });
+});
+
+describe('calls', () => {
+  it('say what the tool said about itself', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    expect(await gateway.call(at('a', 'fail'), {})).toMatchObject({
+      kind: 'tool-error',
+      result: { isError: true },
+    });
+    expect(await gateway.call(at('a', 'missing'), {})).toMatchObject({
+      kind: 'protocol-error',
+      code: -32_602,
+    });
+    expect(await gateway.call(at('a', 'nonsense'), {})).toMatchObject({ kind: 'protocol-error', code: null });
+  });
+
+  it('are not sent when they break the schema', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    const tool = {
+      name: 'echo',
+      inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    };
+    const outcome = await gateway.call({ ...at('a', 'echo'), tool }, { text: 5 });
+    expect(outcome).toEqual({
+      kind: 'invalid-arguments',
+      problems: [{ path: '/text', message: expect.stringContaining('string') }],
+    });
+    expect(starts).toHaveLength(0);
+  });
+
+  it('pass on progress, and time runs from the last sign of it', async () => {
+    const seen: number[] = [];
+    const gateway = gatewayOf({ a: plain() }, { callMs: 100 });
+    await gateway.call(at('a', 'steps'), {}, { onProgress: ({ progress }) => seen.push(progress) });
+    expect(seen).toEqual([1, 2, 3]);
+    expect((await gateway.call(at('a', 'sleep'), {})).kind).toBe('timeout');
+    expect(gateway.down.size).toBe(0);
+  });
+
+  it('are cancelled at the server', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    await gateway.call(at('a', 'echo'), {});
+    const given = new AbortController();
+    const call = gateway.call(at('a', 'sleep'), {}, { signal: given.signal });
+    await until(() => gateway.servers[0].inFlight === 1);
+    given.abort();
+    expect((await call).kind).toBe('cancelled');
+    expect(gateway.servers[0].inFlight).toBe(0);
+  });
+
+  it('are cancelled while the server starts, which others go on waiting for', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    const given = new AbortController();
+    const [first, second] = [
+      gateway.call(at('a', 'echo'), {}, { signal: given.signal }),
+      gateway.call(at('a', 'echo'), { text: 'x' }),
+    ];
+    given.abort();
+    expect((await first).kind).toBe('cancelled');
+    expect(textOf(await second)).toBe('x');
+  });
+
+  it('of 50 MB are cut, and the rest is read part by part', async () => {
+    const gateway = gatewayOf({ a: plain() }, { maxResult: 10_000_000 });
+    const outcome = await gateway.call(at('a', 'big'), { bytes: 50_000_000 });
+    if (outcome.kind !== 'ok') throw new Error(outcome.kind);
+    let { result } = outcome;
+    let read = 0;
+    let parts = 0;
+    for (; ; parts++) {
+      const [text] = result.content as { text: string }[];
+      read += text.text.length;
+      const rest = result._meta?.['bandolier/rest'] as { handle: string } | undefined;
+      if (rest === undefined) break;
+      result = gateway.readRest(rest.handle)!;
+    }
+    expect(read).toBe(25_000_000);
+    expect(parts).toBe(2);
+    expect(gateway.readRest('none.0.0')).toBeNull();
+  });
+});
+
+describe.each([
+  ['2025-11-25', 'elicit', plain()],
+  ['2026-07-28', 'deploy', modern],
+])('a server of %s that wants to know something', (_, tool, address) => {
+  it('is answered by the next call', async () => {
+    const gateway = gatewayOf({ a: address });
+    const asked = await gateway.call(at('a', tool), {});
+    if (asked.kind !== 'input-required') throw new Error(JSON.stringify(asked));
+    const [[id, request]] = Object.entries(asked.inputRequests);
+    expect(request).toMatchObject({
+      method: 'elicitation/create',
+      params: { requestedSchema: expect.any(Object) },
+    });
+    const answered = await gateway.call(
+      at('a', tool),
+      {},
+      {
+        inputResponses: { [id]: { action: 'accept', content: { city: 'Oslo' } } },
+        ...(asked.requestState === undefined ? {} : { requestState: asked.requestState }),
+      },
+    );
+    expect(textOf(answered)).toContain('Oslo');
+  });
+});
+
+it('a question is put to nobody when calls of several callers are going on', async () => {
+  const gateway = gatewayOf({ a: plain() });
+  const given = new AbortController();
+  const other = gateway.call(at('a', 'sleep'), {}, { caller: 'one', signal: given.signal });
+  await until(() => gateway.servers[0].inFlight === 1 && gateway.servers[0].state === 'running');
+  expect(textOf(await gateway.call(at('a', 'elicit'), {}, { caller: 'two' }))).toContain('decline');
+  given.abort();
+  await other;
+});
+
+it('an answer to a question that is long over does not repeat the call', async () => {
+  const gateway = gatewayOf({ a: plain() });
+  const outcome = await gateway.call(at('a', 'echo'), {}, { requestState: 'old', inputResponses: {} });
+  expect(outcome).toMatchObject({ kind: 'protocol-error', message: expect.stringContaining('over') });
+});
+
+it('prompts and resources of several servers keep apart, and lead back', async () => {
+  const gateway = gatewayOf({ 'my server/1': plain(), b: plain(), broken: plain({ exitAtOnce: true }) });
+  const prompts = await gateway.listPrompts();
+  expect(prompts.map(({ name }) => name)).toEqual(['my%20server%2F1/greet', 'b/greet']);
+  expect(await gateway.getPrompt('my%20server%2F1/greet', { who: 'Ada' })).toMatchObject({
+    result: { messages: [{ content: { text: 'Greet Ada' } }] },
+  });
+  const [{ uri }] = await gateway.listResources();
+  expect(uri).toBe('bandolier://my%20server%2F1/file:///notes.txt');
+  expect(await gateway.readResource(String(uri))).toMatchObject({
+    result: { contents: [{ uri, text: 'noted' }] },
+  });
+  expect((await gateway.listResourceTemplates())[1].uriTemplate).toBe('bandolier://b/file:///{name}');
+  await expect(gateway.readResource('file:///etc/passwd')).rejects.toMatchObject({ failure: 'protocol' });
+});
+
+it('says when a list of a server has changed', async () => {
+  const changed: string[] = [];
+  const gateway = gatewayOf(
+    { a: modern },
+    { onListChanged: (server, list) => changed.push(`${server} ${list}`) },
+  );
+  await gateway.call(at('a', 'echo'), { text: 'x' });
+  await gateway.call(at('a', 'grow'), {});
+  await until(() => changed.length > 0);
+  expect(changed).toContain('a tools');
+});
