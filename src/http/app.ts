@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { Cases } from '../catalog/cases.ts';
 import type { CatalogAdministration } from '../catalog/catalog-administration.ts';
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import type { Pins } from '../catalog/pins.ts';
@@ -14,6 +15,7 @@ import { keepPositions, markAnswers } from './answer-headers.ts';
 import { BodyIntake } from './body-intake.ts';
 import { mountDocumentation, openApiDocument } from './documentation.ts';
 import type { Endpoint } from './endpoint-definition.ts';
+import { caseEndpoints } from './endpoints/cases.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
@@ -34,6 +36,7 @@ export interface Nouns {
   readonly catalogs: CatalogAdministration;
   readonly pins: Pins;
   readonly tools: Tools;
+  readonly cases: Cases;
   readonly experiments: Experiments;
   readonly versions: PolicyVersions;
   readonly evaluations: Evaluations;
@@ -44,14 +47,26 @@ export interface Nouns {
 
 /** The table of contents of the API. */
 export function apiEndpoints(nouns: Nouns): Endpoint[] {
-  const { routing, rewards, tasks, catalogs, pins, tools, experiments, versions, evaluations, health } =
-    nouns;
+  const {
+    routing,
+    rewards,
+    tasks,
+    catalogs,
+    pins,
+    tools,
+    cases,
+    experiments,
+    versions,
+    evaluations,
+    health,
+  } = nouns;
   return [
     ...routingEndpoints(routing),
     ...rewardEndpoints(rewards),
     ...taskEndpoints(tasks),
     ...catalogEndpoints(catalogs, pins),
     ...toolEndpoints(tools),
+    ...caseEndpoints(cases),
     ...experimentEndpoints(experiments, evaluations),
     ...policyEndpoints(versions),
     ...evaluationEndpoints(evaluations),

@@ -1,11 +1,13 @@
 import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type {
+  CasesEntry,
   EmbedderEntry,
   Entry,
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
+  TaughtCase,
   ToolPut,
   ToolsEntry,
 } from './entry.ts';
@@ -45,6 +47,8 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
       return encodeObservation(entry);
     case 'settlement':
       return pack({ ...entry, decision: packObserved(entry.decision) }, decisionArrays(entry.decision));
+    case 'cases':
+      return encodeCases(entry);
     case 'settings':
     case 'forget':
     case 'experiment':
@@ -84,6 +88,8 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
       return decodeObservation(packed, arrays);
     case 'settlement':
       return { ...packed, decision: unpackObserved(packed.decision, arrays) };
+    case 'cases':
+      return decodeCases(packed, arrays);
     case 'settings':
     case 'forget':
     case 'experiment':
@@ -105,6 +111,7 @@ type PackedEntry =
   | PackedEmbedder
   | PackedObservation
   | PackedSettlement
+  | PackedCases
   | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' }>;
 
 /**
@@ -117,6 +124,10 @@ type PackedTools = Omit<ToolsEntry, 'put'> & {
 
 type PackedEmbedder = Omit<EmbedderEntry, 'vectors'> & {
   readonly vectors: readonly Omit<EmbedderEntry['vectors'][number], 'embedding'>[];
+};
+
+type PackedCases = Omit<CasesEntry, 'cases'> & {
+  readonly cases: readonly (Omit<TaughtCase, 'embedding' | 'terms'> & { readonly embedded: boolean })[];
 };
 
 type PackedSettlement = Omit<Extract<Entry, { kind: 'settlement' }>, 'decision'> & {
@@ -165,6 +176,26 @@ function encodeEmbedder(entry: EmbedderEntry): Buffer {
   const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
   const arrays = entry.vectors.map(({ embedding }) => embedding);
   return pack({ ...entry, vectors }, arrays);
+}
+
+function encodeCases(entry: CasesEntry): Buffer {
+  const arrays = entry.cases.flatMap(({ embedding, terms }): NumberArray[] => {
+    return [terms.terms, terms.weights, ...(embedding === null ? [] : [embedding])];
+  });
+  const cases = entry.cases.map(({ embedding, terms: _, ...plain }) => ({
+    ...plain,
+    embedded: embedding !== null,
+  }));
+  return pack({ ...entry, cases }, arrays);
+}
+
+function decodeCases(packed: PackedCases, arrays: readonly NumberArray[]): CasesEntry {
+  let at = 0;
+  const cases = packed.cases.map(({ embedded, ...plain }): TaughtCase => {
+    const terms = { terms: arrays[at++] as Uint32Array, weights: arrays[at++] as Float32Array };
+    return { ...plain, terms, embedding: embedded ? (arrays[at++] as Float32Array) : null };
+  });
+  return { ...packed, cases };
 }
 
 function encodeObservation(entry: ObservationEntry): Buffer {

@@ -13,6 +13,7 @@ export type Entry =
   | ToolsEntry
   | ObservationEntry
   | SettlementEntry
+  | CasesEntry
   | ForgetEntry
   | ExperimentEntry
   | ExposuresEntry
@@ -176,6 +177,25 @@ export interface SettlementEntry extends EntryBase {
   readonly ended?: true;
   readonly decision: ObservedDecision;
   readonly defaultReward: number | null;
+}
+
+/** Queries of transcripts, with what became of the tools that were called for them. They were no decisions: memory alone learns. */
+export interface CasesEntry extends EntryBase {
+  readonly kind: 'cases';
+  /** Of the embedder that made the vectors. */
+  readonly fingerprint: string | null;
+  readonly cases: readonly TaughtCase[];
+}
+
+export interface TaughtCase {
+  /** 16 hex digits; the same one is taught once. */
+  readonly id: string;
+  readonly embedding: Float32Array | null;
+  readonly terms: SparseVector;
+  /** Each tool once; 0…1. */
+  readonly outcomes: readonly { readonly tool: string; readonly value: number }[];
+  /** As in `ObservedDecision`. */
+  readonly unit: number;
 }
 
 /** What was learned about a tool or from a unit is erased. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { packageVersion } from '../../config/package-root.ts';
 import type { Settings } from '../../config/settings.ts';
+import { Cases } from '../catalog/cases.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { CatalogAdministration } from '../catalog/catalog-administration.ts';
 import { CatalogPositions } from '../catalog/catalog-positions.ts';
@@ -207,6 +208,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     }),
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
+    cases: new Cases(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics }),
     taken: stores.taken,

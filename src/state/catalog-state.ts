@@ -48,6 +48,8 @@ export class CatalogState {
   readonly limits = new UnitLimits();
   readonly experiments = new ExperimentTable();
   readonly rewards = new RewardStatistics();
+  /** Ids of the cases that were taught from transcripts, oldest first. */
+  readonly taughtCases = new Set<string>();
   /** Results of commands by key: a command that is sent twice is applied once and gets the same answer twice. */
   readonly answers = new Map<string, Answer>();
 

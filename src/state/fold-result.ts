@@ -9,6 +9,10 @@ export type FoldResult =
   | EmbedderResult
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
+  /** `known`: they were taught before, or all of their tools are gone. */
+  | { readonly kind: 'cases'; readonly taught: number; readonly known: number }
+  /** The catalog has another embedder than the sender read. */
+  | { readonly kind: 'cases-refused'; readonly reason: 'stale' }
   | { readonly kind: 'forget'; readonly forgotten: number }
   | ExperimentResult
   | { readonly kind: 'exposures' }

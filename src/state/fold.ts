@@ -4,6 +4,7 @@ import { atOnce } from '../scheduling/slices.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { foldExposures } from './experiments/count-experiments.ts';
 import { foldExperiment } from './experiments/fold-experiment.ts';
+import { foldCases } from './fold-cases.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
 import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
@@ -44,6 +45,8 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* foldObservation(state, entry);
     case 'settlement':
       return yield* foldSettlement(state, entry);
+    case 'cases':
+      return yield* foldCases(state, entry);
     case 'tools':
       return yield* once(state, entry, () => foldTools(state, entry, position));
     case 'embedder':
@@ -67,6 +70,7 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
 const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
   'observation',
   'settlement',
+  'cases',
   'tools',
   'embedder',
   'forget',

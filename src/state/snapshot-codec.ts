@@ -23,6 +23,7 @@ const TOOLS = 32;
 const ANSWERS = 1024;
 const REFUSED = 1024;
 const TASKS = 1024;
+const TAUGHT_CASES = 4096;
 
 /**
  * Yields a snapshot part by part. It holds the canonical state and nothing derived; two replicas at the same position encode
@@ -137,6 +138,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   for (const answers of inBlocks(state.answers, ANSWERS)) yield part('answers', answers);
   const { hour, recent, earlier } = state.limits.save();
   for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
+  for (const ids of inBlocks(state.taughtCases, TAUGHT_CASES)) yield part('taught-cases', ids);
   yield part('limits', hour, [recent.pairs, recent.weights, earlier.pairs, earlier.weights]);
   for (const { names, lengths, bytes } of state.decisions.save()) {
     yield part('decisions', names, [lengths, bytes]);
@@ -156,6 +158,9 @@ function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart):
       break;
     case 'refused':
       state.refused.restore(json as RewardOutcome[]);
+      break;
+    case 'taught-cases':
+      for (const id of json as string[]) state.taughtCases.add(id);
       break;
     case 'limits': {
       const [pairs, weights, earlierPairs, earlierWeights] = arrays as Float64Array[];
