@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { nearestName } from './nearest-name.ts';
 import { plainWords } from './plain-words.ts';
+import { SECRET_PREFIX } from './secrets.ts';
 import {
   environmentVariable,
   type SettingName,
@@ -113,7 +114,11 @@ function fromEnvironment(
     const name = names.get(variable);
     if (name !== undefined && text !== undefined && text !== '') {
       given.push([name, { value: fromText(name, text), source: 'environment', place: variable }]);
-    } else if (name === undefined && variable.startsWith('BANDOLIER_')) {
+    } else if (
+      name === undefined &&
+      variable.startsWith('BANDOLIER_') &&
+      !variable.startsWith(SECRET_PREFIX)
+    ) {
       const nearest = nearestName(variable, [...names.keys()]);
       faults.push(`The environment has an unknown variable ${variable}. Did you mean ${nearest}?`);
     }

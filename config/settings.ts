@@ -104,6 +104,10 @@ export const settingsSchema = z.strictObject({
     description:
       'Embeddings, models and chat answers may come from addresses of this machine and its own network: true or false.',
   }),
+  localSources: z.boolean().default(false).meta({
+    description:
+      'Sources that are put over HTTP may start programs and read files and folders of this machine: true or false. Whoever may send requests may then run programs as the user of the service.',
+  }),
   hubUrl: z
     .url({ protocol: /^https?$/ })
     .default('https://huggingface.co')

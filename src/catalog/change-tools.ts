@@ -52,7 +52,8 @@ function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefiniti
   return inSlices(mapInSteps(tools, (tool) => ({ tool, hash: definitionHash(tool, settings) })));
 }
 
-type Hashed = { readonly tool: ToolDefinition; readonly hash: string };
+/** A definition with its hash, and its name at its source where that is another one. */
+export type Hashed = Pick<ToolPut, 'tool' | 'hash' | 'nameThere'>;
 
 async function change(
   catalog: Catalog,
@@ -114,7 +115,7 @@ async function change(
 }
 
 /** Only what is new here or has changed is embedded; what has not is left out of a full sync. */
-async function withEmbeddings(
+export async function withEmbeddings(
   catalog: Catalog,
   hashed: readonly Hashed[],
   isSync: boolean,
@@ -122,17 +123,17 @@ async function withEmbeddings(
 ): Promise<ToolPut[]> {
   const { tools } = catalog.state;
   // Before anything is awaited: afterwards it may be another state, and another definition that has this name.
-  const known = hashed.map(({ tool, hash }) => {
+  const known = hashed.map(({ tool, hash, nameThere }) => {
     const record = tools.get(tool.name);
-    return record?.hash === hash ? tools.vectors.get(record.slot).slice() : null;
+    if (record?.hash !== hash) return null;
+    return { vector: tools.vectors.get(record.slot).slice(), isSame: record.nameThere === nameThere };
   });
   const changed = hashed.filter((_, at) => known[at] === null);
   const made = await refusingUnusable(() => catalog.embedTools(changed, signal));
   const fresh = new Map(changed.map(({ tool }, at) => [tool.name, made[at]]));
-  return hashed.flatMap(({ tool, hash }, at) => {
-    const vector = known[at];
-    if (vector === null) return [{ tool, hash, embedding: fresh.get(tool.name) ?? null }];
-    return isSync ? [] : [{ tool, hash, embedding: vector }];
+  return hashed.flatMap((one, at) => {
+    const { vector, isSame } = known[at] ?? { vector: fresh.get(one.tool.name) ?? null, isSame: false };
+    return isSync && isSame ? [] : [{ ...one, embedding: vector }];
   });
 }
 

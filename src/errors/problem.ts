@@ -15,6 +15,7 @@ export type ProblemCode =
   | 'version-not-found'
   | 'snapshot-not-found'
   | 'evaluation-not-found'
+  | 'source-not-found'
   | 'endpoint-not-found'
   | 'method-not-allowed'
   | 'revision-mismatch'

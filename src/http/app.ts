@@ -10,6 +10,7 @@ import type { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
+import type { Sources } from '../sources/sources.ts';
 import type { Admission } from './admission.ts';
 import { keepPositions, markAnswers } from './answer-headers.ts';
 import { BodyIntake } from './body-intake.ts';
@@ -23,6 +24,7 @@ import { type Health, healthEndpoints } from './endpoints/health.ts';
 import { policyEndpoints } from './endpoints/policies.ts';
 import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
+import { sourceEndpoints } from './endpoints/sources.ts';
 import { taskEndpoints } from './endpoints/tasks.ts';
 import { toolEndpoints } from './endpoints/tools.ts';
 import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
@@ -37,6 +39,7 @@ export interface Nouns {
   readonly pins: Pins;
   readonly tools: Tools;
   readonly cases: Cases;
+  readonly sources: Sources;
   readonly experiments: Experiments;
   readonly versions: PolicyVersions;
   readonly evaluations: Evaluations;
@@ -67,6 +70,7 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
     ...catalogEndpoints(catalogs, pins),
     ...toolEndpoints(tools),
     ...caseEndpoints(cases),
+    ...sourceEndpoints(nouns.sources),
     ...experimentEndpoints(experiments, evaluations),
     ...policyEndpoints(versions),
     ...evaluationEndpoints(evaluations),

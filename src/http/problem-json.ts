@@ -17,6 +17,7 @@ export const PROBLEM_STATUS = {
   'version-not-found': 404,
   'snapshot-not-found': 404,
   'evaluation-not-found': 404,
+  'source-not-found': 404,
   'endpoint-not-found': 404,
   'method-not-allowed': 405,
   'request-timeout': 408,

@@ -55,6 +55,7 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
     case 'exposures':
     case 'unlearned':
     case 'version':
+    case 'source':
       return pack(entry, []);
   }
 }
@@ -96,6 +97,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
     case 'exposures':
     case 'unlearned':
     case 'version':
+    case 'source':
       return packed;
     default: {
       const { kind } = packed as { kind: unknown };
@@ -112,14 +114,17 @@ type PackedEntry =
   | PackedObservation
   | PackedSettlement
   | PackedCases
-  | Extract<Entry, { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' }>;
+  | Extract<
+      Entry,
+      { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' }
+    >;
 
 /**
  * The definitions are texts of their own, since to write or parse ten thousand of them at once would take too long:
  * the first array holds them all in UTF-8, the second one their lengths. `embedding`: index of its array, −1 for none.
  */
 type PackedTools = Omit<ToolsEntry, 'put'> & {
-  readonly put: readonly { readonly hash: string; readonly embedding: number }[];
+  readonly put: readonly (Omit<ToolPut, 'tool' | 'embedding'> & { readonly embedding: number })[];
 };
 
 type PackedEmbedder = Omit<EmbedderEntry, 'vectors'> & {
@@ -146,10 +151,10 @@ const NUMBERS_PER_REPORT = 4;
 function* encodeTools(entry: ToolsEntry): Steps<Buffer> {
   const texts: Buffer[] = [];
   const vectors: NumberArray[] = [];
-  const put: { hash: string; embedding: number }[] = [];
-  for (const { tool, hash, embedding } of entry.put) {
+  const put: PackedTools['put'][number][] = [];
+  for (const { tool, embedding, ...rest } of entry.put) {
     texts.push(Buffer.from(JSON.stringify(tool)));
-    put.push({ hash, embedding: embedding === null ? -1 : 1 + vectors.push(embedding) });
+    put.push({ ...rest, embedding: embedding === null ? -1 : 1 + vectors.push(embedding) });
     yield;
   }
   const lengths = Uint32Array.from(texts, ({ length }) => length);
@@ -162,10 +167,10 @@ function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Step
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const put: ToolPut[] = [];
   let start = 0;
-  for (const [i, { hash, embedding }] of packed.put.entries()) {
+  for (const [i, { embedding, ...rest }] of packed.put.entries()) {
     const end = start + lengths[i];
     const tool = JSON.parse(bytes.toString('utf8', start, end)) as ToolDefinition;
-    put.push({ tool, hash, embedding: embedding < 0 ? null : (arrays[embedding] as Float32Array) });
+    put.push({ tool, ...rest, embedding: embedding < 0 ? null : (arrays[embedding] as Float32Array) });
     start = end;
     yield;
   }

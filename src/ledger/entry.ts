@@ -1,6 +1,7 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
+import type { SourceChange, SyncReport } from './source-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Position of an entry in the ledger of its catalog: 1 for the first, then without gaps. 0 is "before the first". */
@@ -11,6 +12,7 @@ export type Entry =
   | EmbedderEntry
   | SettingsEntry
   | ToolsEntry
+  | SourceEntry
   | ObservationEntry
   | SettlementEntry
   | CasesEntry
@@ -77,6 +79,10 @@ export interface ToolsEntry extends EntryBase {
   readonly remove: readonly string[];
   /** Full sync: name and definition hash of every tool that the source has afterwards; its others are removed. */
   readonly sync?: Readonly<Record<string, string>>;
+  /** Generation of a source other than the API (see `SourceRecord`): refused if it is another one by now. */
+  readonly of?: Position;
+  /** Of a sync of a source other than the API; without it the entry approves definitions that were held back. */
+  readonly synced?: SyncReport;
   /** Refused unless the catalog has this revision. */
   readonly ifMatch?: string;
   /** Digest of what was asked for, where the sender chose the key: the key is refused for anything else. */
@@ -85,8 +91,19 @@ export interface ToolsEntry extends EntryBase {
   readonly fingerprint: string | null;
 }
 
+/** A source of tools: put, removed, or read without a change of its tools. */
+export interface SourceEntry extends EntryBase {
+  readonly kind: 'source';
+  readonly name: string;
+  readonly change: SourceChange;
+}
+
 export interface ToolPut {
   readonly tool: ToolDefinition;
+  /** Its name at its source, where that is another one. */
+  readonly nameThere?: string;
+  /** The definition is not served: it waits for approval. */
+  readonly held?: true;
   readonly hash: string;
   /** Unit vector of the document text, or null when there is no embedder. */
   readonly embedding: Float32Array | null;

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { packageVersion } from '../../config/package-root.ts';
+import { readVariable, SECRET_PREFIX } from '../../config/secrets.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Cases } from '../catalog/cases.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -20,9 +21,11 @@ import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
+import { toolFaults } from '../http/wire/tool-faults.ts';
 import { McpFront } from '../mcp/front.ts';
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
 import { NO_TOOL_CALLS } from '../mcp/tool-calls.ts';
+import { openMcpConnection } from '../outgoing/mcp/open-mcp-connection.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { DueSettlements } from '../rewards/due-settlements.ts';
@@ -36,6 +39,8 @@ import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { every } from '../scheduling/every.ts';
 import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
+import { startSyncs } from '../sources/run-sync.ts';
+import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
@@ -45,6 +50,8 @@ import { openModels } from './models.ts';
 
 /** How often erasures of other processes are looked for that broke off. */
 const REMOVALS_EVERY_MS = 30_000;
+/** How long it may take to read a source. */
+const SYNC_TIMEOUT_MS = 120_000;
 
 export interface Service extends Nouns {
   /** Finishes what is in progress, writes what is not written yet, and closes every part. */
@@ -186,7 +193,16 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
+  const syncs = startSyncs({
+    ...{ queue: stores.queue, catalogs, readVariable, onError, faultsOf: toolFaults },
+    timeoutMs: SYNC_TIMEOUT_MS,
+    allowPrivate: settings.allowPrivateHosts,
+    configuredServer: () => undefined,
+    connect: (address, { signal }) =>
+      openMcpConnection(address, { signal, allowPrivate: settings.allowPrivateHosts }),
+  });
   onClose(() => closeQueue(core));
+  onClose(() => syncs.close());
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
   const rewards = new Rewards(catalogs, intake, tasks, { queue: stores.queue, decisionLogs, refused, now });
@@ -209,6 +225,10 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     cases: new Cases(catalogs),
+    sources: new Sources(catalogs, {
+      queue: stores.queue,
+      rules: { allowLocal: settings.localSources, secretPrefix: SECRET_PREFIX },
+    }),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics }),
     taken: stores.taken,

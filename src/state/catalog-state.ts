@@ -7,6 +7,7 @@ import { Learners } from './learners.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
 import { TasksWithCalls } from './observed/task-calls.ts';
 import { RewardStatistics } from './reward-statistics.ts';
+import { SourceTable } from './source-table.ts';
 import { ToolTable } from './tool-table.ts';
 import { UnitLimits } from './unit-limits.ts';
 
@@ -41,6 +42,7 @@ export class CatalogState {
   revision = 'r0';
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
+  readonly sources = new SourceTable();
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;
   readonly tasks = new TasksWithCalls();

@@ -3,6 +3,7 @@ import type { Outcome } from '../ledger/entry.ts';
 /** What the fold decided about an entry; `Replica.submit` returns it. */
 export type FoldResult =
   | ToolsResult
+  | SourceResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
   /** The policy has another name than its sender read: that of `policy`. */
   | { readonly kind: 'settings-refused'; readonly policy: string }
@@ -31,6 +32,8 @@ export type ToolsResult =
   | { readonly kind: 'tools-refused'; readonly reason: 'revision'; readonly revision: string }
   /** The catalog or its embedder changed after the sender read it: it has to read again and send again. */
   | { readonly kind: 'tools-refused'; readonly reason: 'stale'; readonly revision: string }
+  /** The source was removed or defined anew after it was read. */
+  | { readonly kind: 'tools-refused'; readonly reason: 'gone'; readonly revision: string }
   /** These tools belong to other sources. */
   | {
       readonly kind: 'tools-refused';
@@ -46,6 +49,11 @@ export interface ToolsApplied {
   readonly unchanged: number;
   readonly revision: string;
 }
+
+export type SourceResult =
+  | { readonly kind: 'source'; readonly added: boolean }
+  /** `unknown`: it was removed, or defined anew after it was read. */
+  | { readonly kind: 'source-refused'; readonly reason: 'unknown' | 'too-many' };
 
 export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */

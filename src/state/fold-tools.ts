@@ -2,6 +2,7 @@ import { cosine } from '../../bandit/tool-vectors.ts';
 import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { ToolsResult } from './fold-result.ts';
+import { noteSync, refusalOfSync } from './fold-sources.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -19,6 +20,8 @@ export function* foldTools(
   if (entry.ifMatch !== undefined && entry.ifMatch !== revision) {
     return { kind: 'tools-refused', reason: 'revision', revision };
   }
+  const refusal = refusalOfSync(state, entry);
+  if (refusal !== null) return { kind: 'tools-refused', reason: refusal, revision };
   const owners = otherOwners(state, entry);
   if (owners.length > 0) return { kind: 'tools-refused', reason: 'source', owners };
   if (entry.fingerprint !== state.fingerprint || !coversSync(state, entry)) {
@@ -26,8 +29,9 @@ export function* foldTools(
   }
   let added = 0;
   let changed = 0;
-  const putNames = new Set(entry.put.map(({ tool }) => tool.name));
-  for (const put of entry.put) {
+  const served = entry.put.filter(({ held }) => !held);
+  const putNames = new Set(served.map(({ tool }) => tool.name));
+  for (const put of served) {
     const effect = putTool(state, put, putNames, entry);
     if (effect === 'added') added++;
     else if (effect === 'changed') changed++;
@@ -40,8 +44,9 @@ export function* foldTools(
     yield;
   }
   yield* forgetExpired(state);
+  noteSync(state, entry);
   if (added + changed + removed > 0) state.revision = `r${position}`;
-  const wanted = entry.sync === undefined ? entry.put.length : Object.keys(entry.sync).length;
+  const wanted = entry.sync === undefined ? served.length : Object.keys(entry.sync).length;
   const unchanged = wanted - added - changed;
   return { kind: 'tools', added, changed, removed, unchanged, revision: state.revision };
 }
@@ -59,7 +64,7 @@ function otherOwners({ tools }: CatalogState, entry: ToolsEntry): { tool: string
 /** Returns whether a full sync is complete: it lists every tool by hash, but has the definitions of changed tools only. */
 function coversSync(state: CatalogState, entry: ToolsEntry): boolean {
   if (entry.sync === undefined) return true;
-  const carried = new Set(entry.put.map(({ tool }) => tool.name));
+  const carried = new Set(entry.put.filter(({ held }) => !held).map(({ tool }) => tool.name));
   return Object.entries(entry.sync).every(
     ([name, hash]) => carried.has(name) || state.tools.get(name)?.hash === hash,
   );
@@ -73,7 +78,8 @@ function putTool(
 ): 'added' | 'changed' | 'unchanged' {
   const { tool, hash, embedding } = put;
   const known = state.tools.find(tool.name);
-  if (known?.removedAt === null && known.hash === hash) return 'unchanged';
+  if (known?.removedAt === null && known.hash === hash && known.nameThere === put.nameThere)
+    return 'unchanged';
   const renamed = known === undefined ? predecessor(state, put, putNames, source) : undefined;
   const before = known ?? renamed;
   if (before === undefined) {

@@ -8,6 +8,7 @@ import { foldCases } from './fold-cases.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
 import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
+import { foldSource } from './fold-sources.ts';
 import { foldTools } from './fold-tools.ts';
 
 /**
@@ -49,6 +50,8 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* foldCases(state, entry);
     case 'tools':
       return yield* once(state, entry, () => foldTools(state, entry, position));
+    case 'source':
+      return yield* once(state, entry, () => foldSource(state, entry, position));
     case 'embedder':
       return yield* once(state, entry, () => foldEmbedder(state, entry));
     case 'forget':
@@ -78,6 +81,7 @@ const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
 
 const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'tools-refused',
+  'source-refused',
   'settings-refused',
   'embedder-refused',
   'experiment-refused',

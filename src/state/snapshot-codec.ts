@@ -16,6 +16,7 @@ import {
   SnapshotUnreadableError,
   writeParts,
 } from './snapshot-parts.ts';
+import type { HeldTool, SourceRecord } from './source-table.ts';
 import type { ToolRecord } from './tool-table.ts';
 
 /** How many of them make one part. */
@@ -135,6 +136,8 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   for (const records of inBlocks(tools.records(), TOOLS)) {
     yield part('tools', records, [vectorsOf(state, records)]);
   }
+  for (const records of inBlocks(state.sources.all(), TOOLS)) yield part('sources', records);
+  for (const held of inBlocks(state.sources.saveHeld(), TOOLS)) yield part('held', held);
   for (const answers of inBlocks(state.answers, ANSWERS)) yield part('answers', answers);
   const { hour, recent, earlier } = state.limits.save();
   for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
@@ -152,6 +155,12 @@ function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart):
   switch (part) {
     case 'tools':
       restoreTools(state, json as ToolRecord[], arrays[0] as Float32Array);
+      break;
+    case 'sources':
+      for (const record of json as SourceRecord[]) state.sources.restore(record);
+      break;
+    case 'held':
+      state.sources.restoreHeld(json as [string, HeldTool][]);
       break;
     case 'answers':
       for (const [key, answer] of json as [string, Answer][]) state.answers.set(key, answer);

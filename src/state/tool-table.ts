@@ -26,6 +26,8 @@ export interface ToolRecord {
   readonly hash: string;
   /** The source of the tool; only this source may change or remove it. */
   readonly source: string;
+  /** Its name at the source, where that is another one. */
+  readonly nameThere?: string;
   readonly addedAt: number;
   /** Tombstone: when it was removed; null while it is live. */
   readonly removedAt: number | null;
@@ -112,7 +114,12 @@ export class ToolTable {
   }
 
   /** Adds a tool, makes a removed one live again, or changes one. The tool gets the slot of `rename`, if given. */
-  put({ tool, hash, embedding }: ToolPut, source: string, at: number, rename?: ToolRecord): ToolRecord {
+  put(
+    { tool, hash, embedding, nameThere }: ToolPut,
+    source: string,
+    at: number,
+    rename?: ToolRecord,
+  ): ToolRecord {
     const before = rename ?? this.#byName.get(tool.name);
     if (rename !== undefined) this.#forgetName(rename.tool.name);
     const record: ToolRecord = {
@@ -120,6 +127,7 @@ export class ToolTable {
       tool,
       hash,
       source,
+      ...(nameThere !== undefined && { nameThere }),
       addedAt: before?.addedAt ?? at,
       removedAt: null,
       statistics: before?.statistics ?? emptyStatistics(),
@@ -136,6 +144,11 @@ export class ToolTable {
     this.#live--;
     this.#store({ ...record, removedAt: at });
     for (const follower of this.#followers) follower.remove(record);
+  }
+
+  /** From now on the tool is one of another source, under the name that it has here. */
+  giveTo({ nameThere: _, ...record }: ToolRecord, source: string): void {
+    this.#store({ ...record, source });
   }
 
   /** Sets the counts of a tool to 0. */

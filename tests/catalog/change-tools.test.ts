@@ -4,7 +4,7 @@ import { patchTools, syncTools } from '../../src/catalog/change-tools.ts';
 import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import type { ToolsEntry } from '../../src/ledger/entry.ts';
-import { axis, putTools, START, Story, tool } from '../state/entries.ts';
+import { axis, putTools, START, Story, SYNCED, tool } from '../state/entries.ts';
 import { ReplacedState } from '../state/replaced-state.ts';
 
 const hashOf = (definition: ReturnType<typeof tool>): string =>
@@ -55,7 +55,7 @@ describe('a change of tools', () => {
 
   it('names the tools of other sources that it would change, and changes nothing', async () => {
     const story = Story.withTools(1);
-    story.tell(putTools([tool('inbox')], { source: 'mail' }));
+    story.tell(putTools([tool('inbox')], { source: 'mail', of: story.source('mail'), synced: SYNCED }));
     const catalog = {
       name: 'default',
       state: story.state,

@@ -89,16 +89,25 @@ export const entry = fc.oneof(
       ...base,
       kind: fc.constant('tools'),
       source: text,
-      put: fc.array(fc.record({ tool, hash: text, embedding: vector }, { noNullPrototype: true }), {
-        maxLength: 4,
-      }),
+      put: fc.array(
+        withOptional(
+          { tool, hash: text, embedding: vector, nameThere: text, held: fc.constant(true) },
+          'nameThere',
+          'held',
+        ),
+        { maxLength: 4 },
+      ),
       remove: fc.array(text),
       sync: fc.dictionary(text, text, { noNullPrototype: true }),
       ifMatch: text,
+      of: fc.nat(),
+      synced: fc.constant({ startedAt: 7, ttlMs: 1, leftOut: [{ name: 'n', why: 'w' }], leftOutCount: 1 }),
       fingerprint: fc.option(text),
     },
     'sync',
     'ifMatch',
+    'of',
+    'synced',
   ),
   withOptional(
     {
@@ -183,5 +192,11 @@ export const entry = fc.oneof(
     ownDetail: fc.dictionary(text, fc.nat(), { noNullPrototype: true }),
   }),
   withOptional({ ...base, kind: fc.constant('version'), version: text }),
+  withOptional({
+    ...base,
+    kind: fc.constant('source'),
+    name: text,
+    change: fc.constant({ action: 'remove', keepTools: true }),
+  }),
   withOptional({ ...base, kind: fc.constant('forget'), tool: text, unit: fc.nat() }, 'tool', 'unit'),
 ) as fc.Arbitrary<Entry>;

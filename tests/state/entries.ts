@@ -5,6 +5,7 @@ import type {
   OutcomeReport,
   ToolsEntry,
 } from '../../src/ledger/entry.ts';
+import type { SourceDefinition } from '../../src/ledger/source-definition.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
@@ -25,6 +26,20 @@ export class Story {
   tell(entry: Entry): FoldResult {
     this.entries.push(entry);
     return fold(this.state, { position: this.entries.length, entry });
+  }
+
+  /** Adds a source and returns its generation. */
+  source(name: string, more: Partial<SourceDefinition> = {}): number {
+    const definition = {
+      kind: 'file',
+      url: 'https://a.example',
+      onChange: 'serve',
+      refreshSeconds: 60,
+      ...more,
+    };
+    const change = { action: 'put', definition: definition as SourceDefinition } as const;
+    this.tell({ kind: 'source', key: `source/${this.entries.length}`, at: START, name, change });
+    return this.state.sources.get(name)!.generation;
   }
 
   rewards(entry: ObservationEntry): readonly RewardOutcome[] {
@@ -69,6 +84,9 @@ export function tool(name: string, more: Partial<ToolDefinition> = {}): ToolDefi
 }
 
 let keys = 0;
+
+/** What a sync says that found nothing to leave out. */
+export const SYNCED = { startedAt: START, leftOut: [], leftOutCount: 0 };
 
 export function putTools(tools: readonly ToolDefinition[], more: Partial<ToolsEntry> = {}): ToolsEntry {
   return {

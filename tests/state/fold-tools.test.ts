@@ -2,13 +2,16 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ToolsEntry } from '../../src/ledger/entry.ts';
 import { foldInSteps } from '../../src/state/fold.ts';
-import { decision, observe, putTools, report, START, Story, tool } from './entries.ts';
+import { decision, observe, putTools, report, START, Story, SYNCED, tool } from './entries.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 
 function namesOf(story: Story): string[] {
   return [...story.state.tools.live()].map(({ tool: { name } }) => name).sort();
 }
+
+/** What a sync of a source called mail has beside its tools. */
+const fromMail = (story: Story) => ({ source: 'mail', of: story.source('mail'), synced: SYNCED });
 
 describe('folding tools', () => {
   it('counts what was added, changed and left alone, and moves the revision only when something changed', () => {
@@ -168,11 +171,12 @@ const change = fc.record({
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-function entryOf({ kind, source, put, remove, version }: Change): ToolsEntry {
+function entryOf(story: Story, { kind, source, put, remove, version }: Change): ToolsEntry {
   const tools = put.map((name) => tool(name, { description: `version ${version}` }));
-  if (kind === 'patch') return putTools(tools, { source, remove });
+  const of = source === 'api' ? {} : { of: story.source(source), synced: SYNCED };
+  if (kind === 'patch') return putTools(tools, { source, remove, ...of });
   const sync = Object.fromEntries(tools.map((one) => [one.name, JSON.stringify(one)]));
-  return putTools(tools, { source, sync });
+  return putTools(tools, { source, sync, ...of });
 }
 
 /** What an entry makes of the tools, by name. */
@@ -200,7 +204,7 @@ describe('tools of several sources', () => {
         for (const drawn of changes) {
           const one = { ...drawn, remove: drawn.remove.filter((name) => !drawn.put.includes(name)) };
           const { after, outcome } = naively(owners, one);
-          const told = story.tell(entryOf(one));
+          const told = story.tell(entryOf(story, one));
           expect(told).toMatchObject(outcome);
           if (told.kind === 'tools') expect(told.added + told.changed + told.unchanged).toBe(one.put.length);
           owners = after;
@@ -217,7 +221,7 @@ describe('tools of several sources', () => {
     const { slot, statistics } = story.state.tools.get('t0')!;
     statistics.called = 7;
     story.tell(putTools([], { remove: ['t0'] }));
-    expect(story.tell(putTools([tool('t0')], { source: 'mail' }))).toMatchObject({ added: 1 });
+    expect(story.tell(putTools([tool('t0')], fromMail(story)))).toMatchObject({ added: 1 });
     expect(story.state.tools.get('t0')).toMatchObject({ slot, source: 'mail', statistics: { called: 7 } });
   });
 
@@ -225,7 +229,7 @@ describe('tools of several sources', () => {
     const story = Story.withTools(2);
     story.tell(putTools([], { remove: ['t1'] }));
     const { slot } = story.state.tools.find('t1')!;
-    story.tell(putTools([tool('heir', { replaces: ['t0', 't1'] })], { source: 'mail' }));
+    story.tell(putTools([tool('heir', { replaces: ['t0', 't1'] })], fromMail(story)));
     expect(namesOf(story)).toEqual(['heir', 't0']);
     expect(story.state.tools.get('heir')).toMatchObject({ slot, source: 'mail' });
   });

@@ -25,6 +25,7 @@ export interface ReadTools {
   readonly providerTools: readonly string[];
   /** Tools that got their server as a prefix, because tools of other servers have the same name. */
   readonly prefixed: readonly string[];
+  readonly isOpenApi: boolean;
   /** Names of fields that our shape has no place for. */
   readonly ignored: readonly string[];
 }
@@ -53,7 +54,8 @@ export function readTools(
 ): ReadTools {
   const documents = parseDocuments(text);
   const [first] = documents;
-  const read = documents.length === 1 && isOpenApi(first) ? readOpenApi(first) : readList(documents);
+  const openApi = documents.length === 1 && isOpenApi(first) ? first : null;
+  const read = openApi === null ? readList(documents) : readOpenApi(openApi);
   if (read.tools.length + read.refused.length === 0) {
     const [only] = read.providerTools;
     if (only === undefined) throw new UnreadableError('There are no tools in this file.');
@@ -65,10 +67,16 @@ export function readTools(
   const { tools, prefixed } = prefixRepeated(served);
   const refused = [...read.refused];
   const named = tools.map((tool) => ({ ...tool, name: prefix + tool.name }));
-  return { ...read, tools: acceptable(named, refused, faultsOf), refused, prefixed };
+  return {
+    ...read,
+    isOpenApi: openApi !== null,
+    tools: acceptable(named, refused, faultsOf),
+    refused,
+    prefixed,
+  };
 }
 
-type ReadBefore = Omit<ReadTools, 'prefixed'>;
+type ReadBefore = Omit<ReadTools, 'prefixed' | 'isOpenApi'>;
 
 function isOpenApi(value: unknown): value is Fields {
   return isFields(value) && typeof value.openapi === 'string';

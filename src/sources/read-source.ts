@@ -1,0 +1,181 @@
+import { readFile, stat } from 'node:fs/promises';
+import type { Local, McpServer, Remote, SourceDefinition } from '../ledger/source-definition.ts';
+import { ask, readText } from '../outgoing/request.ts';
+import { type FaultsOf, readTools } from './formats/read-tools.ts';
+import { type Fields, isFields, type Refused, someOf, toolOf } from './formats/tool-fields.ts';
+import { UnreadableError } from './formats/unreadable-error.ts';
+import { MAX_TOOLS, type Offer } from './plan-sync.ts';
+import { readSkills } from './read-skills.ts';
+import { allWithSecrets, withSecrets } from './secrets.ts';
+
+/** How an MCP server is reached, with the values of variables in place. */
+export type ServerAddress = Exclude<McpServer, { readonly configured: true }>;
+
+/** The tools of a server as it lists them; members other than the name are unchecked. */
+export interface ServerTools {
+  listTools(options: { signal: AbortSignal }): Promise<{
+    readonly items: readonly ({ readonly name: string } & Fields)[];
+    readonly ttlMs: number | null;
+  }>;
+  close(): Promise<void>;
+}
+
+export interface SourceReaderParts {
+  /** Connects to an MCP server. */
+  connect(address: ServerAddress, options: { signal: AbortSignal }): Promise<ServerTools>;
+  /** The server of this name in the configuration that the process was started with. */
+  configuredServer(name: string): ServerAddress | undefined;
+  /** Value of a variable of the environment. */
+  readVariable(name: string): string | undefined;
+  /** Addresses of this machine and of its own network may be asked. */
+  readonly allowPrivate: boolean;
+  /** Why a catalog does not take a tool. */
+  readonly faultsOf: FaultsOf;
+}
+
+const MAX_BYTES = 64 * 1024 * 1024;
+const SILENCE_MS = 30_000;
+const REDIRECTS = 5;
+
+/** Reads what a source offers. @throws an error whose message says, to people, why it cannot be read */
+export async function readSource(
+  name: string,
+  definition: SourceDefinition,
+  parts: SourceReaderParts,
+  signal: AbortSignal,
+): Promise<Offer> {
+  const offer = await offerOf(name, definition, parts, signal);
+  const offered = offer.tools.length + offer.leftOut.length;
+  if (offered > MAX_TOOLS) {
+    throw new UnreadableError(
+      `It offers ${offered} tools, and a source may have ${MAX_TOOLS}: divide it into several sources. Its tools stay as they were.`,
+    );
+  }
+  return offer;
+}
+
+async function offerOf(
+  name: string,
+  definition: SourceDefinition,
+  parts: SourceReaderParts,
+  signal: AbortSignal,
+): Promise<Offer> {
+  switch (definition.kind) {
+    case 'mcp':
+      return readServer(name, addressOf(name, definition, parts), parts, signal);
+    case 'skills':
+      return readSkills(definition.path, signal);
+    case 'openapi':
+    case 'file':
+      return readDocument(definition, await textOf(definition, parts, signal), parts);
+  }
+}
+
+/** Returns how the server of an MCP source is reached. @throws MissingVariableError, UnreadableError */
+export function addressOf(
+  name: string,
+  definition: McpServer,
+  { configuredServer, readVariable }: Pick<SourceReaderParts, 'configuredServer' | 'readVariable'>,
+): ServerAddress {
+  if ('configured' in definition) {
+    const address = configuredServer(name);
+    if (address !== undefined) return address;
+    throw new UnreadableError(
+      `Server "${name}" is not in the configuration that this process was started with: put it there, or remove the source.`,
+    );
+  }
+  if ('url' in definition) {
+    const { url, headers } = definition;
+    return {
+      url: withSecrets(url, readVariable),
+      ...(headers !== undefined && { headers: allWithSecrets(headers, readVariable) }),
+    };
+  }
+  const { command, args, env, cwd } = definition;
+  return {
+    command,
+    ...(args !== undefined && { args: args.map((arg) => withSecrets(arg, readVariable)) }),
+    ...(env !== undefined && { env: allWithSecrets(env, readVariable) }),
+    ...(cwd !== undefined && { cwd }),
+  };
+}
+
+async function readServer(
+  source: string,
+  address: ServerAddress,
+  { connect }: SourceReaderParts,
+  signal: AbortSignal,
+): Promise<Offer> {
+  const connection = await connect(address, { signal });
+  try {
+    const { items, ttlMs } = await connection.listTools({ signal });
+    const tools = new Map<string, Offer['tools'][number]>();
+    const leftOut: Refused[] = [];
+    for (const item of items) {
+      const tool = toolOf(item);
+      if (tool === null) leftOut.push({ name: item.name, why: 'its input schema is no object' });
+      else if (tools.has(item.name)) leftOut.push({ name: item.name, why: 'the server lists it twice' });
+      // Its name there is what it is called by, blanks included.
+      else tools.set(item.name, { server: source, ...tool, name: item.name });
+    }
+    return { tools: [...tools.values()], leftOut, ...(ttlMs !== null && { ttlMs }) };
+  } finally {
+    await connection.close();
+  }
+}
+
+async function textOf(
+  place: Remote | Local,
+  { readVariable, allowPrivate }: SourceReaderParts,
+  signal: AbortSignal,
+): Promise<string> {
+  if ('path' in place) {
+    const { size } = await stat(place.path);
+    if (size > MAX_BYTES) throw new UnreadableError(`The file is longer than ${MAX_BYTES / 1024 / 1024} MB.`);
+    return readFile(place.path, { encoding: 'utf8', signal });
+  }
+  const response = await ask(withSecrets(place.url, readVariable), {
+    headers: allWithSecrets(place.headers ?? {}, readVariable),
+    ...{ timeoutMs: SILENCE_MS, allowPrivate, redirects: REDIRECTS, signal },
+  });
+  const { statusCode = 0 } = response;
+  if (statusCode < 200 || statusCode > 299) {
+    response.destroy();
+    throw new UnreadableError(`The address answered ${statusCode} in place of a document.`);
+  }
+  return readText(response, MAX_BYTES);
+}
+
+function readDocument({ kind }: SourceDefinition, text: string, { faultsOf }: SourceReaderParts): Offer {
+  const { tools, refused, providerTools, isOpenApi } = readTools(text.replace(/^\uFEFF/, ''), faultsOf);
+  if (kind === 'openapi' && !isOpenApi) {
+    throw new UnreadableError('This is no OpenAPI document. Sources of kind `file` read lists of tools.');
+  }
+  const ofProviders = providerTools.map((name) => ({
+    name,
+    why: `${someOf([name])} is one that its provider defines`,
+  }));
+  return { tools, leftOut: [...refused, ...ofProviders] };
+}
+
+/** Says to people why a source could not be read; of what was read it quotes nothing that a secret may stand in. */
+export function whyUnreadable(error: unknown): string {
+  const { message, code, path } = error as NodeJS.ErrnoException;
+  const known = code === undefined ? undefined : FILE_ERRORS[code];
+  if (known !== undefined && isFields(error)) return `${path ?? 'The path'} ${known} (${code}).`;
+  const line = String(message)
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim();
+  return line.slice(0, MAX_ERROR) || 'It failed without a reason.';
+}
+
+const MAX_ERROR = 500;
+
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'is not there',
+  EACCES: 'may not be read by the user of the service',
+  EPERM: 'may not be read by the user of the service',
+  EISDIR: 'is a folder: name a file',
+  ENOTDIR: 'is no folder: name one',
+  ENAMETOOLONG: 'is too long a path',
+};

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { ToolChanges } from '../catalog/change-tools.ts';
+import { getTool } from '../catalog/tools.ts';
+import { Problem } from '../errors/problem.ts';
+import type { SourceChange, SourceDefinition, SourceKind, SyncReport } from '../ledger/source-definition.ts';
+import { API_SOURCE } from '../ledger/tool-definition.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import { MAX_SOURCES } from '../state/fold-sources.ts';
+import type { HeldTool, SourceRecord } from '../state/source-table.ts';
+import { approveHeld } from './apply-sync.ts';
+import { type DefinitionRules, refuseDefinition } from './check-definition.ts';
+import { syncJobOf } from './run-sync.ts';
+
+/** A source as users see it; times are ISO. */
+export interface SourceView {
+  readonly name: string;
+  readonly kind: SourceKind;
+  /** `waiting`: it was not read yet; `ok`, `error`: how the newest sync went. */
+  readonly status: 'waiting' | 'ok' | 'error';
+  readonly tools: number;
+  /** Definitions that wait for approval. */
+  readonly held: number;
+  /** The newest sync that succeeded. */
+  readonly lastSync: string | null;
+  /** The newest one, whatever came of it. */
+  readonly lastAttempt: string | null;
+  /** Null: when somebody asks for it. */
+  readonly nextSync: string | null;
+  readonly error?: string;
+  readonly definition: SourceDefinition;
+}
+
+/** With what is not shown in lists. */
+export interface WholeSourceView extends SourceView {
+  readonly leftOut: SyncReport['leftOut'];
+  readonly leftOutCount: number;
+  readonly heldTools: readonly HeldTool[];
+}
+
+/** Where a tool is called. */
+export interface Target {
+  readonly source: string;
+  /** Its name at that source. */
+  readonly nameThere: string;
+}
+
+export interface SourcesParts {
+  readonly queue: Pick<JobQueue, 'add'>;
+  readonly rules: DefinitionRules;
+}
+
+/** How long `sync` waits for the sync to end. */
+const SYNC_WAIT_MS = 150_000;
+/** The job is added again so often: one that was just ending when it was asked for began too early. */
+const ASK_EVERY_MS = 250;
+
+/** The sources of catalogs. Everything here throws Problem catalog-not-found; what takes the name of a source, source-not-found. */
+export class Sources {
+  readonly #catalogs: Catalogs;
+  readonly #parts: SourcesParts;
+
+  constructor(catalogs: Catalogs, parts: SourcesParts) {
+    this.#catalogs = catalogs;
+    this.#parts = parts;
+  }
+
+  /**
+   * Defines a source, for the first time or anew, and has it read soon. The same definition again changes nothing.
+   * @param trusted the operator's own configuration says so: commands, paths and all variables are allowed
+   * @throws Problem validation-failed
+   */
+  async put(
+    catalog: string,
+    name: string,
+    definition: SourceDefinition,
+    { trusted = false, actor }: { readonly trusted?: boolean; readonly actor?: string } = {},
+  ): Promise<{ readonly source: SourceView; readonly added: boolean }> {
+    if (name === API_SOURCE) {
+      throw new Problem(
+        'validation-failed',
+        `"${API_SOURCE}" is the source of tools that are put over the API.`,
+        'Choose another name.',
+      );
+    }
+    if (!trusted) refuseDefinition(definition, this.#parts.rules);
+    return this.#catalogs.holding(catalog, async (open) => {
+      const outcome = await submit(open, name, { action: 'put', definition }, actor);
+      if (outcome.kind === 'source-refused') {
+        throw new Problem(
+          'validation-failed',
+          `Catalog "${catalog}" has ${MAX_SOURCES} sources, and no catalog has more.`,
+          'Remove one first, or put this one into another catalog.',
+        );
+      }
+      await this.#parts.queue.add([syncJobOf(catalog, name)]);
+      const added = outcome.kind === 'source' && outcome.added;
+      return { source: viewOf(open, recordOf(open, name)), added };
+    });
+  }
+
+  /** By name. */
+  list(catalog: string): SourceView[] {
+    const open = this.#catalogs.get(catalog);
+    const counts = new Map<string, number>();
+    for (const { source } of open.state.tools.live()) counts.set(source, (counts.get(source) ?? 0) + 1);
+    const records = [...open.state.sources.all()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return records.map((record) => viewOf(open, record, counts.get(record.name) ?? 0));
+  }
+
+  get(catalog: string, name: string): WholeSourceView {
+    const open = this.#catalogs.get(catalog);
+    const record = recordOf(open, name);
+    const { leftOut, leftOutCount } = record;
+    const heldTools = [...open.state.sources.held(name).values()];
+    return { ...viewOf(open, record), leftOut, leftOutCount, heldTools };
+  }
+
+  /** Removes a source with its tools; with `keepTools` they stay, as if they had been put over the API. */
+  async remove(catalog: string, name: string, keepTools: boolean, actor?: string): Promise<void> {
+    await this.#catalogs.holding(catalog, async (open) => {
+      recordOf(open, name);
+      await submit(open, name, { action: 'remove', keepTools }, actor);
+    });
+  }
+
+  /**
+   * Reads a source now, and returns it when that has ended, well or not. What was changed there before the call is in it.
+   * @throws Problem unavailable when it takes longer than a request may
+   */
+  sync(catalog: string, name: string, signal?: AbortSignal): Promise<SourceView> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      recordOf(open, name);
+      const asked = open.now();
+      const giveUp = AbortSignal.timeout(SYNC_WAIT_MS);
+      const over = AbortSignal.any([giveUp, open.closed, ...(signal === undefined ? [] : [signal])]);
+      for (;;) {
+        const record = recordOf(open, name);
+        if (record.attempt !== null && record.attempt.startedAt >= asked) return viewOf(open, record);
+        if (over.aborted) throw giveUp.aborted ? tooLong(name) : over.reason;
+        await this.#parts.queue.add([syncJobOf(catalog, name)]);
+        const next = AbortSignal.any([over, AbortSignal.timeout(ASK_EVERY_MS)]);
+        await open.replica.reached(open.state.position + 1, next);
+      }
+    });
+  }
+
+  /** Has a source read soon, such as when its server says that its list changed. Unknown ones are none of its business. */
+  async refresh(catalog: string, name: string): Promise<void> {
+    const open = this.#catalogs.find(catalog);
+    if (open?.state.sources.get(name) !== undefined) await this.#parts.queue.add([syncJobOf(catalog, name)]);
+  }
+
+  /** Serves definitions that were held back: those of these tools, or all. @throws Problem tool-not-found for one that is not held */
+  approve(catalog: string, name: string, tools?: readonly string[], actor?: string): Promise<ToolChanges> {
+    return this.#catalogs.holding(catalog, (open) => {
+      recordOf(open, name);
+      return approveHeld(open, name, tools, actor);
+    });
+  }
+
+  /**
+   * Returns the MCP server that a tool is called at, and its name there; null: it is of no server that is known.
+   * @param toolName its name or its provider name @throws Problem tool-not-found
+   */
+  targetOf(catalog: string, toolName: string): Target | null {
+    const open = this.#catalogs.get(catalog);
+    const { source, nameThere, tool } = getTool(open, toolName);
+    if (open.state.sources.get(source)?.definition.kind !== 'mcp') return null;
+    return { source, nameThere: nameThere ?? tool.name };
+  }
+}
+
+function submit({ replica, now }: Catalog, name: string, change: SourceChange, actor?: string) {
+  return replica.submit({
+    ...{ kind: 'source', key: `source/${randomUUID()}`, at: now(), name, change },
+    ...(actor !== undefined && { actor }),
+  });
+}
+
+function recordOf({ name: catalog, state }: Catalog, name: string): SourceRecord {
+  const record = state.sources.get(name);
+  if (record !== undefined) return record;
+  throw new Problem(
+    'source-not-found',
+    `Catalog "${catalog}" has no source "${name}".`,
+    `GET /v1/catalogs/${catalog}/sources lists those that there are.`,
+  );
+}
+
+function tooLong(name: string): Problem {
+  return new Problem(
+    'unavailable',
+    `Source "${name}" is still being read.`,
+    'GET it in a while: `lastAttempt` says when that ended.',
+    { retryAfterSeconds: 10 },
+  );
+}
+
+function viewOf({ state }: Catalog, record: SourceRecord, tools = countOf(state, record.name)): SourceView {
+  const { name, definition, attempt, error, syncedAt, nextAt } = record;
+  return {
+    name,
+    kind: definition.kind,
+    status: attempt === null ? 'waiting' : error === null ? 'ok' : 'error',
+    tools,
+    held: state.sources.held(name).size,
+    lastSync: iso(syncedAt),
+    lastAttempt: iso(attempt?.at ?? null),
+    nextSync: iso(nextAt),
+    ...(error !== null && { error }),
+    definition,
+  };
+}
+
+function countOf({ tools }: Catalog['state'], name: string): number {
+  let count = 0;
+  for (const { source } of tools.live()) if (source === name) count++;
+  return count;
+}
+
+function iso(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
