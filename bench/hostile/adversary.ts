@@ -92,7 +92,9 @@ async function main(): Promise<void> {
     );
     catalog.put(tools);
     for (const [step, query] of honest.entries()) {
-      const decision = catalog.decide(`simulation.honest${step}`, query, SLATE, true, `user-${step}`);
+      const decision = catalog.decide(`simulation.honest${step}`, query, SLATE, true, {
+        unitId: `user-${step}`,
+      });
       const shown = decision.slate.map((index) => decision.candidates[index]);
       const random = randomFor(`adversary/agent/${step}`);
       catalog.report(decision, conductOf(shown, new Set(query.relevant), CAREFUL_AGENT, random).calls);
@@ -106,7 +108,7 @@ async function main(): Promise<void> {
       for (let i = 0; i < attack.reports; i++) {
         const id = `simulation.attack${at}x${i}`;
         const asked = attack.chosenWords === true ? withChosenWords(target) : target;
-        const decision = catalog.decide(id, asked, SLATE, true, attack.unit(i));
+        const decision = catalog.decide(id, asked, SLATE, true, { unitId: attack.unit(i) });
         catalog.report(decision, [{ tool: pushed, success: true }], attack.weight);
       }
       for (const [i, victim] of victims.entries()) {

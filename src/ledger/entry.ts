@@ -167,8 +167,19 @@ export interface ObservedColumns {
 }
 
 /** In the order in which snapshots number them. */
-export const OUTCOMES = ['success', 'failure', 'partial', 'timeout', 'refused', 'not_used'] as const;
+export const OUTCOMES = [
+  'success',
+  'failure',
+  'partial',
+  'timeout',
+  'refused',
+  'not_used',
+  'unknown',
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
+
+/** Outcomes of calls that say nothing about relevance. */
+export const SILENT_OUTCOMES: ReadonlySet<Outcome> = new Set<Outcome>(['timeout', 'refused', 'unknown']);
 
 export interface OutcomeReport {
   readonly rewardId: string;

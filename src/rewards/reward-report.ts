@@ -63,6 +63,7 @@ const VALUES: Record<Outcome, number> = {
   timeout: 0,
   refused: 0,
   not_used: 0,
+  unknown: 0,
 };
 
 /** Returns outcome and value: a missing value follows from the outcome, a missing outcome from the value; with neither it is a success. */

@@ -96,7 +96,9 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
 
       const fitting = fittingOf(query);
       if (fitting.size > 0) {
-        const decision = catalog.decide(`simulation.${seed}x${step}`, query, k, true, options.unit);
+        const decision = catalog.decide(`simulation.${seed}x${step}`, query, k, true, {
+          unitId: options.unit,
+        });
         const shown = decision.slate.map((index) => decision.candidates[index]);
         online[step] = shown.filter((name) => fitting.has(name)).length / fitting.size;
         exposures.count(shown, fitting);

@@ -2,10 +2,11 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { definitionHash } from '../catalog/definition-hash.ts';
 import type { Decision } from '../decisions/decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import type { Entry } from '../ledger/entry.ts';
+import type { Entry, OutcomeReport } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
+import { completeOutcome } from '../rewards/reward-report.ts';
 import { decide } from '../routing/decide.ts';
 import type { QueryPart } from '../routing/understand-query.ts';
 import { CatalogState } from '../state/catalog-state.ts';
@@ -80,14 +81,14 @@ export class SimulatedCatalog {
     { text, tokens, embedding, parts = [] }: PreparedQuery,
     k: number,
     explore: boolean,
-    unitId?: string,
+    { unitId, task }: { readonly unitId?: string; readonly task?: string } = {},
   ): Decision {
     const features = { embedding, terms: this.index.queryTerms({ text, tokens }) };
     return decide(
       {
         id,
         at: this.#now(),
-        request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true, unitId },
+        request: { catalog: NAME, k, format: 'names', activate: 'now', explore, learn: true, unitId, task },
         text,
         query: {
           features,
@@ -106,21 +107,37 @@ export class SimulatedCatalog {
   /** Reports the outcomes of a decision together, with this weight, which closes it. */
   report(decision: Decision, calls: readonly Call[], weight = 1): void {
     if (calls.length === 0) return;
+    const reports = calls.map(({ tool, success }) => ({
+      rewardId: `${decision.id}/${tool}`,
+      tool,
+      ...completeOutcome({ outcome: success ? 'success' : 'failure' }),
+      weight,
+    }));
+    this.observe(decision, reports);
+  }
+
+  /** Folds reports of a decision, which close it if it is not one of a task. */
+  observe(decision: Decision, reports: readonly Omit<OutcomeReport, 'at'>[]): void {
     const at = this.#now();
-    const tools = calls.map(({ tool }) => tool);
     this.#fold({
       kind: 'observation',
-      decision: observedDecision(decision, tools),
-      reports: calls.map(({ tool, success }) => ({
-        rewardId: `${decision.id}/${tool}`,
-        tool,
-        outcome: success ? 'success' : 'failure',
-        value: success ? 1 : 0,
-        weight,
-        at,
-      })),
-      closes: true,
+      decision: observedDecision(
+        decision,
+        reports.map(({ tool }) => tool).filter((tool) => tool !== null),
+      ),
+      reports: reports.map((report) => ({ ...report, at })),
+      closes: decision.task === undefined,
     });
+  }
+
+  /** Ends the task of these decisions. */
+  end(decisions: readonly Decision[]): void {
+    for (const decision of decisions) {
+      this.#fold({
+        ...{ kind: 'settlement', decision: observedDecision(decision, []) },
+        ...{ defaultReward: null, ended: true },
+      });
+    }
   }
 
   free(): void {

@@ -1,9 +1,10 @@
-import type {
-  ObservationEntry,
-  ObservedDecision,
-  OutcomeReport,
-  SettlementEntry,
-  UnlearnedEntry,
+import {
+  type ObservationEntry,
+  type ObservedDecision,
+  type OutcomeReport,
+  type SettlementEntry,
+  SILENT_OUTCOMES,
+  type UnlearnedEntry,
 } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import { creditExperiments } from './experiments/count-experiments.ts';
@@ -155,7 +156,7 @@ function* applyReport(teaching: Teaching, report: OutcomeReport): Generator<void
   tool.statistics.rewardSum += report.value;
   if (report.outcome === 'not_used') return { rewardId, status: 'applied' };
   tool.statistics.called++;
-  if (report.outcome === 'timeout' || report.outcome === 'refused') {
+  if (SILENT_OUTCOMES.has(report.outcome)) {
     tool.statistics.unlearned++;
     if (report.outcome === 'timeout') tool.statistics.timeouts++;
     keepSilent(record, reports);

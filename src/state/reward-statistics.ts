@@ -98,7 +98,7 @@ export class RewardStatistics {
   }
 
   emptyOutcomes(): RewardHour['outcomes'] {
-    return { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0 };
+    return { success: 0, failure: 0, partial: 0, timeout: 0, refused: 0, not_used: 0, unknown: 0 };
   }
 
   /** Returns the hours of the day before `now`. */

@@ -128,17 +128,20 @@ describe('folding observations', () => {
     expect(learned(story)).toEqual(before);
   });
 
-  it('takes timeouts and refusals as silence: neither a call nor a negative', () => {
-    const story = Story.withTools(2);
-    const observed = decision('a', ['t0', 't1']);
-    const reports = [report('r1', 't0', { outcome: 'timeout', value: 0 }), report('r2', 't1')];
-    expect(story.rewards(observe(observed, reports))).toMatchObject([
-      { status: 'applied', reason: 'outcome-teaches-nothing' },
-      { status: 'applied' },
-    ]);
-    expect(learned(story).numbers.updates).toBe(1);
-    expect(story.state.tools.get('t0')!.statistics).toMatchObject({ called: 1, failures: 0, unlearned: 1 });
-  });
+  it.each(['timeout', 'refused', 'unknown'] as const)(
+    'takes %s as silence: neither a call nor a negative',
+    (outcome) => {
+      const story = Story.withTools(2);
+      const observed = decision('a', ['t0', 't1']);
+      const reports = [report('r1', 't0', { outcome, value: 0 }), report('r2', 't1')];
+      expect(story.rewards(observe(observed, reports))).toMatchObject([
+        { status: 'applied', reason: 'outcome-teaches-nothing' },
+        { status: 'applied' },
+      ]);
+      expect(learned(story).numbers.updates).toBe(1);
+      expect(story.state.tools.get('t0')!.statistics).toMatchObject({ called: 1, failures: 0, unlearned: 1 });
+    },
+  );
 
   it.each([
     ['last', [0, 1], 1],

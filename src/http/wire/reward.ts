@@ -18,7 +18,7 @@ const outcomeFields = {
   }),
   outcome: rewardOutcome
     .optional()
-    .meta({ description: 'timeout and refused say nothing about relevance and teach nothing.' }),
+    .meta({ description: 'timeout, refused and unknown say nothing about relevance and teach nothing.' }),
   more: z.boolean().optional().meta({
     description:
       'true: another report on this decision will follow. In a task it changes nothing: its decisions wait for the end of the task.',

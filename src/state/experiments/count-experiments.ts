@@ -1,11 +1,12 @@
 import type { MetricValue, UnitEvent } from '../../../bandit/statistics/experiment-tally.ts';
-import type {
-  Assignment,
-  Exposure,
-  ExposuresEntry,
-  ObservedDecision,
-  OutcomeReport,
-  ShadowComparison,
+import {
+  type Assignment,
+  type Exposure,
+  type ExposuresEntry,
+  type ObservedDecision,
+  type OutcomeReport,
+  type ShadowComparison,
+  SILENT_OUTCOMES,
 } from '../../ledger/entry.ts';
 import type { ExperimentUnit, Metric } from '../../ledger/experiment-definition.ts';
 import type { CatalogState } from '../catalog-state.ts';
@@ -71,7 +72,7 @@ export function creditExperiments(
 /** Returns the tools that were called with success, once for each time. */
 function calledIn(reports: readonly OutcomeReport[]): string[] {
   return reports.flatMap(({ tool, outcome, value }) =>
-    tool === null || value <= 0 || outcome === 'timeout' || outcome === 'refused' ? [] : [tool],
+    tool === null || value <= 0 || SILENT_OUTCOMES.has(outcome) ? [] : [tool],
   );
 }
 

@@ -1,6 +1,6 @@
 import type { MetricValue } from '../../../bandit/statistics/experiment-tally.ts';
 import type { RewardContract } from '../../ledger/catalog-settings.ts';
-import type { OutcomeReport } from '../../ledger/entry.ts';
+import { type OutcomeReport, SILENT_OUTCOMES } from '../../ledger/entry.ts';
 
 /** What was reported about one tool (or, with null, about the decision as a whole). */
 export interface ToolCredit {
@@ -21,10 +21,10 @@ export interface Credit {
 const NOTHING: MetricValue = { sum: 0, of: 0 };
 export const EMPTY_CREDIT: Credit = { tools: [], latencyMs: NOTHING, cost: NOTHING };
 
-/** Returns the credit of a report. Time-outs and refusals say nothing about relevance: only their latency and cost count. */
+/** Returns the credit of a report. Of outcomes that say nothing about relevance only latency and cost count. */
 export function addReport(credit: Credit, report: OutcomeReport): Credit {
   const { tool, value, outcome, latencyMs, cost } = report;
-  const silent = outcome === 'timeout' || outcome === 'refused';
+  const silent = SILENT_OUTCOMES.has(outcome);
   return {
     tools: silent ? credit.tools : withValue(credit.tools, tool, value),
     latencyMs: withAmount(credit.latencyMs, latencyMs),
