@@ -23,6 +23,8 @@ Examples:
   bandolier route "the customer wants their money back"
                                        ask it for tools
   bandolier report                     how is it going?
+  bandolier learn --from ~/.claude/projects
+                                       what do my transcripts say?
   bandolier demo                       watch it learn, in a minute
   bandolier simulate --tools tools.json --queries labelled.jsonl
                                        would it learn on my tools?
@@ -43,6 +45,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   rewards: async () => (await import('./cli/rewards.ts')).rewardsCommand(),
   import: async () => (await import('./cli/import.ts')).importCommand(),
   export: async () => (await import('./cli/export.ts')).exportCommand(),
+  learn: async () => (await import('./cli/learn.ts')).learnCommand(),
   experiment: async () => (await import('./cli/experiment.ts')).experimentCommand(),
   evaluate: async () => (await import('./cli/evaluate.ts')).evaluateCommand(),
   demo: async () => (await import('./cli/demo.ts')).demoCommand(),

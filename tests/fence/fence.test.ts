@@ -94,6 +94,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     ],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/transcripts': {
+    allowed: ['../queries/conversation.ts', '../ledger/entry.ts', './turns.ts'],
+    forbidden: ['../queries/splitter.ts', '../catalog/cases.ts', '../ledger/ledger.ts', 'zod'],
+  },
   'src/queries': {
     allowed: ['../retrieval/tokenise.ts', '../models/http/chat-endpoint.ts', './splitter.ts'],
     forbidden: ['../retrieval/tool-index.ts', '../decisions/decision.ts', '../errors/problem.ts', 'zod'],
