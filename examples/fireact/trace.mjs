@@ -10,11 +10,8 @@ export function traceOf({ step, slate, thought, actions, rewards }) {
       line('action', `${name} ${JSON.stringify(input)}`),
       line('observe', observation),
     ]),
-    ...rewards.map(({ tool, outcome, status, decisionId }) =>
-      line(
-        'reward',
-        `${tool} ${outcome}: ${status}${decisionId === slate.decisionId ? '' : ' (earlier step)'}`,
-      ),
+    ...rewards.map(({ tool, outcome, status, decisions }) =>
+      line('reward', `${tool} ${outcome}: ${status}${decisions > 1 ? ` for ${decisions} steps` : ''}`),
     ),
   ];
   return `${lines.join('\n')}\n\n`;

@@ -188,6 +188,24 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   invalid('rewards[1].value', 'one bad reward among good ones', 'POST', '/v1/rewards', {
     rewards: [unknownReward, { ...unknownReward, value: -2 }],
   }),
+  ...[
+    ['rewards[0].decisionId', 'a reward for nothing', {}],
+    ['rewards[0].tool', 'a reward for a task without a tool', { task: 'a' }],
+    ['rewards[0].task', 'a reward for a decision and a task', { ...unknownReward, task: 'a', tool: 'b' }],
+    ['rewards[0].userId', 'a reward for a decision and a user', { ...unknownReward, userId: 'a' }],
+    ['rewards[0].task', 'a reward for a task of 257 characters', { task: 'a'.repeat(257), tool: 'b' }],
+  ].map(([path, what, reward]) =>
+    invalid(path as string, what as string, 'POST', '/v1/rewards', {
+      rewards: [{ outcome: 'success', ...(reward as object) }],
+    }),
+  ),
+  invalid('task', 'a route for an empty task', 'POST', ROUTE, { query: 'x', task: '' }),
+  invalid('task', 'a task that no URL can name', 'POST', ROUTE, { query: 'x', task: '..' }),
+  refused(404, 'task-not-found')('the end of an unknown task', 'POST', '/v1/tasks/unknown/end'),
+  refused(404, 'catalog-not-found')('the end of a task in no catalog', 'POST', '/v1/tasks/unknown/end', {
+    catalog: 'unknown',
+  }),
+  invalid('why', 'the end of a task for a reason', 'POST', '/v1/tasks/unknown/end', { why: 'done' }),
   refused(404, 'reward-not-found')('an unknown reward', 'GET', '/v1/rewards/default.unknown.1'),
 
   refused(404, 'endpoint-not-found')('an unknown path', 'GET', '/v1/nothing'),
