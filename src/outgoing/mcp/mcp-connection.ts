@@ -1,7 +1,7 @@
 import type {
+  AuthProvider,
   CallToolResult,
   GetPromptResult,
-  OAuthClientProvider,
   Progress,
   ReadResourceResult,
 } from '@modelcontextprotocol/client';
@@ -22,7 +22,7 @@ export interface McpConnectionOptions {
   /** Addresses of this machine and of its own network may be asked. */
   readonly allowPrivate: boolean;
   /** Tokens for servers that want OAuth. */
-  readonly auth?: OAuthClientProvider;
+  readonly auth?: AuthProvider;
   /** Gets a line that the server wrote to its stderr, or a complaint about what it sent. Bounded in number and length. */
   readonly log?: (line: string) => void;
   /** The era that the server had before; it is found out when not given. */
