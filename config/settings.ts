@@ -108,6 +108,11 @@ export const settingsSchema = z.strictObject({
     description:
       'Sources that are put over HTTP may start programs and read files and folders of this machine: true or false. Whoever may send requests may then run programs as the user of the service.',
   }),
+  tokenKey: z.string().min(16, 'at least 16 characters').optional().meta({
+    description:
+      'Encrypts the tokens of MCP servers that want OAuth, which `bandolier sources login` puts into the data folder. The same for that command and for the service.',
+    secret: true,
+  }),
   hubUrl: z
     .url({ protocol: /^https?$/ })
     .default('https://huggingface.co')

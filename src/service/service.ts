@@ -25,7 +25,6 @@ import { toolFaults } from '../http/wire/tool-faults.ts';
 import { McpFront } from '../mcp/front.ts';
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
 import { NO_TOOL_CALLS } from '../mcp/tool-calls.ts';
-import { openMcpConnection } from '../outgoing/mcp/open-mcp-connection.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { DueSettlements } from '../rewards/due-settlements.ts';
@@ -47,6 +46,7 @@ import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts'
 import { ServiceHealth } from './health.ts';
 import { Metrics } from './metrics.ts';
 import { openModels } from './models.ts';
+import { serverOpener } from './open-server.ts';
 
 /** How often erasures of other processes are looked for that broke off. */
 const REMOVALS_EVERY_MS = 30_000;
@@ -193,13 +193,14 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
+  // Tokens end by the clock of the world, which the command that logs in goes by, too.
+  const openServer = serverOpener(settings, Date.now);
   const syncs = startSyncs({
     ...{ queue: stores.queue, catalogs, readVariable, onError, faultsOf: toolFaults },
     timeoutMs: SYNC_TIMEOUT_MS,
     allowPrivate: settings.allowPrivateHosts,
     configuredServer: () => undefined,
-    connect: (address, { signal }) =>
-      openMcpConnection(address, { signal, allowPrivate: settings.allowPrivateHosts }),
+    connect: openServer,
   });
   onClose(() => closeQueue(core));
   onClose(() => syncs.close());

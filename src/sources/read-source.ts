@@ -21,8 +21,8 @@ export interface ServerTools {
 }
 
 export interface SourceReaderParts {
-  /** Connects to an MCP server. */
-  connect(address: ServerAddress, options: { signal: AbortSignal }): Promise<ServerTools>;
+  /** Connects to the MCP server of a source. */
+  connect(source: string, address: ServerAddress, options: { signal: AbortSignal }): Promise<ServerTools>;
   /** The server of this name in the configuration that the process was started with. */
   configuredServer(name: string): ServerAddress | undefined;
   /** Value of a variable of the environment. */
@@ -106,7 +106,7 @@ async function readServer(
   { connect }: SourceReaderParts,
   signal: AbortSignal,
 ): Promise<Offer> {
-  const connection = await connect(address, { signal });
+  const connection = await connect(source, address, { signal });
   try {
     const { items, ttlMs } = await connection.listTools({ signal });
     const tools = new Map<string, Offer['tools'][number]>();

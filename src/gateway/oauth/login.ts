@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { auth, extractWWWAuthenticateParams } from '@modelcontextprotocol/client';
 import { StoredAuthorization } from './stored-authorization.ts';
-import type { TokenStore } from './token-store.ts';
+import { type TokenStore, TokenStoreError } from './token-store.ts';
 
 export interface LoginOptions {
   readonly url: string;
@@ -56,16 +56,26 @@ export async function login(store: TokenStore, options: LoginOptions): Promise<b
       ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
       ...(scope === undefined ? {} : { scope }),
     };
-    await auth(provider, given);
+    await step(auth(provider, given));
     const { code, iss } = await returned;
     // Only now somebody waits for the file: the browser may take minutes.
-    await store.locked(() =>
-      auth(provider, { ...given, authorizationCode: code, ...(iss === null ? {} : { iss }) }),
-    );
+    const answer = { ...given, authorizationCode: code, ...(iss === null ? {} : { iss }) };
+    await store.locked(() => step(auth(provider, answer)));
     return true;
   } finally {
     server.closeAllConnections();
     server.close();
+  }
+}
+
+/** What the SDK throws says what the servers did wrong. */
+async function step(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof TokenStoreError) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new LoginError(`There is no logging in at this server: ${why}`, { cause: error });
   }
 }
 

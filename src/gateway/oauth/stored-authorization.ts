@@ -9,7 +9,7 @@ import {
   type StoredOAuthTokens,
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
-import type { Authorization, TokenStore } from './token-store.ts';
+import type { Authorization, AuthorizedPlace, TokenStore } from './token-store.ts';
 
 /** An access token is renewed when it lasts no longer than this, ms. */
 const RENEW_MS = 30_000;
@@ -27,26 +27,18 @@ export interface Login {
 /** The SDK's view of a token store: what it saves goes into the file. Used within the store's lock alone. */
 export class StoredAuthorization implements OAuthClientProvider {
   readonly #store: TokenStore;
-  readonly #serverUrl: string;
   readonly #source: string;
   readonly #login: Login | null;
   readonly #now: () => number;
   #verifier = '';
   /** What was found out in this login, which the file takes over when there are tokens. */
-  #draft: Authorization;
+  #draft: Authorization = {};
 
-  constructor(
-    store: TokenStore,
-    server: { readonly url: string; readonly source: string },
-    now: () => number,
-    login: Login | null,
-  ) {
+  constructor(store: TokenStore, server: AuthorizedPlace, now: () => number, login: Login | null) {
     this.#store = store;
-    this.#serverUrl = server.url;
     this.#source = server.source;
     this.#now = now;
     this.#login = login;
-    this.#draft = { serverUrl: server.url };
   }
 
   get redirectUrl(): string {
@@ -119,7 +111,6 @@ export class StoredAuthorization implements OAuthClientProvider {
     const { client, tokens, expiresAt, discovery } = await this.#authorization();
     const keeps = (member: string) => scope !== 'all' && scope !== member;
     this.#draft = {
-      serverUrl: this.#serverUrl,
       ...(client !== undefined && keeps('client') ? { client } : {}),
       ...(tokens !== undefined && keeps('tokens') ? { tokens } : {}),
       ...(expiresAt !== undefined && keeps('tokens') ? { expiresAt } : {}),
@@ -130,7 +121,7 @@ export class StoredAuthorization implements OAuthClientProvider {
 
   async #authorization(): Promise<Authorization> {
     if (this.#login !== null) return this.#draft;
-    return (await this.#store.read(this.#serverUrl)) ?? { serverUrl: this.#serverUrl };
+    return (await this.#store.read()) ?? {};
   }
 
   /** A login that is broken off leaves the tokens that were there. */
@@ -147,7 +138,7 @@ export class StoredAuthorization implements OAuthClientProvider {
  */
 export function authorizationOf(
   store: TokenStore,
-  server: { readonly url: string; readonly source: string },
+  server: AuthorizedPlace,
   fetchFn: typeof fetch,
   now: () => number,
 ): AuthProvider {
@@ -155,7 +146,7 @@ export function authorizationOf(
   const renew = async (more: { readonly resourceMetadataUrl?: URL; readonly scope?: string }) => {
     const refused = used;
     await store.locked(async () => {
-      const stored = await store.read(server.url);
+      const stored = await store.read();
       if (stored?.tokens === undefined) throw loginNeeded(server.source);
       // Another process, or another call of this one, was faster.
       if (stored.tokens.access_token !== refused) return;
@@ -163,11 +154,11 @@ export function authorizationOf(
       const result = await auth(provider, { serverUrl: server.url, fetchFn, ...more });
       if (result !== 'AUTHORIZED') throw loginNeeded(server.source);
     });
-    used = (await store.read(server.url))?.tokens?.access_token;
+    used = (await store.read())?.tokens?.access_token;
   };
   return {
     async token() {
-      const stored = await store.read(server.url);
+      const stored = await store.read();
       used = stored?.tokens?.access_token;
       const isEnding = stored?.expiresAt !== undefined && stored.expiresAt - now() < RENEW_MS;
       if (isEnding && stored.tokens?.refresh_token !== undefined) await renew({});

@@ -9,10 +9,14 @@ import type {
 } from '@modelcontextprotocol/client';
 import { createFileWhole, createFolder, writeFileDurably } from '../../storage/durable-file.ts';
 
+/** A server as a source names it. Tokens of one are given to no other. */
+export interface AuthorizedPlace {
+  readonly source: string;
+  readonly url: string;
+}
+
 /** What we hold for one server. */
 export interface Authorization {
-  /** The server that the tokens are for: they are given to no other. */
-  readonly serverUrl: string;
   readonly client?: StoredOAuthClientInformation;
   readonly tokens?: StoredOAuthTokens;
   /** When the access token ends, ms since the epoch; absent: the server did not say. */
@@ -35,7 +39,7 @@ const LOCK_TIMEOUT_MS = 90_000;
 const LOCK_RETRY_MS = 20;
 
 /**
- * The authorization of one source in a file of its own (mode 0600), encrypted with AES-256-GCM under a key that scrypt derives
+ * The authorization of one server in a file of its own (mode 0600), encrypted with AES-256-GCM under a key that scrypt derives
  * from the operator's secret. Several processes may use it: whoever changes it holds its lock.
  */
 export class TokenStore {
@@ -44,24 +48,23 @@ export class TokenStore {
   #cached: { readonly stamp: string; readonly authorization: Authorization } | null = null;
 
   /** @param secret the value of BANDOLIER_TOKEN_KEY. */
-  constructor(folder: string, catalog: string, source: string, secret: string | undefined) {
+  constructor(folder: string, { source, url }: AuthorizedPlace, secret: string | undefined) {
     const name = createHash('sha256')
-      .update(JSON.stringify([catalog, source]))
+      .update(JSON.stringify([source, url]))
       .digest('hex')
       .slice(0, 32);
     this.#file = join(folder, 'tokens', `${name}.json`);
     this.#secret = secret;
   }
 
-  /** Null: there are no tokens for this server. @throws TokenStoreError */
-  async read(serverUrl: string): Promise<Authorization | null> {
+  /** Null: nobody has logged in there. @throws TokenStoreError */
+  async read(): Promise<Authorization | null> {
     const stamp = await stampOf(this.#file);
     if (stamp === null) return null;
     if (this.#cached?.stamp !== stamp) {
       this.#cached = { stamp, authorization: await this.#decrypted(await readFile(this.#file, 'utf8')) };
     }
-    const { authorization } = this.#cached;
-    return authorization.serverUrl === serverUrl ? authorization : null;
+    return this.#cached.authorization;
   }
 
   /** Only within `locked`. @throws TokenStoreError */
@@ -82,10 +85,6 @@ export class TokenStore {
     await createFolder(dirname(this.#file));
     await writeFileDurably(this.#file, Buffer.from(`${JSON.stringify(record)}\n`));
     this.#cached = null;
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#file, { force: true });
   }
 
   /** Says whether a secret is set that tokens can be written with. @throws TokenStoreError */

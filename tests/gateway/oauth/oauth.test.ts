@@ -26,7 +26,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const storeOf = (secret: string | undefined = SECRET) => new TokenStore(folder, 'default', 'web', secret);
+const storeOf = (secret: string | undefined = SECRET) =>
+  new TokenStore(folder, { source: 'web', url: server.url }, secret);
 /** Plays the user with a browser: follows the address to where it leads back. */
 const browse = (address: URL) => void fetch(address).catch(() => {});
 const logIn = (store = storeOf(), show: (address: URL) => void = browse) =>
@@ -74,7 +75,7 @@ it('two processes renew at once, and none loses its tokens', async () => {
     import { outgoingFetch } from '${root}dist/src/outgoing/fetch.js';
     import { openMcpConnection } from '${root}dist/src/outgoing/mcp/open-mcp-connection.js';
     const fetchFn = outgoingFetch({ allowPrivate: true, timeoutMs: 10000, maxBytes: 1e6 });
-    const store = new TokenStore('${folder}', 'default', 'web', '${SECRET}');
+    const store = new TokenStore('${folder}', { source: 'web', url: '${server.url}' }, '${SECRET}');
     const auth = authorizationOf(store, { url: '${server.url}', source: 'web' }, fetchFn, Date.now);
     const connection = await openMcpConnection({ url: '${server.url}' }, { allowPrivate: true, auth });
     const calls = Array.from({ length: 5 }, (_, i) => connection.callTool('echo', { text: String(i) }));
@@ -111,18 +112,17 @@ it('tokens are for one server, in a file that nobody else reads, and encrypted',
   const [file] = (await readdir(join(folder, 'tokens'))).map((name) => join(folder, 'tokens', name));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const text = await readFile(file, 'utf8');
-  const stored = await storeOf().read(server.url);
+  const stored = await storeOf().read();
   expect(stored?.tokens?.access_token).toEqual(expect.any(String));
   expect(text).not.toContain(stored?.tokens?.access_token);
-  expect(await storeOf().read('https://other.example.com/mcp')).toBeNull();
-  await expect(storeOf('another secret of mine').read(server.url)).rejects.toThrow(
-    'another BANDOLIER_TOKEN_KEY',
-  );
-  await expect(storeOf('').read(server.url)).rejects.toThrow('set BANDOLIER_TOKEN_KEY');
+  const other = { source: 'web', url: 'https://other.example.com/mcp' };
+  expect(await new TokenStore(folder, other, SECRET).read()).toBeNull();
+  await expect(storeOf('another secret of mine').read()).rejects.toThrow('another BANDOLIER_TOKEN_KEY');
+  await expect(storeOf('').read()).rejects.toThrow('set BANDOLIER_TOKEN_KEY');
   await writeFile(file, text.replace('"version":1', '"version":2'));
-  await expect(storeOf().read(server.url)).rejects.toThrow('another version');
+  await expect(storeOf().read()).rejects.toThrow('another version');
   await writeFile(file, text.slice(0, 50));
-  await expect(storeOf().read(server.url)).rejects.toThrow('damaged');
+  await expect(storeOf().read()).rejects.toThrow('damaged');
 });
 
 it('needs a secret before the browser opens, and no login where no authorization is wanted', async () => {

@@ -1,0 +1,40 @@
+import type { Settings } from '../../config/settings.ts';
+import { outgoingFetch } from '../outgoing/fetch.ts';
+import type { McpAddress, McpConnection, McpConnectionOptions } from '../outgoing/mcp/mcp-connection.ts';
+import { openMcpConnection } from '../outgoing/mcp/open-mcp-connection.ts';
+
+/** Connects to the MCP server of a source. @throws McpError */
+export type OpenServer = (
+  source: string,
+  address: McpAddress,
+  options: Pick<McpConnectionOptions, 'signal' | 'log' | 'era' | 'onInputRequest'>,
+) => Promise<McpConnection>;
+
+const TOKEN_REQUEST_MS = 30_000;
+const MAX_TOKEN_BYTES = 1_000_000;
+
+/** Requests of OAuth keep to the rules for servers, too. */
+export function tokenFetch(settings: Settings): typeof fetch {
+  const { allowPrivateHosts: allowPrivate } = settings;
+  return outgoingFetch({ allowPrivate, timeoutMs: TOKEN_REQUEST_MS, maxBytes: MAX_TOKEN_BYTES });
+}
+
+/** Servers get the tokens of `bandolier sources login`, unless their headers say what authorizes us. */
+export function serverOpener(settings: Settings, now: () => number): OpenServer {
+  return async (source, address, options) => {
+    const rules = { ...options, allowPrivate: settings.allowPrivateHosts };
+    const isAuthorized = 'url' in address && !hasAuthorization(address.headers);
+    if (!isAuthorized) return openMcpConnection(address, rules);
+    // Both load the SDK for MCP, which those should not wait for who connect to nothing.
+    const { authorizationOf } = await import('../gateway/oauth/stored-authorization.ts');
+    const { TokenStore } = await import('../gateway/oauth/token-store.ts');
+    const place = { source, url: address.url };
+    const store = new TokenStore(settings.dataDir, place, settings.tokenKey);
+    const auth = authorizationOf(store, place, tokenFetch(settings), now);
+    return openMcpConnection(address, { ...rules, auth });
+  };
+}
+
+function hasAuthorization(headers: Readonly<Record<string, string>> = {}): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
+}
