@@ -52,6 +52,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   simulate: async () => (await import('./cli/simulate.ts')).simulateCommand(),
   config: async () => (await import('./cli/config.ts')).configCommand(),
   doctor: async () => (await import('./cli/doctor.ts')).doctorCommand(),
+  sources: async () => (await import('./cli/sources.ts')).sourcesCommand(),
   catalogs: async () => (await import('./cli/catalogs.ts')).catalogsCommand(),
   models: async () => (await import('./cli/models.ts')).modelsCommand(),
   backup: async () => (await import('./cli/copy.ts')).backupCommand(),

@@ -2,14 +2,18 @@ import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { Command } from 'commander';
 import type { Settings } from '../../config/settings.ts';
+import { toolsThatGiveOrders, toolsThatShadow } from '../catalog/suspicious-tools.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { modelFolder, openEmbedder } from '../models/open-embedder.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
+import { atOnce } from '../scheduling/slices.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { learnerSizes } from './learner-sizes.ts';
+import { ApiClient, catalogPath } from './api-client.ts';
 import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith, urlOf } from './options.ts';
+import { readStoredCatalog, type StoredCatalog } from './stored-catalog.ts';
 
 /** What a check found. `mend` says what to do; null where there is nothing to mend. */
 interface Finding {
@@ -155,11 +159,16 @@ async function* checkStores(
   try {
     stores = await openStores(settings, { onError: (message) => void errors.push(message) });
     yield ['clock', await checkClock(stores)];
-    yield ['learners', await checkLearners(stores, errors)];
+    const catalogs = await storedCatalogs(stores, errors);
+    yield ['learners', checkLearners(catalogs, errors)];
+    yield ['tools', await checkTools(catalogs)];
   } catch (error) {
     // The process that has the folder is named above, and is asked for the rest.
     if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
-    else if (running !== null) yield* asTheServiceSays(running);
+    else if (running !== null) {
+      yield* asTheServiceSays(running);
+      yield ['tools', await attempted(servedCatalogs(running).then(checkTools))];
+    }
   } finally {
     await stores?.close();
   }
@@ -185,17 +194,66 @@ async function checkClock({ clock, ledgers, decisionLogs }: Stores): Promise<Fin
   return { detail: 'wrong', mend: skews.join('\n      ') };
 }
 
-/** How much memory a service with this data takes for what it learned. */
-async function checkLearners(stores: Stores, errors: string[]): Promise<Finding> {
-  const names = await stores.ledgers.list();
-  if (names.length === 0) return fine('nothing was learned yet');
+async function storedCatalogs(stores: Stores, errors: string[]): Promise<Map<string, StoredCatalog>> {
   const kernels = await loadKernels();
   const onError = (message: string): void => void errors.push(message);
-  const lines: string[] = [];
-  for (const name of names) lines.push(...(await learnerSizes(name, stores, kernels, onError)));
+  const catalogs = new Map<string, StoredCatalog>();
+  for (const name of await stores.ledgers.list()) {
+    catalogs.set(name, await readStoredCatalog(name, stores, kernels, onError));
+  }
+  return catalogs;
+}
+
+/** How much memory a service with this data takes for what it learned. */
+function checkLearners(catalogs: ReadonlyMap<string, StoredCatalog>, errors: readonly string[]): Finding {
+  if (catalogs.size === 0) return fine('nothing was learned yet');
+  const lines = [...catalogs.values()].flatMap(({ learners }) => learners);
   const mend = errors.length === 0 ? null : errors.join('\n      ');
-  const ofAll = lines.length === names.length ? 'one a catalog' : `${lines.length} in all`;
+  const ofAll = lines.length === catalogs.size ? 'one a catalog' : `${lines.length} in all`;
   return { detail: [ofAll, ...lines].join('\n      '), mend };
+}
+
+type Tools = Pick<StoredCatalog, 'tools'>;
+
+/** The tools of a running service. */
+async function servedCatalogs({ url }: RunningService): Promise<Map<string, Tools>> {
+  const client = new ApiClient(url);
+  const { catalogs } = await client.get<{ catalogs: { name: string }[] }>('/v1/catalogs');
+  const served = new Map<string, Tools>();
+  for (const { name } of catalogs) {
+    const tools: { tool: ToolDefinition }[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: { tools: ToolDefinition[]; nextCursor: string | null } = await client.get(
+        `${catalogPath(name)}/tools?limit=1000${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      );
+      tools.push(...page.tools.map((tool) => ({ tool })));
+      cursor = page.nextCursor;
+    }
+    served.set(name, { tools });
+  }
+  return served;
+}
+
+/** Names for people. */
+const NAMED = 20;
+
+/** They are for people to judge, and so they are no fault. */
+async function checkTools(catalogs: ReadonlyMap<string, Tools>): Promise<Finding> {
+  const lines: string[] = [];
+  let count = 0;
+  for (const [catalog, { tools }] of catalogs) {
+    count += tools.length;
+    for (const { name, why } of atOnce(toolsThatGiveOrders(tools.map(({ tool }) => tool)))) {
+      lines.push(`${catalog}: "${name}" ${why}: read its description`);
+    }
+    for (const names of toolsThatShadow(tools)) {
+      const quoted = names.slice(0, NAMED).map((name) => `"${name}"`);
+      lines.push(`${catalog}: a model may take these for each other: ${quoted.join(', ')}`);
+    }
+  }
+  const more = lines.length > NAMED ? [`and ${lines.length - NAMED} more`] : [];
+  const all = `${count} tools${lines.length === 0 ? ', of which none looks suspicious' : '; look at these:'}`;
+  return fine([all, ...lines.slice(0, NAMED), ...more].join('\n      '));
 }
 
 function checkPort({ host, port }: Settings): Promise<Finding> {

@@ -1,10 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
 const SETTINGS = { BANDOLIER_LOCAL_SOURCES: 'true', BANDOLIER_ALLOW_PRIVATE_HOSTS: 'true' };
@@ -185,6 +187,69 @@ describe('sources', () => {
     const read = await shop.sync('memory');
     expect(read).toMatchObject({ status: 'ok' });
     expect(await shop.names()).toContain('memory.read_graph');
+  });
+
+  it('embed only the definitions that changed: one of five thousand', async () => {
+    const shop = await catalog('many');
+    const tools = Array.from({ length: 5_000 }, (_, i) => tool(`t${i}`, `Does the thing of number ${i}.`));
+    const embedded = async () => {
+      const text = await (await fetch(`${service.url}/metrics`)).text();
+      return Number(/^bandolier_texts_embedded_total\{kind="document"\} (\d+)$/m.exec(text)?.[1] ?? 0);
+    };
+    serve('/many', tools);
+    await shop.put('docs', { kind: 'file', url: `${address}/many` });
+    expect(await shop.sync('docs')).toMatchObject({ status: 'ok', tools: 5_000 });
+    const before = await embedded();
+    expect(before).toBeGreaterThanOrEqual(5_000);
+    serve('/many', tools.with(77, tool('t77', 'Does something else now.')));
+    await shop.sync('docs');
+    expect((await embedded()) - before).toBe(1);
+    await shop.sync('docs');
+    expect((await embedded()) - before).toBe(1);
+  });
+
+  it('give way to each other: what two sources call alike is prefixed, also when both are read at once', async () => {
+    const shop = await catalog('clashing');
+    serve('/x', [tool('search'), tool('only_x')]);
+    serve('/y', [tool('search'), tool('only_y')]);
+    await shop.put('x', { kind: 'file', url: `${address}/x` });
+    await shop.put('y', { kind: 'file', url: `${address}/y` });
+    await Promise.all(['x', 'y', 'x', 'y'].map((source) => shop.sync(source)));
+    const names = await shop.names();
+    expect(names).toHaveLength(4);
+    expect(names).toEqual(expect.arrayContaining(['only_x', 'only_y', 'search']));
+    const prefixed = names.includes('x.search') ? 'x.search' : 'y.search';
+    expect(names).toContain(prefixed);
+    // It keeps its name when the other one goes.
+    await service.request('DELETE', `${shop.path}/sources/${prefixed === 'x.search' ? 'y' : 'x'}`);
+    await shop.sync(prefixed[0]);
+    expect(await shop.names()).toEqual([`only_${prefixed[0]}`, prefixed]);
+  });
+
+  it('are put, shown, approved and removed from the command line', async () => {
+    const shop = await catalog('typed');
+    serve('/cli', [tool('alpha')]);
+    const run = async (...words: string[]) => {
+      const all = ['sources', ...words, '--catalog', 'typed', '--url', service.url];
+      const child = spawn(process.execPath, [mainFile, ...all], { env: cleanEnvironment() });
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+      const [code] = await once(child, 'close');
+      return { code, text };
+    };
+    expect(await run('put', 'docs', `${address}/cli`, '--quarantine')).toEqual({
+      code: 0,
+      text: 'docs: 1 tools.\n',
+    });
+    serve('/cli', [tool('alpha', 'Another text.')]);
+    expect((await run('sync')).text).toContain('docs: 1 tools, 1 definitions wait');
+    expect((await run('show', 'docs')).text).toContain('alpha: Another text.');
+    expect((await run('approve', 'docs')).text).toBe('docs: 0 added, 1 changed.\n');
+    expect((await run('list')).text).toMatch(/docs +file +ok +1/);
+    answers.set('/cli', { body: '<html>' });
+    expect(await run('sync', 'docs')).toMatchObject({ code: 1, text: expect.stringContaining('HTML') });
+    expect((await run('remove', 'docs', '--keep-tools')).text).toBe('docs was removed; its tools stay.\n');
+    expect(await shop.names()).toEqual(['alpha']);
   });
 
   it('refer to secrets, which are sent and never stored', async () => {

@@ -1,4 +1,5 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { fold } from '../state/fold.ts';
@@ -6,13 +7,20 @@ import type { Stores } from '../stores/stores.ts';
 
 const READ_BATCH = 512;
 
-/** What the learners of one catalog take in the memory of a process that ranks: a sentence for each version. */
-export async function learnerSizes(
+/** What the stores hold of one catalog. */
+export interface StoredCatalog {
+  /** What the learners take in the memory of a process that ranks: a sentence for each version. */
+  readonly learners: readonly string[];
+  readonly tools: readonly { readonly tool: ToolDefinition; readonly nameThere?: string }[];
+}
+
+/** Reads a catalog from the stores of a service that does not run. */
+export async function readStoredCatalog(
   catalog: string,
   stores: Stores,
   kernels: Kernels,
   onError: (message: string) => void,
-): Promise<string[]> {
+): Promise<StoredCatalog> {
   const ledger = await stores.ledgers.open(catalog);
   const snapshots = await stores.snapshots.open(catalog);
   const state = await loadState(catalog, snapshots, { kernels, derived: true }, (position) =>
@@ -21,7 +29,8 @@ export async function learnerSizes(
   try {
     for (;;) {
       const entries = await ledger.read(state.position, READ_BATCH);
-      if (entries.length === 0) return sentences(catalog, state);
+      if (entries.length === 0)
+        return { learners: sentences(catalog, state), tools: [...state.tools.live()] };
       for (const entry of entries) fold(state, entry);
     }
   } finally {
