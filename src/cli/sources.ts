@@ -5,6 +5,7 @@ import type { sourceDefinitionSchema } from '../http/wire/source.ts';
 import type { SourceView, WholeSourceView } from '../sources/sources.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
+import { sourcesLoginCommand } from './sources-login.ts';
 import { print, printJson, table, UserError } from './terminal.ts';
 
 const SECRETS = `secrets as \${BANDOLIER_SECRET_…}`;
@@ -45,6 +46,7 @@ export function sourcesCommand(): Command {
     .argument('<name>')
     .option('--keep-tools', 'its tools stay in the catalog')
     .action(remove);
+  command.addCommand(sourcesLoginCommand());
   return command.addHelpText(
     'after',
     `

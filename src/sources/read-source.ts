@@ -1,10 +1,9 @@
-import { readFile, stat } from 'node:fs/promises';
-import type { Local, McpServer, Remote, SourceDefinition } from '../ledger/source-definition.ts';
-import { ask, readText } from '../outgoing/request.ts';
-import { type FaultsOf, readTools } from './formats/read-tools.ts';
-import { type Fields, isFields, type Refused, someOf, toolOf } from './formats/tool-fields.ts';
+import type { McpServer, SourceDefinition } from '../ledger/source-definition.ts';
+import type { FaultsOf } from './formats/read-tools.ts';
+import { type Fields, isFields, type Refused, toolOf } from './formats/tool-fields.ts';
 import { UnreadableError } from './formats/unreadable-error.ts';
 import { MAX_TOOLS, type Offer } from './plan-sync.ts';
+import { type DocumentReaderParts, readDocument } from './read-document.ts';
 import { readSkills } from './read-skills.ts';
 import { allWithSecrets, withSecrets } from './secrets.ts';
 
@@ -20,22 +19,14 @@ export interface ServerTools {
   close(): Promise<void>;
 }
 
-export interface SourceReaderParts {
+export interface SourceReaderParts extends DocumentReaderParts {
   /** Connects to the MCP server of a source. */
   connect(source: string, address: ServerAddress, options: { signal: AbortSignal }): Promise<ServerTools>;
   /** The server of this name in the configuration that the process was started with. */
   configuredServer(name: string): ServerAddress | undefined;
-  /** Value of a variable of the environment. */
-  readVariable(name: string): string | undefined;
-  /** Addresses of this machine and of its own network may be asked. */
-  readonly allowPrivate: boolean;
   /** Why a catalog does not take a tool. */
   readonly faultsOf: FaultsOf;
 }
-
-const MAX_BYTES = 64 * 1024 * 1024;
-const SILENCE_MS = 30_000;
-const REDIRECTS = 5;
 
 /** Reads what a source offers. @throws an error whose message says, to people, why it cannot be read */
 export async function readSource(
@@ -67,7 +58,7 @@ async function offerOf(
       return readSkills(definition.path, signal);
     case 'openapi':
     case 'file':
-      return readDocument(definition, await textOf(definition, parts, signal), parts);
+      return readDocument(definition, parts, signal);
   }
 }
 
@@ -122,40 +113,6 @@ async function readServer(
   } finally {
     await connection.close();
   }
-}
-
-async function textOf(
-  place: Remote | Local,
-  { readVariable, allowPrivate }: SourceReaderParts,
-  signal: AbortSignal,
-): Promise<string> {
-  if ('path' in place) {
-    const { size } = await stat(place.path);
-    if (size > MAX_BYTES) throw new UnreadableError(`The file is longer than ${MAX_BYTES / 1024 / 1024} MB.`);
-    return readFile(place.path, { encoding: 'utf8', signal });
-  }
-  const response = await ask(withSecrets(place.url, readVariable), {
-    headers: allWithSecrets(place.headers ?? {}, readVariable),
-    ...{ timeoutMs: SILENCE_MS, allowPrivate, redirects: REDIRECTS, signal },
-  });
-  const { statusCode = 0 } = response;
-  if (statusCode < 200 || statusCode > 299) {
-    response.destroy();
-    throw new UnreadableError(`The address answered ${statusCode} in place of a document.`);
-  }
-  return readText(response, MAX_BYTES);
-}
-
-function readDocument({ kind }: SourceDefinition, text: string, { faultsOf }: SourceReaderParts): Offer {
-  const { tools, refused, providerTools, isOpenApi } = readTools(text.replace(/^\uFEFF/, ''), faultsOf);
-  if (kind === 'openapi' && !isOpenApi) {
-    throw new UnreadableError('This is no OpenAPI document. Sources of kind `file` read lists of tools.');
-  }
-  const ofProviders = providerTools.map((name) => ({
-    name,
-    why: `${someOf([name])} is one that its provider defines`,
-  }));
-  return { tools, leftOut: [...refused, ...ofProviders] };
 }
 
 /** Says to people why a source could not be read; of what was read it quotes nothing that a secret may stand in. */

@@ -1,3 +1,6 @@
+/** Returns the value of a variable of the environment. */
+export type ReadVariable = (name: string) => string | undefined;
+
 /** A reference to a variable of the environment: `${NAME}`. */
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]{0,127})\}/g;
 
@@ -12,7 +15,7 @@ export class MissingVariableError extends Error {
 }
 
 /** Puts the values of variables where a text refers to them. @throws MissingVariableError */
-export function withSecrets(text: string, read: (name: string) => string | undefined): string {
+export function withSecrets(text: string, read: ReadVariable): string {
   return text.replace(REFERENCE, (_, name: string) => {
     const value = read(name);
     if (value !== undefined) return value;
@@ -25,7 +28,7 @@ export function withSecrets(text: string, read: (name: string) => string | undef
 /** The same for every value of an object, such as headers. @throws MissingVariableError */
 export function allWithSecrets(
   values: Readonly<Record<string, string>>,
-  read: (name: string) => string | undefined,
+  read: ReadVariable,
 ): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, withSecrets(value, read)]));
 }
