@@ -1,5 +1,7 @@
 import { Command } from 'commander';
-import type { CalledTool, TaughtCases } from '../catalog/cases.ts';
+import type { CalledTool, PastCase, TaughtCases } from '../catalog/cases.ts';
+import { toolName } from '../http/wire/parameters.ts';
+import { isWordless } from '../queries/conversation.ts';
 import {
   DIALECTS,
   type Dialect,
@@ -12,8 +14,9 @@ import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { print, table, UserError } from './terminal.ts';
 
-/** Cases of one request: what is embedded at a stretch. */
-const BATCH = 200;
+/** Of one request: what is embedded at a stretch, and fits into a body. */
+const MOST_CASES = 200;
+const MOST_CHARACTERS = 200_000;
 /** Tools in a list for people; `--json` has all of them. */
 const LISTED = 15;
 const NAMES: Readonly<Record<Dialect, string>> = {
@@ -57,14 +60,28 @@ async function learn({ from, catalog, unit, yes = false, url, json }: LearnOptio
   const api = new ApiClient(serviceUrl(url));
   const found = new Findings();
   const sum = new Totals();
+  const seen = new Set<string>();
+  const teach = async (cases: readonly PastCase[]): Promise<void> => {
+    if (cases.length === 0) return;
+    sum.add(await api.post<TaughtCases>(`${catalogPath(catalog)}/cases`, { cases, dryRun: !yes }));
+  };
   for (const file of files) {
     const transcript = await readTranscript(file).catch(() => null);
     found.add(transcript);
-    const turns = transcript?.turns ?? [];
-    for (let at = 0; at < turns.length; at += BATCH) {
-      const cases = turns.slice(at, at + BATCH).map((turn) => caseOf(turn, unit));
-      sum.add(await api.post<TaughtCases>(`${catalogPath(catalog)}/cases`, { cases, dryRun: !yes }));
+    let [batch, length] = [[] as PastCase[], 0];
+    for (const turn of transcript?.turns ?? []) {
+      const one = caseOf(turn, unit);
+      // A session that was resumed or forked begins with the turns of the other one.
+      if (one === null || seen.size === seen.add(one.id).size) continue;
+      const more = JSON.stringify(one).length;
+      if (batch.length === MOST_CASES || length + more > MOST_CHARACTERS) {
+        await teach(batch);
+        [batch, length] = [[], 0];
+      }
+      batch.push(one);
+      length += more;
     }
+    await teach(batch);
   }
   const result = { catalog, dryRun: !yes, ...found.report(), ...sum.report() };
   print(
@@ -74,9 +91,11 @@ async function learn({ from, catalog, unit, yes = false, url, json }: LearnOptio
   );
 }
 
-function caseOf({ id, query, calls }: PastTurn, unitId: string | undefined): object {
-  const short = calls.map(({ tool, outcome }) => ({ tool: tool.slice(0, 256).trim() || '?', outcome }));
-  return { id, query, calls: short, ...(unitId !== undefined && { unitId }) };
+/** Returns a turn as the service takes it; null: nothing is left of it. */
+function caseOf({ id, query, calls }: PastTurn, unitId: string | undefined): PastCase | null {
+  const named = calls.filter(({ tool }) => toolName.safeParse(tool).success);
+  if (named.length === 0 || isWordless(query)) return null;
+  return { id, query, calls: named, ...(unitId !== undefined && { unitId }) };
 }
 
 /** What was in the files. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OUTCOMES } from '../ledger/entry.ts';
 import { isFields, type ReadLine, readClaudeLine, readCodexLine } from './sessions.ts';
 import { hasSpans, SpanCollector } from './spans.ts';
-import { type PastTurn, type TurnCall, TurnCollector, turnId, withoutSecrets } from './turns.ts';
+import { MOST_CALLS, type PastTurn, type TurnCall, TurnCollector, turnId, withoutSecrets } from './turns.ts';
 
 /** Whose transcript a file is; `ours`: lines of `{query, calls: [{tool, outcome}]}`. */
 export const DIALECTS = ['claude-code', 'codex', 'opentelemetry', 'ours'] as const;
@@ -91,10 +91,13 @@ export async function readTranscript(file: string): Promise<Transcript> {
 /** Reads a line of our own shape; null: it is none. */
 function ownTurn({ id, query, calls }: Readonly<Record<string, unknown>>): PastTurn | null {
   if (typeof query !== 'string' || query.trim() === '' || !Array.isArray(calls)) return null;
-  const known = calls.filter(isFields).flatMap(({ tool, outcome = 'success' }): TurnCall[] => {
-    const found = OUTCOMES.find((one) => one === outcome);
-    return typeof tool === 'string' && tool !== '' && found !== undefined ? [{ tool, outcome: found }] : [];
-  });
+  const known = calls
+    .slice(0, MOST_CALLS)
+    .filter(isFields)
+    .flatMap(({ tool, outcome = 'success' }): TurnCall[] => {
+      const found = OUTCOMES.find((one) => one === outcome);
+      return typeof tool === 'string' && tool !== '' && found !== undefined ? [{ tool, outcome: found }] : [];
+    });
   if (known.length === 0) return null;
   // Ids of two files may be alike.
   const name = JSON.stringify(typeof id === 'string' ? [id, query] : [query, known]);

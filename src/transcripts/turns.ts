@@ -29,7 +29,7 @@ const KEPT_MESSAGES = 12;
 /** Characters of a query; what comes after is pasted. */
 const LONGEST_QUERY = 8_000;
 /** Calls of one turn that are kept. */
-const MOST_CALLS = 200;
+export const MOST_CALLS = 200;
 /** Tools of the router itself: they find tools, and are not looked for. */
 const OWN_TOOLS = /(?:^|__)(?:find_tools|describe_tool|report_outcome)$/;
 
