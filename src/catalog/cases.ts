@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
 import type { Outcome, TaughtCase } from '../ledger/entry.ts';
+import { API_SOURCE } from '../ledger/tool-definition.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import type { ToolTable } from '../state/tool-table.ts';
+import type { ToolRecord, ToolTable } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
 import { refusingUnusable } from './embedders.ts';
@@ -161,12 +162,13 @@ function toolFinder(table: ToolTable): (called: string) => string | null {
   const add = (key: string, name: string): void => {
     byKey.set(key, byKey.has(key) && byKey.get(key) !== name ? null : name);
   };
-  for (const { tool } of table.live()) {
-    const { name, server } = tool;
+  for (const record of table.live()) {
+    const { name } = record.tool;
     add(asClientsWrite(name), name);
-    if (server === undefined) continue;
-    const short = name.startsWith(`${server}.`) ? name.slice(server.length + 1) : name;
-    add(asClientsWrite(`${server}__${short}`), name);
+    for (const server of serversOf(record)) {
+      const short = name.startsWith(`${server}.`) ? name.slice(server.length + 1) : name;
+      add(asClientsWrite(`${server}__${record.nameThere ?? short}`), name);
+    }
   }
   return (called) => {
     const named = table.get(table.nameOf(called))?.tool.name;
@@ -176,13 +178,19 @@ function toolFinder(table: ToolTable): (called: string) => string | null {
     for (const key of keys) {
       const name = byKey.get(asClientsWrite(key)) ?? null;
       if (name === null) continue;
-      const owner = table.get(name)?.tool.server;
+      const owners = serversOf(table.get(name)!).map(asClientsWrite);
       // A tool of another server may have the same name.
-      if (key === short && owner !== undefined && asClientsWrite(owner) !== server) continue;
+      if (key === short && owners.length > 0 && !owners.includes(server)) continue;
       return name;
     }
     return null;
   };
+}
+
+/** Returns what a client may call the server of a tool: as the tool says, and as its source is called here. */
+function serversOf({ tool: { server }, source }: ToolRecord): string[] {
+  const names = [server, source === API_SOURCE ? undefined : source];
+  return [...new Set(names.filter((name) => name !== undefined))];
 }
 
 async function embedQueries(

@@ -4,7 +4,7 @@ import { teachCases } from '../../src/catalog/cases.ts';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { CasesEntry } from '../../src/ledger/entry.ts';
 import { providerName } from '../../src/ledger/provider-name.ts';
-import { axis, putTools, remembered, START, Story, tool } from '../state/entries.ts';
+import { axis, putTools, remembered, START, Story, SYNCED, tool } from '../state/entries.ts';
 
 const TOOLS = [
   tool('create_refund'),
@@ -29,6 +29,9 @@ function catalogOf(story: Story): Catalog {
 function shop(): Story {
   const story = Story.withTools(0);
   story.tell(putTools(TOOLS));
+  const [put] = putTools([tool('tracker.find')]).put;
+  const from = { source: 'issue-tracker', of: story.source('issue-tracker'), synced: SYNCED };
+  story.tell(putTools([], { ...from, put: [{ ...put, nameThere: 'find' }] }));
   return story;
 }
 
@@ -47,6 +50,7 @@ describe('teachCases', () => {
     ['mcp__mail__search', 'mail.search'],
     ['mcp__git_hub__find', 'find'],
     ['mcp__other__find', null],
+    ['mcp__issue-tracker__find', 'tracker.find'],
     ['Bash', null],
     ['mcp__shop__a_b', null],
   ])('knows %s as %s', async (called, name) => {

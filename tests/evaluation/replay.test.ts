@@ -8,7 +8,7 @@ import type { Decision } from '../../src/decisions/decision.ts';
 import type { EvaluationResult } from '../../src/evaluation/evaluation.ts';
 import { Replay } from '../../src/evaluation/replay.ts';
 import type { PolicySettings } from '../../src/ledger/catalog-settings.ts';
-import type { ObservationEntry, OutcomeReport } from '../../src/ledger/entry.ts';
+import type { Entry, ObservationEntry, OutcomeReport } from '../../src/ledger/entry.ts';
 import { observedDecision } from '../../src/rewards/observed-decision.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
@@ -232,6 +232,29 @@ describe('a replay', () => {
       expect(replayOf([entryOf([timeout])]).decisions).toBe(0);
       expect(replayOf([entryOf([timeout]), entryOf([reward('b')])]).decisions).toBe(1);
     });
+  });
+
+  it('leaves out what transcripts taught, also for candidates with a memory', () => {
+    const run = (entries: readonly Entry[]) => {
+      const context = { kernels, derived: true };
+      const replay = new Replay(traffic.state, CANDIDATES.slice(4, 5), context, { alpha: 0.05 });
+      for (const [i, entry] of entries.entries()) {
+        const id = replay.wants({ position: 3 + i, entry });
+        replay.add({ position: 3 + i, entry }, traffic.decisions.find((one) => one.id === id) ?? null);
+      }
+      const results = replay.results();
+      replay.free();
+      return results;
+    };
+    const some = traffic.entries.slice(0, 60);
+    const taught = traffic.decisions.slice(0, 60).map(({ query, candidates }, i) => ({
+      ...{ ...query, id: `${i}`, unit: 0 },
+      outcomes: candidates.map((tool) => ({ tool, value: i % 2 })),
+    }));
+    const { at, decision } = some[0];
+    const { fingerprint } = decision;
+    const cases: Entry = { kind: 'cases', key: 'cases/1', at, fingerprint, cases: taught };
+    expect(run([cases, ...some])).toEqual(run(some));
   });
 
   it('leaves out decisions of which a part came while it learned', () => {
