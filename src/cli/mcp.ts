@@ -1,11 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { Command } from 'commander';
+import { readVariable } from '../../config/secrets.ts';
 import type { Settings } from '../../config/settings.ts';
+import { type ConfiguredServer, expandAddress, readMcpConfig } from '../gateway/read-mcp-config.ts';
+import type { SourceDefinition } from '../ledger/source-definition.ts';
 import { type ServiceAddress, StdioBridge } from '../mcp/stdio-bridge.ts';
+import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
+import type { ConfiguredServers, Service } from '../service/service.ts';
 import { readServiceUrl } from '../service/service-url.ts';
 import { DataFolderLockedError } from '../storage/data-folder.ts';
 import { keyFor } from './api-client.ts';
@@ -16,6 +22,7 @@ import { UserError, untilInterrupted } from './terminal.ts';
 export function mcpCommand(): Command {
   return new Command('mcp')
     .description('an MCP server over stdio: one for all your tools')
+    .option('--config <file>', 'put the servers of this file behind it (mcpServers, as clients have them)')
     .addOption(catalogOption())
     .addOption(urlOption)
     .addOption(dataDirOption)
@@ -25,16 +32,20 @@ export function mcpCommand(): Command {
 What an MCP client starts. With BANDOLIER_URL or --url it is a way to the service there; else it opens the data folder (~/.bandolier
 if none is set), or joins the process that has it: a service, or the \`bandolier mcp\` of another client.
 
+With --config the servers of that file are read once, and known from then on: each is started by the first call of one of its tools,
+and stopped when it is idle. A file of Claude Desktop, Claude Code, Cursor or VS Code can be used as it is.
+
 It speaks the protocol on standard output, and writes what it has to say to people on standard error.
 
 Example, in a client's configuration:
-  {"mcpServers": {"bandolier": {"command": "npx", "args": ["-y", "bandolier", "mcp"]}}}`,
+  {"mcpServers": {"bandolier": {"command": "npx", "args": ["-y", "bandolier", "mcp", "--config", "/home/me/mcp.json"]}}}`,
     )
     .action(mcp);
 }
 
 interface McpOptions {
   readonly catalog: string;
+  readonly config?: string;
   readonly url?: string;
   readonly dataDir?: string;
 }
@@ -46,6 +57,11 @@ async function mcp(options: McpOptions): Promise<void> {
   const { catalog } = options;
   const { settings } = settingsWith(options);
   const url = options.url ?? settings.url;
+  if (url !== undefined && options.config !== undefined) {
+    throw new UserError(
+      '--config is for the service that this command starts itself: leave out --url (BANDOLIER_URL), or give the servers to that service with `bandolier sources`.',
+    );
+  }
   const service = url === undefined ? serviceOfFolder(options) : serviceAt(typedUrl(url));
   const client = new StdioServerTransport(process.stdin, process.stdout, {
     maxBufferSize: MAX_MESSAGE_BYTES,
@@ -89,12 +105,17 @@ function serviceOfFolder(options: McpOptions): FoundService {
   // A client starts it in some folder: what is learned belongs to the user.
   const isChosen = sources.dataDir !== 'default' || given.redisUrl !== undefined;
   const settings: Settings = isChosen ? given : { ...given, dataDir: join(homedir(), '.bandolier') };
+  const config = options.config === undefined ? null : readConfig(options.config);
+  const prepare = async (service: Service): Promise<void> => {
+    if (config !== null) await putSources(service, options.catalog, config.servers);
+  };
+  const start = { anyPort: true, ...(config !== null && { configured: configuredServers(config) }) };
   let server: Server | null = null;
   const find = async (): Promise<ServiceAddress> => {
     const deadline = performance.now() + PATIENCE_MS;
     for (;;) {
       try {
-        server ??= await startServer(settings, undefined, { anyPort: true });
+        server ??= await startServer(settings, prepare, start);
         return { url: reachable(server.listener.url), key: server.apiKey.key ?? undefined };
       } catch (error) {
         if (!(error instanceof DataFolderLockedError) || performance.now() > deadline) throw error;
@@ -120,4 +141,72 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+interface Config {
+  readonly file: string;
+  readonly servers: readonly ConfiguredServer[];
+}
+
+/** @throws UserError, McpConfigError */
+function readConfig(path: string): Config {
+  const file = resolve(path);
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UserError(`--config: ${file} cannot be read: ${(error as Error).message}.`);
+  }
+  const { servers, notes } = readMcpConfig(text, file);
+  for (const note of notes) process.stderr.write(`${note}\n`);
+  // Who starts us with the file of the client itself would have us start ourselves.
+  const others = servers.filter(({ address }) => !isThisProgram(address));
+  return { file, servers: others };
+}
+
+function isThisProgram(address: McpAddress): boolean {
+  if ('url' in address) return false;
+  const words = [address.command, ...(address.args ?? [])].map((word) => basename(word, '.js'));
+  return words.includes('bandolier') && words.includes('mcp');
+}
+
+function configuredServers({ file, servers }: Config): ConfiguredServers {
+  const byName = new Map(servers.map((server) => [server.name, server]));
+  const variables = { variable: readVariable, home: homedir(), file };
+  return {
+    addressOf: (name) => {
+      const address = byName.get(name)?.address;
+      return address === undefined ? undefined : expandAddress(address, name, variables);
+    },
+    isEager: (name) => byName.get(name)?.eager === true,
+  };
+}
+
+/** A server's tools may be others after an update of it, s. */
+const REFRESH_SECONDS = 24 * 60 * 60;
+const CONFIGURED: SourceDefinition = {
+  ...{ kind: 'mcp', configured: true, onChange: 'serve', refreshSeconds: REFRESH_SECONDS },
+};
+
+/** Makes the servers of a configuration sources of a catalog. Those that are known are not read again, so no server is started. */
+async function putSources(
+  { sources, catalogs }: Service,
+  catalog: string,
+  servers: readonly ConfiguredServer[],
+): Promise<void> {
+  if (catalog !== 'default') await catalogs.configure(catalog, {});
+  const known = new Map(sources.list(catalog).map(({ name, definition }) => [name, definition]));
+  for (const { name } of servers) {
+    if (isConfigured(known.get(name))) continue;
+    await sources.put(catalog, name, CONFIGURED, { trusted: true });
+  }
+  const named = new Set(servers.map(({ name }) => name));
+  for (const [name, definition] of known) {
+    // What was learned about its tools comes back with them.
+    if (isConfigured(definition) && !named.has(name)) await sources.remove(catalog, name, false);
+  }
+}
+
+function isConfigured(definition: SourceDefinition | undefined): boolean {
+  return definition?.kind === 'mcp' && 'configured' in definition;
 }

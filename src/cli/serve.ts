@@ -10,7 +10,7 @@ import { ListenError, type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
-import { type Service, startService } from '../service/service.ts';
+import { type ConfiguredServers, type Service, startService } from '../service/service.ts';
 import { keepServiceUrl } from '../service/service-url.ts';
 import {
   catalogsOption,
@@ -74,15 +74,16 @@ export interface Server {
 /**
  * The whole service with its HTTP front. In the data folder it says where it answers.
  * @param prepare what to do before the first request is let in.
- * @param anyPort take a free port if that of the settings is taken.
+ * @param options.anyPort take a free port if that of the settings is taken
+ * @param options.configured servers of the operator's own configuration
  */
 export async function startServer(
   settings: Settings,
   prepare: (service: Service) => Promise<void> = async () => {},
-  { anyPort = false } = {},
+  { anyPort = false, configured }: { anyPort?: boolean; configured?: ConfiguredServers } = {},
 ): Promise<Server> {
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
-  const service = await startService(settings, log);
+  const service = await startService(settings, log, configured);
   try {
     await prepare(service);
     const admission = new Admission({ maxWaitMs: settings.maxWaitMs });

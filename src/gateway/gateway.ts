@@ -42,7 +42,8 @@ export interface CallOptions {
 }
 
 export interface GatewayOptions {
-  readonly open: ServerOptions['open'];
+  /** Connects to a server. @throws McpError */
+  readonly open: (server: string, ...how: Parameters<ServerOptions['open']>) => Promise<McpConnection>;
   readonly log: (server: string, line: string) => void;
   readonly onListChanged?: (server: string, list: 'tools' | 'prompts' | 'resources') => void;
   /** A server is stopped when nobody has used it for this long, ms. Five minutes by default. */
@@ -111,7 +112,7 @@ export class Gateway {
     this.#forget(name);
     this.#definitions.set(name, definition);
     const server = new Server(name, definition, {
-      open: this.#options.open,
+      open: (...how) => this.#options.open(name, ...how),
       idleMs: this.#options.idleMs ?? IDLE_MS,
       now: this.#now,
       log: (line) => this.#options.log(name, line),

@@ -91,9 +91,8 @@ export class Callers {
     }
   }
 
-  /** Ends all of them: this process closes. */
-  close(): void {
-    for (const [key, task] of this.#tasks) this.#end(key, task);
+  all(): IterableIterator<Task> {
+    return this.#tasks.values();
   }
 
   #end(key: string, task: Task): void {

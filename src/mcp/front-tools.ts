@@ -6,7 +6,7 @@ import { providerName } from '../ledger/provider-name.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { objectSchema } from '../routing/provider-schema.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
-import type { ToolCalls } from './tool-calls.ts';
+import type { ToolServers } from './tool-servers.ts';
 
 const named = z.string().min(1).max(256);
 const decisionId = z.string().min(1).max(200);
@@ -50,7 +50,7 @@ export const INPUTS = {
 export type FrontToolName = keyof typeof INPUTS;
 
 const OUTPUTS: Partial<Record<FrontToolName, z.ZodType>> = {
-  find_tools: z.object({
+  find_tools: z.looseObject({
     decisionId: z.string().describe('To be passed to call_tool and report_outcome.'),
     tools: z
       .array(
@@ -73,10 +73,11 @@ const OUTPUTS: Partial<Record<FrontToolName, z.ZodType>> = {
       .boolean()
       .describe('False: call_tool cannot call it, since it came from no server; call it yourself.'),
   }),
-  report_outcome: z.object({
+  report_outcome: z.looseObject({
     rewardId: z.string(),
     status: z.enum(['queued', 'duplicate', 'late']),
-    decisionId: z.string().describe('The decision that it counts for.'),
+    decisionId: z.string().describe('The decision that it counts for; the newest of several.'),
+    decisions: z.int().optional().describe('For how many decisions it counts, where no decisionId was sent.'),
     note: z.string().optional(),
   }),
 };
@@ -94,15 +95,15 @@ export interface FrontTools {
  * Returns the tools that clients of this catalog list. They follow from the catalog alone, in a fixed order, so that the
  * list stays byte for byte the same until the catalog changes, and so do the clients' prompt caches.
  */
-export function frontTools({ name: catalog, state, now }: Catalog, calls: ToolCalls): FrontTools {
+export function frontTools({ name: catalog, state, now }: Catalog, servers: ToolServers): FrontTools {
   const tools = Array.from(state.tools.live(), ({ tool }) => tool);
-  const callable = tools.filter(({ name }) => calls.targetOf(catalog, name) !== null);
+  const callable = tools.filter(({ name }) => servers.targetOf(catalog, name) !== null);
   const pinned = new Map<string, string>();
   const pinnedTools: Tool[] = [];
   for (const name of pinnedNow(state.settings.pins, now())) {
     const tool = state.tools.get(name)?.tool;
     const shown = providerName(name);
-    if (tool === undefined || shown in INPUTS || calls.targetOf(catalog, name) === null) continue;
+    if (tool === undefined || shown in INPUTS || servers.targetOf(catalog, name) === null) continue;
     pinned.set(shown, name);
     pinnedTools.push({ ...(definitionIn('mcp', 'full', tool) as Tool), name: shown });
   }

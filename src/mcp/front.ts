@@ -2,6 +2,7 @@ import {
   type CallToolRequest,
   type CallToolResult,
   type InputRequiredResult,
+  isInputRequiredResult,
   ProtocolError,
   ProtocolErrorCode,
   Server,
@@ -13,26 +14,39 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { getTool } from '../catalog/tools.ts';
 import { Problem, type ProblemCode } from '../errors/problem.ts';
+import { CallSignals } from '../gateway/call-signals.ts';
+import { SILENT_OUTCOMES } from '../ledger/entry.ts';
+import { completeOutcome } from '../rewards/reward-report.ts';
 import type { Rewards } from '../rewards/rewards.ts';
+import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
+import { every } from '../scheduling/every.ts';
+import { callTool } from './call-tool.ts';
 import { type Caller, Callers, type Task } from './callers.ts';
 import { type FrontToolName, type FrontTools, frontTools, INPUTS } from './front-tools.ts';
-import type { ToolCalls } from './tool-calls.ts';
+import { optionsOf, PASSED_ON, passOn } from './pass-on.ts';
+import { TaskReports } from './task-reports.ts';
+import { REST_OF_RESULT, type ToolServers } from './tool-servers.ts';
 
 export interface FrontParts {
   readonly catalogs: Catalogs;
   readonly routing: Pick<Routing, 'route'>;
   readonly rewards: Pick<Rewards, 'report'>;
-  readonly calls: ToolCalls;
+  readonly tasks: Pick<Tasks, 'end'>;
+  readonly servers: ToolServers;
   /** Of this program. */
   readonly version: string;
   /** ms since the epoch. */
   now(): number;
+  onError(message: string, error: unknown): void;
 }
 
 /** How long clients may use a list before they ask again: those that opened no subscription hear of changes this late. */
 const LIST_TTL_MS = 60_000;
+
+/** How often it is looked for tasks that have ended. */
+const SWEEP_MS = 5_000;
 
 /** What a client reads about the whole server. */
 const INSTRUCTIONS =
@@ -52,11 +66,30 @@ interface Exchange {
 export class McpFront {
   readonly callers: Callers;
   readonly #parts: FrontParts;
+  readonly #reports: TaskReports;
+  readonly #sweeps: { close(): Promise<void> };
   readonly #lists = new WeakMap<Catalog, { readonly key: string; readonly tools: FrontTools }>();
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
-    this.callers = new Callers(parts.now, () => {});
+    const { now, onError } = parts;
+    this.#reports = new TaskReports({ ...parts, signals: new CallSignals(now) });
+    this.callers = new Callers(now, (task) => this.#reports.ended(task));
+    this.#sweeps = every(SWEEP_MS, async () => this.#sweep(), {
+      onError: (error) => onError('tasks that have ended could not be reported', error),
+    });
+  }
+
+  /** What calls have shown is reported before this settles. */
+  async close(): Promise<void> {
+    await this.#sweeps.close();
+    for (const task of this.callers.all()) this.#reports.leave(task);
+    await this.#reports.idle();
+  }
+
+  #sweep(): void {
+    this.callers.sweep();
+    this.#reports.due();
   }
 
   /**
@@ -68,7 +101,7 @@ export class McpFront {
     const server = new Server(
       { name: 'bandolier', title: 'Bandolier', version },
       {
-        capabilities: { tools: { listChanged: true } },
+        capabilities: { tools: { listChanged: true }, ...PASSED_ON },
         instructions: INSTRUCTIONS,
         cacheHints: {
           'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'private' },
@@ -81,6 +114,11 @@ export class McpFront {
       const task = this.callers.taskOf(callerOf(context));
       return (await this.#answer({ catalog, task, context, params })) as CallToolResult;
     });
+    passOn(
+      server,
+      () => this.#parts.servers.of(catalog),
+      (context) => callerOf(context).sessionId,
+    );
     return server;
   }
 
@@ -95,7 +133,7 @@ export class McpFront {
     const key = JSON.stringify([state.revision, state.settings.pins]);
     const known = this.#lists.get(catalog);
     if (known?.key === key) return known.tools;
-    const tools = frontTools(catalog, this.#parts.calls);
+    const tools = frontTools(catalog, this.#parts.servers);
     this.#lists.set(catalog, { key, tools });
     return tools;
   }
@@ -142,12 +180,14 @@ export class McpFront {
     { catalog, task, context }: Exchange,
     { query, k }: z.output<(typeof INPUTS)['find_tools']>,
   ): Promise<Answer> {
-    const { routing } = this.#parts;
+    const { routing, servers } = this.#parts;
     const { pinned } = this.toolsOf(catalog);
     const { sessionId, unitId, userId } = task.caller;
     const answer = await routing.route(
       {
         ...{ catalog, query, sessionId, format: 'mcp', activate: 'now', explore: true, learn: true },
+        task: task.id,
+        exclude: servers.unavailable(catalog),
         // Pinned tools are in every slate, and in the client's list already.
         k: Math.min(50, k + pinned.size),
         ...(unitId !== undefined && { unitId }),
@@ -155,11 +195,13 @@ export class McpFront {
       },
       { signal: context.mcpReq.signal },
     );
-    this.callers.saw(task, {
+    const decision = {
       decisionId: answer.decisionId,
       tools: answer.tools.map(({ name }) => name),
       deadline: Date.parse(answer.rewardDeadline),
-    });
+    };
+    this.callers.saw(task, decision);
+    this.#reports.found(task, decision);
     const listed = new Set(pinned.values());
     return structured({
       decisionId: answer.decisionId,
@@ -170,13 +212,13 @@ export class McpFront {
   }
 
   async #describe({ catalog }: Exchange, named: string): Promise<Answer> {
-    const { catalogs, calls } = this.#parts;
+    const { catalogs, servers } = this.#parts;
     const { tool } = getTool(catalogs.get(catalog), named);
     return structured({
       ...(definitionIn('mcp', 'full', tool) as object),
       ...(tool.server !== undefined && { server: tool.server }),
       ...(tool.examples !== undefined && { examples: [...tool.examples] }),
-      callable: calls.targetOf(catalog, tool.name) !== null,
+      callable: servers.targetOf(catalog, tool.name) !== null,
     });
   }
 
@@ -186,9 +228,10 @@ export class McpFront {
     args: Readonly<Record<string, unknown>>,
     given: string | undefined,
   ): Promise<Answer> {
-    const { catalogs, calls } = this.#parts;
+    const { catalogs, servers } = this.#parts;
+    if (named === REST_OF_RESULT) return this.#rest(catalog, args.handle);
     const { tool } = getTool(catalogs.get(catalog), named);
-    const target = calls.targetOf(catalog, tool.name);
+    const target = servers.targetOf(catalog, tool.name);
     if (target === null) {
       throw new Problem(
         'validation-failed',
@@ -197,42 +240,45 @@ export class McpFront {
       );
     }
     const decisionId = given ?? this.callers.newest(task, tool.name)?.decisionId;
-    const { mcpReq } = context;
-    const progressToken = params._meta?.progressToken;
-    const result = await calls.call(catalog, target, args, {
-      signal: mcpReq.signal,
-      ...(mcpReq.inputResponses !== undefined && { inputResponses: mcpReq.inputResponses }),
-      ...(progressToken !== undefined && {
-        onProgress: (progress) => {
-          void mcpReq
-            .notify({ method: 'notifications/progress', params: { ...progress, progressToken } })
-            .catch(() => {});
-        },
-      }),
-    });
-    return credited(result as CallToolResult, decisionId, params.name === 'call_tool' && given === undefined);
+    const called = { ...target, tool: { ...tool, name: target.nameThere } };
+    const options = optionsOf(params, context, task.caller.sessionId);
+    const { id, end, answer } = await callTool(servers.of(catalog), called, args, options);
+    if (decisionId !== undefined) {
+      this.#reports.called(task, { id, tool: tool.name, decisionId, end });
+    }
+    if (isInputRequiredResult(answer)) return answer;
+    return credited(answer, decisionId, params.name === 'call_tool' && given === undefined);
+  }
+
+  /** The next part of a result that was too long. */
+  async #rest(catalog: string, handle: unknown): Promise<Answer> {
+    const rest = this.#parts.servers.of(catalog).readRest(String(handle));
+    if (rest !== null) return rest;
+    throw new Problem(
+      'validation-failed',
+      'The rest of this result is not kept any more.',
+      'Call the tool again.',
+    );
   }
 
   async #report(
     { task, catalog }: Exchange,
-    { tool: named, decisionId: given, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
+    { tool: named, decisionId, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
   ): Promise<Answer> {
     const { catalogs, rewards } = this.#parts;
-    const { tools } = catalogs.get(catalog).state;
-    const tool = tools.nameOf(named);
-    const decisionId = given ?? this.callers.newest(task, tool)?.decisionId;
-    if (decisionId === undefined) {
-      throw new Problem(
-        'decision-not-found',
-        `No open answer of find_tools in this conversation has the tool "${tool}".`,
-        'Send the decisionId of the answer that it was chosen from.',
-      );
-    }
+    const tool = catalogs.get(catalog).state.tools.nameOf(named);
+    const { unitId, userId } = task.caller;
+    const outcome =
+      said.value === undefined ? { outcome: said.outcome } : { outcome: said.outcome, value: said.value };
     const [result] = await rewards.report([
-      { ...said, tool, decisionId } as Parameters<Rewards['report']>[0][number],
+      decisionId === undefined
+        ? { ...outcome, tool, task: task.id, catalog, unitId, userId }
+        : { ...outcome, tool, decisionId },
     ]);
     if ('problem' in result) throw result.problem;
-    return structured({ ...result, decisionId });
+    const value = SILENT_OUTCOMES.has(said.outcome) ? null : completeOutcome(outcome).value;
+    this.#reports.reported(task, tool, decisionId ?? null, value);
+    return structured({ ...result, decisionId: result.rewardId.slice(0, result.rewardId.lastIndexOf('.')) });
   }
 }
 

@@ -77,6 +77,19 @@ export class McpEndpoint {
     this.#looking.set(catalog, timer);
   }
 
+  /** A server behind has other prompts or resources than before. */
+  announceList(catalog: string, list: 'prompts' | 'resources'): void {
+    const notify = this.#handlers.get(catalog)?.notify;
+    if (list === 'prompts') notify?.promptsChanged();
+    else notify?.resourcesChanged();
+    for (const session of this.#sessions.values()) {
+      if (session.catalog !== catalog) continue;
+      const { server } = session;
+      const sent = list === 'prompts' ? server.sendPromptListChanged() : server.sendResourceListChanged();
+      sent.catch(this.#onError);
+    }
+  }
+
   #announce(catalog: string): void {
     const list = this.#front.isServed(catalog) ? this.#front.toolsOf(catalog).json : null;
     if (list === this.#announced.get(catalog)) return;
@@ -101,7 +114,7 @@ export class McpEndpoint {
       ...[...this.#handlers.values()].map((handler) => handler.close()),
       ...sessions.map(({ server }) => server.close()),
     ]);
-    this.#front.callers.close();
+    await this.#front.close();
   }
 
   /** What a client lists from now on is what it knows. @throws Problem catalog-not-found */
@@ -129,15 +142,16 @@ export class McpEndpoint {
   async #inSession(request: Request, { catalog, parsedBody }: McpRequestInfo): Promise<Response | null> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
+    if (request.method === 'DELETE') {
+      for (const ended of [id, request.headers.get('x-bandolier-session')])
+        if (ended !== null) this.#front.callers.end(ended);
+    }
     if (id !== null && known !== undefined) {
       this.#sessions.delete(id);
       this.#sessions.set(id, known);
       return known.transport.handleRequest(request, { parsedBody });
     }
-    if (request.method === 'DELETE' && id !== null) {
-      this.#front.callers.end(id);
-      return new Response(null, { status: 200 });
-    }
+    if (request.method === 'DELETE') return new Response(null, { status: 200 });
     if (id !== null || methodOf(parsedBody) !== 'initialize') return null;
     const session = await this.#open(catalog);
     return session.transport.handleRequest(request, { parsedBody });
@@ -152,10 +166,7 @@ export class McpEndpoint {
         const [oldest] = this.#sessions;
         if (this.#sessions.size > MOST_SESSIONS) this.#drop(...oldest);
       },
-      onsessionclosed: (id) => {
-        this.#sessions.delete(id);
-        this.#front.callers.end(id);
-      },
+      onsessionclosed: (id) => void this.#sessions.delete(id),
     });
     const session = { catalog, transport, server };
     server.onerror = this.#onError;

@@ -25,6 +25,8 @@ export interface BridgeOptions {
 /** A service that has gone is looked for again so often before a client is told. */
 const ATTEMPTS = 5;
 const PAUSE_MS = 200;
+/** How long a service that was told of the end may take, ms. */
+const PATIENCE_MS = 2_000;
 const INTERNAL_ERROR = -32_603;
 const REPLAYED = 'bandolier/initialize';
 
@@ -47,6 +49,7 @@ export class StdioBridge {
   /** Requests that wait for their answers. */
   readonly #pending = new Map<string | number, AbortController>();
   #isClosed = false;
+  #end: (() => Promise<void>) | null = null;
 
   constructor(options: BridgeOptions) {
     this.#options = options;
@@ -68,8 +71,8 @@ export class StdioBridge {
     this.#isClosed = true;
     const link = await this.#link?.catch(() => null);
     for (const waiting of this.#pending.values()) waiting.abort();
-    await link?.terminateSession().catch(() => {});
     await link?.close();
+    await this.#end?.().catch(() => {});
   }
 
   async #forward(message: JSONRPCMessage): Promise<void> {
@@ -158,6 +161,17 @@ export class StdioBridge {
         }
       },
     });
+    // Clients of the newer revision have no session to end, but their task is over as well.
+    this.#end = async () => {
+      const session = link.sessionId === undefined ? undefined : { 'mcp-session-id': link.sessionId };
+      const json = { 'content-type': 'application/json' };
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      await fetch(`${url}/mcp/${catalog}`, {
+        method: 'DELETE',
+        headers: { ...headers, ...json, ...session },
+        signal,
+      });
+    };
     link.onerror = onError;
     link.onmessage = (message) => {
       const { id, method, result } = message as {

@@ -24,7 +24,7 @@ import type { Nouns } from '../http/app.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
 import { McpFront } from '../mcp/front.ts';
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
-import { NO_TOOL_CALLS } from '../mcp/tool-calls.ts';
+import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { DueSettlements } from '../rewards/due-settlements.ts';
@@ -38,10 +38,12 @@ import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { every } from '../scheduling/every.ts';
 import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
+import { addressOf } from '../sources/read-source.ts';
 import { startSyncs } from '../sources/run-sync.ts';
 import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
+import { CatalogGateways } from './catalog-gateways.ts';
 import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
 import { ServiceHealth } from './health.ts';
 import { Metrics } from './metrics.ts';
@@ -65,11 +67,24 @@ export interface Service extends Nouns {
  * The composition root of `bandolier serve`: opens what is shared by all (`core.ts`), then models and catalogs, then what
  * reads and changes them, then what works beside the requests.
  */
-export function startService(settings: Settings, log: Logger): Promise<Service> {
-  return openCore(settings, log, openService);
+export function startService(
+  settings: Settings,
+  log: Logger,
+  configured: ConfiguredServers = NONE,
+): Promise<Service> {
+  return openCore(settings, log, (core) => openService(core, configured));
 }
 
-async function openService(core: Core): Promise<Omit<Service, 'close'>> {
+/** MCP servers in a configuration that this process was started with. */
+export interface ConfiguredServers {
+  /** How a server is reached, with secrets in place. @throws Error that says what is missing */
+  addressOf(name: string): McpAddress | undefined;
+  isEager(name: string): boolean;
+}
+
+const NONE: ConfiguredServers = { addressOf: () => undefined, isEager: () => false };
+
+async function openService(core: Core, configured: ConfiguredServers): Promise<Omit<Service, 'close'>> {
   const { settings, log, stores, onError, onClose } = core;
   const { decisionLogs } = stores;
   const { now } = stores.clock;
@@ -89,6 +104,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   };
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
+  let gateways: CatalogGateways | null = null;
   let mcp: McpEndpoint | null = null;
   const catalogs = await Catalogs.start(
     async (name, create) => {
@@ -104,6 +120,7 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
           const rewards = outcome.kind === 'observation' ? outcome.rewards : [];
           const statuses = rewards.map(({ status }) => status);
           metrics.countFold(catalog, entry.kind, statuses);
+          if (entry.kind === 'source') gateways?.changed(catalog);
           mcp?.mayHaveChanged(catalog);
         },
         onReload: (catalog) => void accepted?.sendAgain(catalog),
@@ -195,11 +212,12 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   // Tokens end by the clock of the world, which the command that logs in goes by, too.
   const openServer = serverOpener(settings, Date.now);
+  const configuredServer = (name: string): McpAddress | undefined => configured.addressOf(name);
   const syncs = startSyncs({
     ...{ queue: stores.queue, catalogs, readVariable, onError, faultsOf: toolFaults },
     timeoutMs: SYNC_TIMEOUT_MS,
     allowPrivate: settings.allowPrivateHosts,
-    configuredServer: () => undefined,
+    configuredServer,
     connect: openServer,
   });
   onClose(() => closeQueue(core));
@@ -207,18 +225,31 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
   const rewards = new Rewards(catalogs, intake, tasks, { queue: stores.queue, decisionLogs, refused, now });
+  const sources = new Sources(catalogs, {
+    queue: stores.queue,
+    rules: { allowLocal: settings.localSources, secretPrefix: SECRET_PREFIX },
+  });
+  gateways = new CatalogGateways({
+    ...{ catalogs, sources },
+    open: openServer,
+    addressOf: (name, definition) => addressOf(name, definition, { configuredServer, readVariable }),
+    isEager: (name) => configured.isEager(name),
+    onListChanged: (catalog, source, list) => {
+      if (list !== 'tools') mcp?.announceList(catalog, list);
+      else sources.refresh(catalog, source).catch((error) => onError('a changed list was not read', error));
+    },
+    log: (catalog, server, line) => log.info({ catalog, server }, line),
+  });
+  onClose(() => gateways?.close());
   const front = new McpFront({
-    catalogs,
-    routing,
-    rewards,
-    calls: NO_TOOL_CALLS,
+    ...{ catalogs, routing, rewards, tasks, now, onError },
+    servers: gateways,
     version: packageVersion(),
-    now,
   });
   mcp = new McpEndpoint(front, (error) => log.debug({ err: error }, 'A client of MCP was refused.'));
   onClose(() => mcp?.close());
   return {
-    ...{ routing, rewards, tasks, experiments, evaluations, positions, mcp },
+    ...{ routing, rewards, tasks, experiments, evaluations, positions, sources, mcp },
     catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);
@@ -226,10 +257,6 @@ async function openService(core: Core): Promise<Omit<Service, 'close'>> {
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     cases: new Cases(catalogs),
-    sources: new Sources(catalogs, {
-      queue: stores.queue,
-      rules: { allowLocal: settings.localSources, secretPrefix: SECRET_PREFIX },
-    }),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics }),
     taken: stores.taken,

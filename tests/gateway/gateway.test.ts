@@ -18,7 +18,7 @@ const children: ChildProcess[] = [];
 let starts: string[] = [];
 function gatewayOf(addresses: Record<string, McpAddress>, options: Partial<GatewayOptions> = {}): Gateway {
   const gateway = new Gateway({
-    open: (address, more) => {
+    open: (_server, address, more) => {
       starts.push(JSON.stringify(address));
       return openMcpConnection(address, { allowPrivate: true, ...more });
     },

@@ -1,0 +1,82 @@
+import type { CallEnd, CallSignals, SignalReport } from '../gateway/call-signals.ts';
+import type { DecisionReport } from '../rewards/reward-report.ts';
+import type { Rewards } from '../rewards/rewards.ts';
+import type { Tasks } from '../rewards/tasks.ts';
+import type { SeenDecision, Task } from './callers.ts';
+
+export interface TaskReportParts {
+  readonly signals: CallSignals;
+  readonly rewards: Pick<Rewards, 'report'>;
+  readonly tasks: Pick<Tasks, 'end'>;
+  onError(message: string, error: unknown): void;
+}
+
+/** Reports what calls show about tools, so that agents need not report. */
+export class TaskReports {
+  readonly #parts: TaskReportParts;
+  readonly #sending = new Set<Promise<void>>();
+
+  constructor(parts: TaskReportParts) {
+    this.#parts = parts;
+  }
+
+  /** A search was answered. */
+  found({ id, caller }: Task, decision: SeenDecision): void {
+    this.#send(this.#parts.signals.found(caller.catalog, id, decision));
+  }
+
+  /** A call of a tool, chosen from this decision, has ended. */
+  called({ id, caller }: Task, call: { id: string; tool: string; decisionId: string; end: CallEnd }): void {
+    this.#send(this.#parts.signals.called(caller.catalog, id, call));
+  }
+
+  /** The agent said itself what became of a tool. @param value null: it says nothing about relevance */
+  reported({ id, caller }: Task, tool: string, decisionId: string | null, value: number | null): void {
+    this.#parts.signals.reported(caller.catalog, id, { tool, decisionId, value });
+  }
+
+  /** A task has ended: what was held back is reported, and tools that were shown and not called count as not used. */
+  ended({ id, caller }: Task): void {
+    const { signals, tasks } = this.#parts;
+    const { catalog, unitId, userId } = caller;
+    this.#send(signals.ended(catalog, id), async () => {
+      await tasks.end({ task: id, catalog, unitId, userId });
+    });
+  }
+
+  /** The process closes: what was held back is reported, and the task may go on elsewhere. */
+  leave({ id, caller }: Task): void {
+    this.#send(this.#parts.signals.ended(caller.catalog, id));
+  }
+
+  /** Reports what has to be reported before its window ends. */
+  due(): void {
+    this.#send(this.#parts.signals.due());
+  }
+
+  /** Waits until everything is accepted. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#sending);
+  }
+
+  #send(reports: readonly SignalReport[], then?: () => Promise<void>): void {
+    if (reports.length === 0 && then === undefined) return;
+    const sent = this.#report(reports)
+      .then(then)
+      .catch((error: unknown) => {
+        const { code } = error as { code?: string };
+        // A task in which nothing was searched for, or whose decisions have expired.
+        if (code === 'task-not-found' || code === 'catalog-not-found') return;
+        this.#parts.onError('what a call showed about its tool could not be reported', error);
+      });
+    this.#sending.add(sent);
+    void sent.finally(() => this.#sending.delete(sent));
+  }
+
+  async #report(reports: readonly SignalReport[]): Promise<void> {
+    if (reports.length === 0) return;
+    for (const result of await this.#parts.rewards.report(reports as readonly DecisionReport[])) {
+      if ('problem' in result) throw result.problem;
+    }
+  }
+}

@@ -1,0 +1,20 @@
+import type { CallTarget, Gateway } from '../gateway/gateway.ts';
+
+/** The servers that tools came from. */
+export interface ToolServers {
+  /** Returns where a tool is called; null: it came from no server, so its caller has to execute it. */
+  targetOf(catalog: string, tool: string): CallTarget | null;
+  /** Returns the servers of a catalog. */
+  of(catalog: string): Gateway;
+  /** Names of the tools that cannot be called now, since their servers are down. */
+  unavailable(catalog: string): readonly string[];
+}
+
+/** A call_tool of this name reads the rest of a result that was too long for one answer. */
+export const REST_OF_RESULT = 'bandolier/rest';
+
+/** Tells a model how to read on. */
+export function describeRest(handle: string, shown: number, total: number): string {
+  const call = JSON.stringify({ name: REST_OF_RESULT, arguments: { handle } });
+  return `[${shown} of ${total} characters until here. call_tool ${call} answers what follows.]`;
+}
