@@ -39,6 +39,8 @@ interface Behaviour {
   readonly goesOn: number;
   /** That somebody reports what was right about a call of the decision. */
   readonly reports: number;
+  /** The other way: every call that does not fail is a success, whatever is searched for after it. */
+  readonly naive: boolean;
 }
 
 interface Row {
@@ -50,13 +52,16 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   { name: 'wrong calls succeed .7', behaviour: {}, reach: [0.65, 0.77] },
+  { name: '  every success counts', behaviour: { naive: true } },
+  { name: '  wrong calls always fail', behaviour: { wrongSucceeds: 0 } },
   { name: 'takes what looks best in .3', behaviour: { byLooks: 0.3 }, reach: [0.54, 0.68] },
+  { name: '  every success counts, by looks', behaviour: { byLooks: 0.3, naive: true } },
   { name: 'searches on after .3 of right calls', behaviour: { goesOn: 0.3 }, reach: [0.59, 0.74] },
   { name: '  and .02 of decisions are reported', behaviour: { goesOn: 0.3, reports: 0.02 } },
 ];
 
 const POLICY = DEFAULT_CATALOG_SETTINGS.policy;
-const ORDINARY: Behaviour = { wrongSucceeds: 0.7, byLooks: 0, goesOn: 0, reports: 0 };
+const ORDINARY: Behaviour = { wrongSucceeds: 0.7, byLooks: 0, goesOn: 0, reports: 0, naive: false };
 const CALLS = 0.93;
 const FAILS = 0.05;
 const SEARCHES_AGAIN = 0.5;
@@ -116,7 +121,9 @@ class Play {
     const id = `${CATALOG}.${this.#key}x${name}`;
     const decision = this.#catalog.decide(id, query, SHOWN, true, { task: task.id });
     task.decisions.set(id, decision);
-    this.#learn(task, this.#signals.found(CATALOG, task.id, { decisionId: id, deadline: decision.deadline }));
+    if (this.#behaviour.naive) return decision;
+    const { deadline } = decision;
+    this.#learn(task, this.#signals.found(CATALOG, task.id, { decisionId: id, deadline }));
     return decision;
   }
 

@@ -10,13 +10,7 @@ import type { RewardHealth } from './health-report.ts';
 import { type RewardSources, rewardHealth } from './reward-health.ts';
 import type { RewardIntake } from './reward-intake.ts';
 import { REWARD_JOBS, REWARDS_JOB, rewardsJob } from './reward-job.ts';
-import {
-  type DecisionReport,
-  isRewardId,
-  type RewardReport,
-  type RewardResult,
-  type TaskReport,
-} from './reward-report.ts';
+import { type DecisionReport, isRewardId, type RewardReport, type RewardResult } from './reward-report.ts';
 import { resultOfTask, type Tasks } from './tasks.ts';
 
 /** The status of a reward. */
@@ -40,8 +34,9 @@ export interface DeadRewards {
   readonly error: string;
 }
 
-/** Reports on decisions that one request may stand for. */
-const MOST_AT_ONCE = 10_000;
+/** Decisions, and reports on them, that one request may stand for. */
+const MOST_DECISIONS = 2_000;
+const MOST_REPORTS = 10_000;
 /** Dead jobs that are read at a time. */
 const DEAD_PAGE = 100;
 
@@ -78,23 +73,16 @@ export class Rewards {
 
   /** Returns, for each report, the reports on decisions that it stands for, or why it stands for none. */
   async #meant(reports: readonly RewardReport[]): Promise<(readonly DecisionReport[] | Problem)[]> {
-    const meant: (readonly DecisionReport[] | Problem)[] = [];
+    const ofTasks = await this.#tasks.reportsOf(reports.filter((report) => 'task' in report));
+    const decisions = new Set<string>();
     let count = 0;
-    for (const report of reports) {
-      const some = 'task' in report ? await this.#ofTask(report) : [report];
-      count += some instanceof Problem ? 0 : some.length;
-      meant.push(count > MOST_AT_ONCE ? tooMany() : some);
-    }
-    return meant;
-  }
-
-  async #ofTask(report: TaskReport): Promise<DecisionReport[] | Problem> {
-    try {
-      return await this.#tasks.reportsOf(report);
-    } catch (error) {
-      if (error instanceof Problem) return error;
-      throw error;
-    }
+    return reports.map((report) => {
+      const meant = 'task' in report ? ofTasks.shift()! : [report];
+      if (meant instanceof Problem) return meant;
+      count += meant.length;
+      for (const { decisionId } of meant) decisions.add(decisionId);
+      return count > MOST_REPORTS || decisions.size > MOST_DECISIONS ? tooMany() : meant;
+    });
   }
 
   /** Returns the status of a reward. @throws Problem reward-not-found when it is unknown, or was forgotten; as `Catalogs.get` */
@@ -176,7 +164,7 @@ export class Rewards {
 function tooMany(): Problem {
   return new Problem(
     'validation-failed',
-    `The reports of this request count for more than ${MOST_AT_ONCE} decisions.`,
+    `The reports of this request count for more than ${MOST_DECISIONS} decisions, or ${MOST_REPORTS} times.`,
     'Send this one again, in another request.',
   );
 }

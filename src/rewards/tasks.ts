@@ -70,29 +70,39 @@ export class Tasks {
   }
 
   /**
-   * Returns the reports that a report of a task stands for: one for each of its decisions that showed the tool and whose window is
-   * open. If there is none, the newest decision gets it, in which the tool was not shown, or whose window is over. A repeated report
-   * stands for the report that it repeats.
-   * @throws Problem as `end`
+   * Returns the reports that reports of tasks stand for, in order, or why one stands for none: one for each decision of the task
+   * that showed the tool and whose window is open. If there is none, the newest decision gets it, in which the tool was not shown,
+   * or whose window is over. In a catalog in which a report is repeated it stands for the one that it repeats.
+   * @throws StoreUnavailableError
    */
-  async reportsOf(report: TaskReport): Promise<DecisionReport[]> {
-    const { task: _, catalog: __, userId: ___, unitId: ____, ...outcome } = report;
-    const parts = await this.#find(report);
-    const at = this.#parts.now();
-    const reports: DecisionReport[] = [];
-    for (const { catalog, decisions } of parts) {
-      const repeated = repeatedIn(catalog, decisions, outcome.idempotencyKey);
-      if (repeated !== undefined) return [{ ...outcome, decisionId: repeated.id }];
-      for (const decision of decisions) {
-        if (hasShown(decision, outcome.tool) && rewardDeadline(decision) >= at) {
-          reports.push({ ...outcome, decisionId: decision.id });
-        }
-      }
+  async reportsOf(reports: readonly TaskReport[]): Promise<(DecisionReport[] | Problem)[]> {
+    const found = new Map<string, TaskPart[] | Problem>();
+    const meant: (DecisionReport[] | Problem)[] = [];
+    for (const { task, catalog, userId, unitId, ...outcome } of reports) {
+      const scope = { task, catalog, userId, unitId };
+      const key = JSON.stringify(scope);
+      const parts = found.get(key) ?? (await this.#find(scope).catch(asProblem));
+      found.set(key, parts);
+      meant.push(parts instanceof Problem ? parts : this.#reportsIn(parts, outcome));
     }
-    if (reports.length > 0) return reports;
-    const newest = parts.flatMap(({ decisions }) => decisions).sort((a, b) => b.at - a.at);
-    const { id } = newest.find((decision) => hasShown(decision, outcome.tool)) ?? newest[0];
-    return [{ ...outcome, decisionId: id }];
+    return meant;
+  }
+
+  #reportsIn(
+    parts: readonly TaskPart[],
+    outcome: Omit<DecisionReport, 'decisionId'> & { readonly tool: string },
+  ): DecisionReport[] {
+    const at = this.#parts.now();
+    const about = parts.flatMap(({ catalog, decisions }) => {
+      const repeated = repeatedIn(catalog, decisions, outcome.idempotencyKey);
+      if (repeated !== undefined) return [repeated];
+      return decisions.filter((one) => hasShown(one, outcome.tool) && rewardDeadline(one) >= at);
+    });
+    if (about.length === 0) {
+      const newest = parts.flatMap(({ decisions }) => decisions).sort((a, b) => b.at - a.at);
+      about.push(newest.find((one) => hasShown(one, outcome.tool)) ?? newest[0]);
+    }
+    return about.map(({ id }) => ({ ...outcome, decisionId: id }));
   }
 
   async #find(scope: TaskScope): Promise<TaskPart[]> {
@@ -143,12 +153,21 @@ function repeatedIn(
   return decisions.find(({ id }) => state.decisions.get(id)?.rewards.has(rewardIdFor(id, idempotencyKey)));
 }
 
-/** Returns one result for the reports that one report of a task stood for: what became of the first one, or why none was taken. */
+/**
+ * Returns one result for the reports that one report of a task stood for. A store that was away for some of them is what its sender
+ * has to know, who sends it again then: with its key it counts once where it was taken.
+ */
 export function resultOfTask(results: readonly RewardResult[]): RewardResult {
   const taken = results.filter((result) => 'rewardId' in result);
-  if (taken.length === 0) return results[0];
+  const missed = results.find((result) => 'problem' in result && result.problem.code === 'unavailable');
+  if (missed !== undefined || taken.length === 0) return missed ?? results[0];
   const first = taken.find(({ status }) => status === 'queued') ?? taken[0];
   return { ...first, decisions: taken.length };
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  throw error;
 }
 
 function notFound({ task, catalog }: TaskScope): Problem {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -7,6 +7,7 @@ import { LostNamesError } from '../../src/decisions/decision-names.ts';
 import { FileDecisionLog } from '../../src/decisions/file-decision-log.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
+import { taskKey } from '../../src/ledger/unit.ts';
 import { truncateLog } from '../../src/storage/log-repair.ts';
 import { StorageCorruptError } from '../../src/storage/storage-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
@@ -54,6 +55,26 @@ describe('FileDecisionLog', () => {
     }
     return { log, ids, clock, options };
   }
+
+  it('finds the decisions of a task after a crash, in full segments and in the last one', async () => {
+    const [folder, copy, task] = [newFolder(), newFolder(), taskKey({ task: 'job' })];
+    const options = { segmentBytes: 20_000, retainMs: 16 * HOUR, now: () => START + 30 };
+    const log = await FileDecisionLog.open(folder, options);
+    for (let n = 0; n < 30; n++) {
+      const decision = sampleDecision(`default.${n}`, START + n);
+      await log.append({ ...decision, activatedAt: START + n, ...(n % 2 === 0 && { task }) });
+    }
+    cpSync(folder, copy, { recursive: true });
+    const found = (await log.ofTask(task)).map(({ id }) => id);
+    await log.close();
+    expect(segmentsIn(copy).length).toBeGreaterThan(2);
+    expect(found).toEqual(Array.from({ length: 15 }, (_, n) => `default.${28 - 2 * n}`));
+    for (const one of [copy, folder]) {
+      const again = await FileDecisionLog.open(one, options);
+      expect((await again.ofTask(task)).map(({ id }) => id)).toEqual(found);
+      await again.close();
+    }
+  });
 
   const segmentsIn = (folder: string): string[] =>
     readdirSync(folder).filter((file) => file.endsWith('.log'));

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPolicy } from '../../bandit/policies/registry.ts';
 import type { LearnerState, Policy } from '../../bandit/policy.ts';
@@ -383,5 +384,46 @@ describe('folding decisions of a task', () => {
     ]);
     fold(copy, { position: story.entries.length + 2, entry });
     expect(copy.tasks.get('job')).toBeUndefined();
+  });
+
+  it('learns each call once, and 0 for exactly the shown tools that nobody had called in the task by then', () => {
+    const tools = fc.uniqueArray(fc.nat(4), { minLength: 1, maxLength: 4 });
+    const event = fc.record({ at: fc.nat(3), tool: fc.nat(4), ends: fc.boolean() });
+    const run = (
+      slates: readonly number[][],
+      events: readonly { at: number; tool: number; ends: boolean }[],
+    ) => {
+      const story = Story.withTools(5);
+      const steps = slates.map((slate, n) =>
+        inTask(
+          `s${n}`,
+          slate.map((t) => `t${t}`),
+        ),
+      );
+      const called = new Set<string>();
+      const known = new Set<string>();
+      const closed = new Set<number>();
+      let expected = 0;
+      for (const { at, tool, ends } of events) {
+        const [n, name] = [at % steps.length, `t${tool}`];
+        const observed = steps[n];
+        if (ends) {
+          story.tell(ended(observed));
+          if (called.size === 0 || closed.has(n)) continue;
+          closed.add(n);
+          expected += observed.tools.filter((one) => !called.has(one)).length;
+        } else if (observed.tools.includes(name) && !known.has(`${n}/${name}`)) {
+          const reward = report(`r${n}/${name}`, name);
+          story.rewards(observe(observed, [reward]));
+          story.rewards(observe(observed, [reward]));
+          known.add(`${n}/${name}`);
+          called.add(name);
+          expected++;
+        }
+        expect(updates(story)).toBe(expected);
+      }
+    };
+    const slates = fc.array(tools, { minLength: 1, maxLength: 4 });
+    fc.assert(fc.property(slates, fc.array(event, { maxLength: 20 }), run), { seed: 16, numRuns: 60 });
   });
 });
