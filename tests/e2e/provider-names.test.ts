@@ -54,6 +54,12 @@ it('a tool is named as models know it, wherever a tool is named', async () => {
   expect(await service.ask('GET', `${catalog}/tools/mail_search/stats`)).toMatchObject({ successes: 0 });
   expect(await service.ask('GET', tool)).toMatchObject({ name: 'mail.search', providerName });
 
+  const { decisions } = await service.ask<{ decisions: { decisionId: string }[] }>(
+    'GET',
+    `${catalog}/decisions?tool=${providerName}&outcome=success`,
+  );
+  expect(decisions.map((one) => one.decisionId)).toEqual([decisionId]);
+
   const pinned = await route({ query: 'find a parcel', k: 1, pin: [providerName] });
   expect(pinned.tools[0].name).toBe('mail.search');
   const without = await route({ k: 3, exclude: [providerName] });
@@ -110,4 +116,19 @@ it('a report under the name that was shown is about the tool that was shown, wha
   await service.ask('POST', `/v1/decisions/${decisionId}/rewards`, { tool: shown, value: 1 });
   await service.settled('replaced');
   expect(await service.ask('GET', `${catalog}/tools/${shown}/stats`)).toMatchObject({ called: 0 });
+});
+
+it('a renamed tool may say its former name as models knew it', async () => {
+  const catalog = '/v1/catalogs/renamed';
+  await service.ask('PUT', catalog, {});
+  const tool = { name: 'mail.search', description: 'Search the mail.', inputSchema: {} };
+  await service.ask('PATCH', `${catalog}/tools`, { put: [tool] });
+  const query = { catalog: 'renamed', query: 'search the mail', format: 'openai' };
+  const { decisionId, tools } = await service.ask<Slate>('POST', '/v1/route', query);
+  const { providerName } = tools[0];
+  await service.ask('POST', `/v1/decisions/${decisionId}/rewards`, { tool: providerName, value: 1 });
+  await service.settled('renamed');
+  const put = [{ ...tool, name: 'mail.find', replaces: [providerName] }];
+  await service.ask('PATCH', `${catalog}/tools`, { put });
+  expect(await service.ask('GET', `${catalog}/tools/mail.find/stats`)).toMatchObject({ successes: 1 });
 });
