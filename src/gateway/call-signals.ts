@@ -79,7 +79,7 @@ const MARGIN_MS = 30_000;
 /**
  * Turns what a front sees into reports, for agents that report nothing: docs/rewards.md has the table. It keeps tasks until they end
  * and, per catalog, what explicit reports said; in the memory of this process alone. After a restart calls that were held are not
- * reported, and verdicts are collected anew.
+ * reported, and verdicts are collected anew. Tasks are told apart by their catalog and id alone, so ids of different callers must differ.
  */
 export class CallSignals {
   readonly #now: () => number;

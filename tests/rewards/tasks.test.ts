@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { Decision } from '../../src/decisions/decision.ts';
 import { TASK_DECISIONS } from '../../src/decisions/decision-log.ts';
+import { Problem } from '../../src/errors/problem.ts';
 import { taskKey } from '../../src/ledger/unit.ts';
 import type { RewardReport, RewardResult } from '../../src/rewards/reward-report.ts';
+import { resultOfTask } from '../../src/rewards/tasks.ts';
 import { openEmbeddedStores } from '../../src/stores/embedded-stores.ts';
 import { openRedisStores } from '../../src/stores/redis-stores.ts';
 import type { Stores } from '../../src/stores/stores.ts';
@@ -206,6 +208,24 @@ function tasksFromRouteToFold(connect: () => Promise<() => Promise<Stores>>): vo
     expect((await process.tasks.end({ task: 'job' })).decisions).toBe(TASK_DECISIONS);
   });
 }
+
+describe('the result of a report on a task', () => {
+  const queued = { rewardId: 'a.1', status: 'queued' } as const;
+  const duplicate = { rewardId: 'b.1', status: 'duplicate' } as const;
+  const problem = (code: 'unavailable' | 'reward-late') => ({ problem: new Problem(code, '', '') });
+
+  it('is that of the first decision that it is new to, and says for how many it counts', () => {
+    expect(resultOfTask([duplicate, queued, problem('reward-late')])).toEqual({ ...queued, decisions: 2 });
+    expect(resultOfTask([duplicate, duplicate])).toEqual({ ...duplicate, decisions: 2 });
+  });
+
+  it('is a problem if a store was away for any of them, or none was taken', () => {
+    expect(resultOfTask([queued, problem('unavailable')])).toMatchObject({
+      problem: { code: 'unavailable' },
+    });
+    expect(resultOfTask([problem('reward-late')])).toMatchObject({ problem: { code: 'reward-late' } });
+  });
+});
 
 describe('tasks over files', () => {
   tasksFromRouteToFold(async () => {
