@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { Command } from 'commander';
-import { login } from '../gateway/oauth/login.ts';
 import { TokenStore } from '../gateway/oauth/token-store.ts';
 import { tokenFetch } from '../service/open-server.ts';
 import type { WholeSourceView } from '../sources/sources.ts';
@@ -59,6 +58,8 @@ async function run(source: string, flags: LoginFlags): Promise<void> {
   const { settings } = settingsWith(flags);
   const url = flags.server ?? (await addressOf(source, flags));
   const { clientId, scope, callbackPort: port } = flags;
+  // Loads the SDK for MCP, which the other commands about sources should not wait for.
+  const { login } = await import('../gateway/oauth/login.ts');
   const wanted = await login(new TokenStore(settings.dataDir, { source, url }, settings.tokenKey), {
     ...{ url, source, show },
     fetch: tokenFetch(settings),

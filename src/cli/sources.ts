@@ -58,7 +58,8 @@ Examples:
   bandolier sources put github https://mcp.example.com/mcp --kind mcp --header 'authorization: Bearer \${BANDOLIER_SECRET_GITHUB}'
   bandolier sources put memory npx --kind mcp -- -y @modelcontextprotocol/server-memory
   bandolier sources put skills ~/skills --kind skills
-  bandolier sources approve github`,
+  bandolier sources approve github
+  bandolier sources login github`,
   );
 }
 
