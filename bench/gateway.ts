@@ -43,7 +43,7 @@ const inputSchema = {
 const client = new Client({ name: 'bench', version: '1' });
 await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore' }));
 const gateway = new Gateway({
-  open: (address, options) => openMcpConnection(address, { ...options, allowPrivate: true }),
+  open: (_, address, options) => openMcpConnection(address, { ...options, allowPrivate: true }),
   log: () => {},
 });
 gateway.put('plain', { address: () => ({ command, args }), eager: true });
