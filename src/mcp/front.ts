@@ -180,14 +180,13 @@ export class McpFront {
     { catalog, task, context }: Exchange,
     { query, k }: z.output<(typeof INPUTS)['find_tools']>,
   ): Promise<Answer> {
-    const { routing, servers } = this.#parts;
+    const { routing } = this.#parts;
     const { pinned } = this.toolsOf(catalog);
     const { sessionId, unitId, userId } = task.caller;
     const answer = await routing.route(
       {
         ...{ catalog, query, sessionId, format: 'mcp', activate: 'now', explore: true, learn: true },
         task: task.id,
-        exclude: servers.unavailable(catalog),
         // Pinned tools are in every slate, and in the client's list already.
         k: Math.min(50, k + pinned.size),
         ...(unitId !== undefined && { unitId }),

@@ -6,8 +6,6 @@ export interface ToolServers {
   targetOf(catalog: string, tool: string): CallTarget | null;
   /** Returns the servers of a catalog. */
   of(catalog: string): Gateway;
-  /** Names of the tools that cannot be called now, since their servers are down. */
-  unavailable(catalog: string): readonly string[];
 }
 
 /** A call_tool of this name reads the rest of a result that was too long for one answer. */

@@ -22,6 +22,8 @@ export interface RoutingParts {
   readonly decisionLogs: DecisionLogs;
   readonly exposures: ExposureRecorder;
   readonly shadows: ShadowRanking;
+  /** Names of tools that cannot be called now, since their servers are down: they are in no slate. */
+  unavailable(catalog: string): readonly string[];
   /** ms since the epoch. */
   now(): number;
 }
@@ -70,7 +72,8 @@ export async function routeQuery(
 
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);
-  const question = { id, at: parts.now(), request, text: asked.text, query };
+  const exclude = [...(request.exclude ?? []), ...parts.unavailable(catalog.name)];
+  const question = { id, at: parts.now(), request: { ...request, exclude }, text: asked.text, query };
   const { assigned, ...leftOut } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };

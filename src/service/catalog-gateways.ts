@@ -43,6 +43,7 @@ export class CatalogGateways implements ToolServers {
     return kept.gateway;
   }
 
+  /** Names of the tools that cannot be called now, since their servers are down. */
   unavailable(catalog: string): readonly string[] {
     const down = this.#kept.get(catalog)?.gateway.down;
     if (down === undefined || down.size === 0) return [];

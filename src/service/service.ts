@@ -177,7 +177,10 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const routing = new Routing(
     catalogs,
-    { splitters, rerankers, decisionLogs, exposures, shadows, now },
+    {
+      ...{ splitters, rerankers, decisionLogs, exposures, shadows, now },
+      unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
+    },
     settlements,
     ({ catalog, fallback }, seconds) => metrics.countRoute(catalog, fallback, seconds),
   );

@@ -19,6 +19,17 @@ describe('a query', () => {
     expect(most.notes).toEqual(['Not pinned: "gone" is no tool of this catalog']);
   });
 
+  it('gets no tool whose server is down, and the same decision for the same key when it is back', async () => {
+    const catalog = new RoutedCatalog(3);
+    catalog.unavailable = ['t1'];
+    const down = await catalog.route({ k: 50, pin: ['t1'] }, { idempotencyKey: 'once' });
+    expect(names(down).sort()).toEqual(['t0', 't2']);
+    catalog.unavailable = [];
+    const again = await catalog.route({ k: 50, pin: ['t1'] }, { idempotencyKey: 'once' });
+    expect(again.decisionId).toBe(down.decisionId);
+    expect(names(await catalog.route({ k: 50 }))).toContain('t1');
+  });
+
   it('gets no tools, and a fallback, in a catalog without tools or with all of them excluded', async () => {
     for (const catalog of [new RoutedCatalog(0), new RoutedCatalog(2)]) {
       expect(await catalog.route({ exclude: ['t0', 't1'] })).toMatchObject({

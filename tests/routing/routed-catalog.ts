@@ -44,6 +44,8 @@ export class RoutedCatalog {
   /** Called when the embedder is asked, before it answers. */
   onEmbed: () => unknown = () => undefined;
   embedderDown = false;
+  /** Tools whose servers are down. */
+  unavailable: string[] = [];
   rerank: Reranker['rerank'] = async () => ({ missing: 'there is none' });
   state: CatalogState;
   readonly parts: RoutingParts;
@@ -116,6 +118,7 @@ export class RoutedCatalog {
     const rerank: Reranker['rerank'] = (...question) => this.rerank(...question);
     return {
       now: () => START,
+      unavailable: () => this.unavailable,
       decisionLogs: this.decisionLogs,
       rerankers: { ready: () => ({ rerank }) },
       splitters: {},
