@@ -195,13 +195,14 @@ async function putSources(
   servers: readonly ConfiguredServer[],
 ): Promise<void> {
   if (catalog !== 'default') await catalogs.configure(catalog, {});
-  const known = new Map(sources.list(catalog).map(({ name, definition }) => [name, definition]));
+  const known = new Map(sources.list(catalog).map((source) => [source.name, source]));
   for (const { name } of servers) {
-    if (isConfigured(known.get(name))) continue;
+    const source = known.get(name);
+    if (isConfigured(source?.definition) && source?.status !== 'waiting') continue;
     await sources.put(catalog, name, CONFIGURED, { trusted: true });
   }
   const named = new Set(servers.map(({ name }) => name));
-  for (const [name, definition] of known) {
+  for (const [name, { definition }] of known) {
     // What was learned about its tools comes back with them.
     if (isConfigured(definition) && !named.has(name)) await sources.remove(catalog, name, false);
   }
