@@ -26,6 +26,11 @@ describe('a tool over HTTP', () => {
     expect(toolSchema.parse({ ...TOOL, ...MEMBERS })).toEqual({ ...TOOL, ...MEMBERS });
   });
 
+  it('needs no description, as in MCP', () => {
+    const { description: _, ...without } = TOOL;
+    expect(toolSchema.parse(without)).toEqual({ ...TOOL, description: '' });
+  });
+
   it('is taken as it was answered', () => {
     const added = { providerName: 'close_case', definitionHash: '0f', addedAt: '2026-11-22T00:00:00Z' };
     expect(toolSchema.parse({ ...TOOL, title: 'Close', ...added })).toEqual({ ...TOOL, title: 'Close' });

@@ -44,8 +44,9 @@ const toolMembers = z
   .looseObject({
     name: toolName,
     title: text(1024).optional().meta({ description: 'What people read in place of the name.' }),
-    description: text(16_384).meta({
-      description: 'What the tool does, in words: this is what queries are compared with.',
+    description: text(16_384).default('').meta({
+      description:
+        'What the tool does, in words: this is what queries are compared with. MCP lets servers leave it out; then the name has to do.',
       example: 'Give a customer their money back for a payment.',
     }),
     inputSchema,
