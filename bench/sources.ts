@@ -1,13 +1,14 @@
 /**
  * How long does it take to read OpenAPI documents as tools, and are all operations there? Every `.json` and `.yaml` file of a folder that is
- * an OpenAPI 3 document, and one made of a thousand operations with schemas that share parts. The second opinion counts paths ×
- * methods. `--folder node_modules/some-package` reads documents of a published package.
+ * an OpenAPI 3 document, and one made of a thousand operations with schemas that share parts. The second opinion
+ * is `@readme/openapi-parser`, which gives up on the one that is made: its schemas refer to each other 300 deep. `--folder node_modules/some-package` reads documents of a published package.
  *
  *   npx tsx bench/sources.ts [--folder /tmp/documents] [--operations 1000] [--rounds 3]
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { dereference } from '@readme/openapi-parser';
 import { parse } from 'yaml';
 import { toolFaults } from '../src/http/wire/tool-faults.ts';
 import { readTools } from '../src/sources/formats/read-tools.ts';
@@ -24,23 +25,22 @@ const { values: options } = parseArgs({
 
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** Operations of a document, without our reader: methods of paths, path items that are referred to included. */
-function countOperations(text: string): number | null {
-  let document: { openapi?: string; paths?: Record<string, Record<string, unknown>> };
+/** Operations of a document as another parser reads it, which resolves references within it and none out of it; null: none of 3.x. */
+async function countOperations(text: string): Promise<number | null> {
+  let document: unknown;
   try {
     document = text.trimStart().startsWith('{') ? JSON.parse(text) : parse(text);
   } catch {
     return null;
   }
-  if (!/^3\.[01]/.test(String(document?.openapi))) return null;
-  return Object.values(document.paths ?? {}).reduce((sum, item) => {
-    const reference = String(item.$ref ?? '').replace('#/', '');
-    const target = reference
-      .split('/')
-      .reduce<unknown>((at, key) => Object(at)[key.replaceAll('~1', '/').replaceAll('~0', '~')], document);
-    return sum + METHODS.filter((method) => Object.hasOwn(Object(reference ? target : item), method)).length;
+  if (!/^3\.[01]/.test(String((document as { openapi?: unknown })?.openapi))) return null;
+  const { paths = {} } = await dereference(document as Document, { resolve: { external: false } });
+  return Object.values(paths).reduce((sum, item) => {
+    return sum + METHODS.filter((method) => Object.hasOwn(Object(item), method)).length;
   }, 0);
 }
+
+type Document = Exclude<Parameters<typeof dereference>[0], string>;
 
 function madeDocument(operations: number): string {
   const schemas = Object.fromEntries(
@@ -75,8 +75,9 @@ function madeDocument(operations: number): string {
   return JSON.stringify({ openapi: '3.1.0', info: { title: 'Made' }, paths, components: { schemas } });
 }
 
-function* documents(): Generator<readonly [name: string, text: string]> {
-  yield ['made', madeDocument(Number(options.operations))];
+function* documents(): Generator<readonly [name: string, text: string, operations?: number]> {
+  const made = Number(options.operations);
+  yield ['made', madeDocument(made), made];
   if (options.folder === undefined) return;
   for (const file of readdirSync(options.folder, { recursive: true, encoding: 'utf8' }).sort()) {
     if (/\.(json|ya?ml)$/.test(file)) yield [file, readFileSync(join(options.folder, file), 'utf8')];
@@ -84,8 +85,8 @@ function* documents(): Generator<readonly [name: string, text: string]> {
 }
 
 const rows = [];
-for (const [document, text] of documents()) {
-  const operations = countOperations(text);
+for (const [document, text, made] of documents()) {
+  const operations = made ?? (await countOperations(text));
   if (operations === null) continue;
   const seconds: number[] = [];
   let read = { tools: 0, refused: 0 };
