@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { documentTag } from '../storage/packed-document.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
-import { type Decision, type DecisionHead, headOf, rewardDeadline } from './decision.ts';
+import { type Decision, type DecisionHead, headOf } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import {
   DecisionIndex,
@@ -13,7 +13,15 @@ import {
 } from './decision-index.ts';
 import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
 import { DecisionNames, LostNamesError } from './decision-names.ts';
-import type { TaskDecision } from './task-index.ts';
+import {
+  activationIn,
+  activationRecord,
+  encodeActivation,
+  indexedActivation,
+  indexedDecision,
+  indexedRecord,
+} from './decision-records.ts';
+import { RecentDecisions } from './recent-decisions.ts';
 
 export interface FileDecisionLogOptions extends SegmentLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -26,10 +34,6 @@ export interface FileDecisionLogOptions extends SegmentLogOptions {
   readonly onError?: (message: string, error: unknown) => void;
 }
 
-/** An activation is a record of its own, after that of its decision. */
-const ACTIVATION_TAG = 4;
-/** Most rewards come within a minute; until then their decision need not be read from the disk. */
-const RECENT_BYTES = 16 * 1024 * 1024;
 /** Decisions are deleted in so many slices of the time for which they are kept. */
 const SLICES = 16;
 const READ_BATCH = 256;
@@ -54,9 +58,8 @@ export class FileDecisionLog implements DecisionLog {
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
   #hasReportedNames = false;
-  /** The newest decisions as they were written, by id, but for those that were activated later. */
-  readonly #recent = new Map<string, Uint8Array>();
-  #recentBytes = 0;
+  /** Without those that were activated later. */
+  readonly #recent = new RecentDecisions();
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
 
@@ -97,7 +100,7 @@ export class FileDecisionLog implements DecisionLog {
       await this.#names.add(decision.candidates);
       const bytes = encodeDecision(decision, this.#names);
       await this.#append(bytes, indexedDecision(decision));
-      this.#remember(id, bytes);
+      this.#recent.add(id, bytes);
       return true;
     });
   }
@@ -247,8 +250,8 @@ export class FileDecisionLog implements DecisionLog {
     for (const { segment, offset } of this.#index.find(id)) {
       const bytes = await this.#readAt(segment, offset);
       if (bytes === null) break;
-      if (documentTag(bytes) === ACTIVATION_TAG) {
-        const activation = unpackDocument(ACTIVATION_TAG, bytes).json as Activated;
+      const activation = activationIn(bytes);
+      if (activation !== null) {
         if (activation.id === id) activatedAt = activation.at;
         continue;
       }
@@ -260,30 +263,13 @@ export class FileDecisionLog implements DecisionLog {
     return found === null ? null : { ...found, activatedAt: found.activatedAt ?? activatedAt };
   }
 
-  #remember(id: string, bytes: Uint8Array): void {
-    this.#recent.set(id, bytes);
-    this.#recentBytes += bytes.length;
-    for (const [oldest, { length }] of this.#recent) {
-      if (this.#recentBytes <= RECENT_BYTES) break;
-      this.#recent.delete(oldest);
-      this.#recentBytes -= length;
-    }
-  }
-
   async #activate(id: string, at: number): Promise<Activation> {
     const decision = await this.#find(id);
     if (decision === null) return 'unknown';
     if (decision.activatedAt !== null) return 'again';
-    const { defaultReward, task } = decision;
-    const deadline = rewardDeadline({ ...decision, activatedAt: at });
-    const activation: Activated = {
-      ...{ id, at },
-      ...(defaultReward !== undefined && { due: deadline }),
-      ...(task !== undefined && { inTask: { task, id, deadline } }),
-    };
-    this.#recentBytes -= this.#recent.get(id)?.length ?? 0;
-    this.#recent.delete(id);
-    await this.#append(packDocument(ACTIVATION_TAG, activation, []), indexedActivation(activation));
+    const activation = activationRecord(decision, at);
+    this.#recent.drop(id);
+    await this.#append(encodeActivation(activation), indexedActivation(activation));
     return 'first';
   }
 
@@ -383,38 +369,9 @@ export class FileDecisionLog implements DecisionLog {
   }
 
   #addToIndex({ segment, offset, bytes }: LogRecord): void {
-    const isActivation = documentTag(bytes) === ACTIVATION_TAG;
-    const { json } = unpackDocument(isActivation ? ACTIVATION_TAG : DECISION_TAG, bytes);
-    const record = isActivation ? indexedActivation(json as Activated) : indexedDecision(json as Decision);
+    const record = indexedRecord(bytes);
     // A process that is started often must not go on with the same segment for ever.
     if (this.#index.newest === undefined) this.#sliceStart = record.at;
     this.#index.add(segment, offset, record);
   }
-}
-
-/** The record of an activation. */
-interface Activated {
-  readonly id: string;
-  readonly at: number;
-  /** When a decision with a default reward has to be settled. */
-  readonly due?: number;
-  /** Where it was made in a task. */
-  readonly inTask?: TaskDecision;
-}
-
-function indexedActivation({ id, at, due, inTask }: Activated): IndexedRecord {
-  return { id, at, isDecision: false, deadline: due, inTask };
-}
-
-function indexedDecision(
-  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward' | 'task'>,
-): IndexedRecord {
-  const { id, at, activatedAt, defaultReward, task } = decision;
-  if (activatedAt === null) return { id, at, isDecision: true };
-  const deadline = rewardDeadline(decision);
-  return {
-    ...{ id, at, isDecision: true },
-    deadline: defaultReward === undefined ? undefined : deadline,
-    inTask: task === undefined ? undefined : { task, id, deadline },
-  };
 }
