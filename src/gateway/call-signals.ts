@@ -1,4 +1,4 @@
-import type { CallOutcome } from './call-outcome.ts';
+import type { CallOutcome } from './call.ts';
 
 /** How a call ended. `invalid-result`: what the tool returned breaks its output schema. */
 export type CallEnd = CallOutcome['kind'] | 'invalid-result';

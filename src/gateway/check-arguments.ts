@@ -1,5 +1,5 @@
 import { type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { ArgumentProblem } from './call-outcome.ts';
+import type { ArgumentProblem } from './call.ts';
 
 /** How many parts of a schema are looked at for one call; what is larger is left to the tool's server to check. */
 const MAX_STEPS = 100_000;

@@ -1,3 +1,5 @@
+import { McpError } from '../outgoing/mcp/mcp-connection.ts';
+
 const SCHEME = 'bandolier://';
 
 /** Names of prompts, and of tasks: the server, a slash, the name there. */
@@ -5,11 +7,12 @@ export function nameOutside(server: string, name: string): string {
   return `${encodeURIComponent(server)}/${name}`;
 }
 
-/** Returns null for what is no such name. */
-export function nameInside(name: string): { readonly server: string; readonly name: string } | null {
-  const slash = name.indexOf('/');
-  const server = slash < 0 ? null : decoded(name.slice(0, slash));
-  return server === null ? null : { server, name: name.slice(slash + 1) };
+/**
+ * @param what the name is of, for the error.
+ * @throws McpError protocol, -32602: no such name.
+ */
+export function nameInside(name: string, what: string): { readonly server: string; readonly name: string } {
+  return partsOf(name) ?? unknownName(name, what);
 }
 
 /**
@@ -20,10 +23,11 @@ export function uriOutside(server: string, uri: string): string {
   return `${SCHEME}${nameOutside(server, uri)}`;
 }
 
-/** Returns null for what is no such URI. */
-export function uriInside(uri: string): { readonly server: string; readonly uri: string } | null {
-  const inside = uri.startsWith(SCHEME) ? nameInside(uri.slice(SCHEME.length)) : null;
-  return inside === null ? null : { server: inside.server, uri: inside.name };
+/** @throws McpError protocol, -32602: no such URI. */
+export function uriInside(uri: string): { readonly server: string; readonly uri: string } {
+  const parts = uri.startsWith(SCHEME) ? partsOf(uri.slice(SCHEME.length)) : null;
+  const { server, name } = parts ?? unknownName(uri, 'resource');
+  return { server, uri: name };
 }
 
 /** A result of a server, with the links to its resources as they are called outside. */
@@ -43,14 +47,33 @@ export function withLinksOutside<Result extends object>(server: string, result: 
   return changed as Result;
 }
 
+/** What a server says about a task, with the names of tasks as they are outside. */
+export function withTaskOutside(
+  server: string,
+  said: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const named = (value: unknown): unknown => {
+    if (!isRecord(value) || !('taskId' in value)) return value;
+    return { ...value, taskId: nameOutside(server, String(value.taskId)) };
+  };
+  const outer = named(said) as Record<string, unknown>;
+  return 'task' in outer ? { ...outer, task: named(outer.task) } : outer;
+}
+
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function decoded(text: string): string | null {
+function partsOf(name: string): { readonly server: string; readonly name: string } | null {
+  const slash = name.indexOf('/');
+  if (slash < 0) return null;
   try {
-    return decodeURIComponent(text);
+    return { server: decodeURIComponent(name.slice(0, slash)), name: name.slice(slash + 1) };
   } catch {
     return null;
   }
+}
+
+function unknownName(name: string, what: string): never {
+  throw new McpError('protocol', `there is no ${what} "${name.slice(0, 200)}"`, { code: -32_602 });
 }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
-import type { CallOutcome } from '../gateway/call-outcome.ts';
+import type { CallOptions, CallOutcome, CallTarget } from '../gateway/call.ts';
 import type { CallEnd } from '../gateway/call-signals.ts';
-import type { CallOptions, CallTarget, Gateway } from '../gateway/gateway.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 import { question } from './pass-on.ts';
 
 /** How a call ended, for those who learn from it, and what its client is answered. */

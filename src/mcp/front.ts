@@ -116,7 +116,7 @@ export class McpFront {
     });
     passOn(
       server,
-      () => this.#parts.servers.of(catalog),
+      () => this.#parts.servers.of(catalog).offers,
       (context) => callerOf(context).sessionId,
     );
     return server;

@@ -6,7 +6,8 @@ import {
   type Server,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { CallOptions, Gateway } from '../gateway/gateway.ts';
+import type { CallOptions } from '../gateway/call.ts';
+import type { ServerOffers } from '../gateway/server-offers.ts';
 import { type McpAnswer, McpError } from '../outgoing/mcp/mcp-connection.ts';
 
 /** What clients hear of when the servers behind offer it. */
@@ -19,7 +20,7 @@ export const PASSED_ON = {
 /** Answers what is no business of the router by asking the server that it is about: prompts, resources, completions. */
 export function passOn(
   server: Server,
-  gateway: () => Gateway,
+  offers: () => ServerOffers,
   callerOf: (context: ServerContext) => string,
 ): void {
   const options = (params: object | undefined, context: ServerContext) =>
@@ -29,16 +30,16 @@ export function passOn(
     method: string,
     handler: (request: { params?: Record<string, unknown> }, context: ServerContext) => Promise<unknown>,
   ) => void;
-  handle('prompts/list', async (_, { mcpReq }) => ({ prompts: await gateway().listPrompts(mcpReq.signal) }));
+  handle('prompts/list', async (_, { mcpReq }) => ({ prompts: await offers().listPrompts(mcpReq.signal) }));
   handle('resources/list', async (_, { mcpReq }) => ({
-    resources: await gateway().listResources(mcpReq.signal),
+    resources: await offers().listResources(mcpReq.signal),
   }));
   handle('resources/templates/list', async (_, { mcpReq }) => ({
-    resourceTemplates: await gateway().listResourceTemplates(mcpReq.signal),
+    resourceTemplates: await offers().listResourceTemplates(mcpReq.signal),
   }));
   handle('prompts/get', ({ params }, context) =>
     answered(
-      gateway().getPrompt(
+      offers().getPrompt(
         String(params?.name),
         (params?.arguments ?? {}) as Record<string, string>,
         options(params, context),
@@ -46,11 +47,11 @@ export function passOn(
     ),
   );
   handle('resources/read', ({ params }, context) =>
-    answered(gateway().readResource(String(params?.uri), options(params, context))),
+    answered(offers().readResource(String(params?.uri), options(params, context))),
   );
   handle('completion/complete', ({ params = {} }, context) => {
     const { _meta: _, ...rest } = params;
-    return answered(gateway().complete(rest, options(params, context)));
+    return answered(offers().complete(rest, options(params, context)));
   });
 }
 

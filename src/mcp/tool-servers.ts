@@ -1,4 +1,5 @@
-import type { CallTarget, Gateway } from '../gateway/gateway.ts';
+import type { CallTarget } from '../gateway/call.ts';
+import type { Gateway } from '../gateway/gateway.ts';
 
 /** The servers that tools came from. */
 export interface ToolServers {

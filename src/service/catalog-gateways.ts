@@ -1,5 +1,6 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { type CallTarget, Gateway, type GatewayOptions } from '../gateway/gateway.ts';
+import type { CallTarget } from '../gateway/call.ts';
+import { Gateway, type GatewayOptions } from '../gateway/gateway.ts';
 import type { McpServer } from '../ledger/source-definition.ts';
 import { describeRest, type ToolServers } from '../mcp/tool-servers.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { CallOutcome } from '../../src/gateway/call-outcome.ts';
+import type { CallOutcome } from '../../src/gateway/call.ts';
 import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
 import type { McpAddress } from '../../src/outgoing/mcp/mcp-connection.ts';
 import { openMcpConnection } from '../../src/outgoing/mcp/open-mcp-connection.ts';
@@ -249,18 +249,20 @@ it('an answer to a question that is long over does not repeat the call', async (
 
 it('prompts and resources of several servers keep apart, and lead back', async () => {
   const gateway = gatewayOf({ 'my server/1': plain(), b: plain(), broken: plain({ exitAtOnce: true }) });
-  const prompts = await gateway.listPrompts();
+  const prompts = await gateway.offers.listPrompts();
   expect(prompts.map(({ name }) => name)).toEqual(['my%20server%2F1/greet', 'b/greet']);
-  expect(await gateway.getPrompt('my%20server%2F1/greet', { who: 'Ada' })).toMatchObject({
+  expect(await gateway.offers.getPrompt('my%20server%2F1/greet', { who: 'Ada' })).toMatchObject({
     result: { messages: [{ content: { text: 'Greet Ada' } }] },
   });
-  const [{ uri }] = await gateway.listResources();
+  const [{ uri }] = await gateway.offers.listResources();
   expect(uri).toBe('bandolier://my%20server%2F1/file:///notes.txt');
-  expect(await gateway.readResource(String(uri))).toMatchObject({
+  expect(await gateway.offers.readResource(String(uri))).toMatchObject({
     result: { contents: [{ uri, text: 'noted' }] },
   });
-  expect((await gateway.listResourceTemplates())[1].uriTemplate).toBe('bandolier://b/file:///{name}');
-  await expect(gateway.readResource('file:///etc/passwd')).rejects.toMatchObject({ failure: 'protocol' });
+  expect((await gateway.offers.listResourceTemplates())[1].uriTemplate).toBe('bandolier://b/file:///{name}');
+  await expect(gateway.offers.readResource('file:///etc/passwd')).rejects.toMatchObject({
+    failure: 'protocol',
+  });
 });
 
 it('says when a list of a server has changed', async () => {

@@ -1,5 +1,39 @@
-import type { CallToolResult } from '@modelcontextprotocol/client';
-import type { InputRequest } from '../outgoing/mcp/mcp-connection.ts';
+import type { CallToolResult, Progress } from '@modelcontextprotocol/client';
+import type { InputRequest, ListedTool, McpRequestOptions } from '../outgoing/mcp/mcp-connection.ts';
+
+/** Which server a tool is called at, and by which name. */
+export interface CallTarget {
+  readonly source: string;
+  readonly nameThere: string;
+  /** The tool as its server listed it, where it is known: arguments are checked against its `inputSchema`. */
+  readonly tool?: ListedTool;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+  /** `_meta` of the request; what belongs to the connection itself is not passed on. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** Answers to an `input-required`, and the state that came with it. */
+  readonly inputResponses?: Readonly<Record<string, unknown>>;
+  readonly requestState?: string;
+  /** Asks a server of 2025-11-25 for a task: `{ttl?}`. */
+  readonly task?: Readonly<Record<string, unknown>>;
+  /** Whose call it is. A server's question is put to the caller only if all that it is doing is his. */
+  readonly caller?: string;
+}
+
+/** What any request to a server takes over; a task is asked for by calls alone. */
+export function requestOf(options: CallOptions): McpRequestOptions {
+  const { signal, onProgress, meta, inputResponses, requestState } = options;
+  return {
+    ...(signal === undefined ? {} : { signal }),
+    ...(onProgress === undefined ? {} : { onProgress }),
+    ...(meta === undefined ? {} : { meta }),
+    ...(inputResponses === undefined ? {} : { inputResponses }),
+    ...(requestState === undefined ? {} : { requestState }),
+  };
+}
 
 /** What is wrong with arguments, for one place in them. */
 export interface ArgumentProblem {
