@@ -1,40 +1,16 @@
-import {
-  type CallToolRequest,
-  type CallToolResult,
-  type InputRequiredResult,
-  isInputRequiredResult,
-  ProtocolError,
-  ProtocolErrorCode,
-  Server,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
-import type { z } from 'zod';
-import { plainWords } from '../../config/plain-words.ts';
+import { type CallToolResult, Server, type ServerContext } from '@modelcontextprotocol/server';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Catalogs } from '../catalog/catalogs.ts';
-import { getTool } from '../catalog/tools.ts';
-import { Problem, type ProblemCode } from '../errors/problem.ts';
 import { CallSignals } from '../gateway/call-signals.ts';
-import { SILENT_OUTCOMES } from '../ledger/entry.ts';
-import { completeOutcome } from '../rewards/reward-report.ts';
-import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
-import type { Routing } from '../routing/routing.ts';
-import { definitionIn } from '../routing/slate-definition.ts';
 import { every } from '../scheduling/every.ts';
-import { callTool } from './call-tool.ts';
-import { type Caller, Callers, type Task } from './callers.ts';
-import { type FrontToolName, type FrontTools, frontTools, INPUTS } from './front-tools.ts';
-import { optionsOf, PASSED_ON, passOn } from './pass-on.ts';
+import { type Caller, Callers } from './callers.ts';
+import { type CallServices, FrontCalls } from './front-calls.ts';
+import { type FrontTools, frontTools } from './front-tools.ts';
+import { PASSED_ON, passOn } from './pass-on.ts';
 import { TaskReports } from './task-reports.ts';
-import { REST_OF_RESULT, type ToolServers } from './tool-servers.ts';
 
-export interface FrontParts {
-  readonly catalogs: Catalogs;
-  readonly routing: Pick<Routing, 'route'>;
-  readonly rewards: Pick<Rewards, 'report'>;
+export interface FrontParts extends CallServices {
   readonly tasks: Pick<Tasks, 'end'>;
-  readonly servers: ToolServers;
   /** Of this program. */
   readonly version: string;
   /** ms since the epoch. */
@@ -52,21 +28,12 @@ const SWEEP_MS = 5_000;
 const INSTRUCTIONS =
   'Many more tools are at hand than are listed. When none of the listed ones does what is wanted, ask find_tools with the job in plain words, then call_tool.';
 
-type Answer = CallToolResult | InputRequiredResult;
-
-/** What one request brings with it. */
-interface Exchange {
-  readonly catalog: string;
-  readonly task: Task;
-  readonly context: ServerContext;
-  readonly params: CallToolRequest['params'];
-}
-
 /** Answers clients of the Model Context Protocol: four tools in front of all the tools of a catalog. */
 export class McpFront {
   readonly callers: Callers;
   readonly #parts: FrontParts;
   readonly #reports: TaskReports;
+  readonly #calls: FrontCalls;
   readonly #sweeps: { close(): Promise<void> };
   readonly #lists = new WeakMap<Catalog, { readonly key: string; readonly tools: FrontTools }>();
 
@@ -75,6 +42,12 @@ export class McpFront {
     const { now, onError } = parts;
     this.#reports = new TaskReports({ ...parts, signals: new CallSignals(now) });
     this.callers = new Callers(now, (task) => this.#reports.ended(task));
+    this.#calls = new FrontCalls({
+      ...parts,
+      callers: this.callers,
+      reports: this.#reports,
+      toolsOf: (catalog) => this.toolsOf(catalog),
+    });
     this.#sweeps = every(SWEEP_MS, async () => this.#sweep(), {
       onError: (error) => onError('tasks that have ended could not be reported', error),
     });
@@ -112,7 +85,7 @@ export class McpFront {
     server.setRequestHandler('tools/list', () => ({ tools: [...this.toolsOf(catalog).list] }));
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const task = this.callers.taskOf(callerOf(context));
-      return (await this.#answer({ catalog, task, context, params })) as CallToolResult;
+      return (await this.#calls.answer({ catalog, task, context, params })) as CallToolResult;
     });
     passOn(
       server,
@@ -137,191 +110,4 @@ export class McpFront {
     this.#lists.set(catalog, { key, tools });
     return tools;
   }
-
-  /** What is wrong with a request is a result that says so, since a model can mend it and a client cannot. */
-  async #answer(exchange: Exchange): Promise<Answer> {
-    try {
-      return await this.#call(exchange);
-    } catch (error) {
-      if (error instanceof Problem) return failed(error);
-      throw error;
-    }
-  }
-
-  #call(exchange: Exchange): Promise<Answer> {
-    const { catalog, params } = exchange;
-    const { name, arguments: args = {} } = params;
-    switch (name) {
-      case 'find_tools':
-        return this.#find(exchange, checked(name, args));
-      case 'describe_tool':
-        return this.#describe(exchange, checked(name, args).name);
-      case 'call_tool': {
-        const { name: tool, arguments: given, decisionId } = checked(name, args);
-        return this.#callTool(exchange, tool, given, decisionId);
-      }
-      case 'report_outcome':
-        return this.#report(exchange, checked(name, args));
-      default: {
-        // A pinned tool, or one that a model calls by the name that find_tools answered.
-        const { state } = this.#parts.catalogs.get(catalog);
-        if (state.tools.get(state.tools.nameOf(name)) === undefined) {
-          throw new ProtocolError(
-            ProtocolErrorCode.InvalidParams,
-            `There is no tool ${JSON.stringify(name.slice(0, 200))}. tools/list lists those that can be called as themselves; call_tool calls the others.`,
-          );
-        }
-        return this.#callTool(exchange, name, args, undefined);
-      }
-    }
-  }
-
-  async #find(
-    { catalog, task, context }: Exchange,
-    { query, k }: z.output<(typeof INPUTS)['find_tools']>,
-  ): Promise<Answer> {
-    const { routing } = this.#parts;
-    const { pinned } = this.toolsOf(catalog);
-    const { sessionId, unitId, userId } = task.caller;
-    const answer = await routing.route(
-      {
-        ...{ catalog, query, sessionId, format: 'mcp', activate: 'now', explore: true, learn: true },
-        task: task.id,
-        // Pinned tools are in every slate, and in the client's list already.
-        k: Math.min(50, k + pinned.size),
-        ...(unitId !== undefined && { unitId }),
-        ...(userId !== undefined && { userId }),
-      },
-      { signal: context.mcpReq.signal },
-    );
-    const decision = {
-      decisionId: answer.decisionId,
-      tools: answer.tools.map(({ name }) => name),
-      deadline: Date.parse(answer.rewardDeadline),
-    };
-    this.callers.saw(task, decision);
-    this.#reports.found(task, decision);
-    const listed = new Set(pinned.values());
-    return structured({
-      decisionId: answer.decisionId,
-      tools: answer.tools.filter(({ name }) => !listed.has(name)).map(({ definition }) => definition),
-      ...(answer.fallback !== null && { fallback: answer.fallback }),
-      ...(answer.notes !== undefined && { notes: [...answer.notes] }),
-    });
-  }
-
-  async #describe({ catalog }: Exchange, named: string): Promise<Answer> {
-    const { catalogs, servers } = this.#parts;
-    const { tool } = getTool(catalogs.get(catalog), named);
-    return structured({
-      ...(definitionIn('mcp', 'full', tool) as object),
-      ...(tool.server !== undefined && { server: tool.server }),
-      ...(tool.examples !== undefined && { examples: [...tool.examples] }),
-      callable: servers.targetOf(catalog, tool.name) !== null,
-    });
-  }
-
-  async #callTool(
-    { catalog, task, context, params }: Exchange,
-    named: string,
-    args: Readonly<Record<string, unknown>>,
-    given: string | undefined,
-  ): Promise<Answer> {
-    const { catalogs, servers } = this.#parts;
-    if (named === REST_OF_RESULT) return this.#rest(catalog, args.handle);
-    const { tool } = getTool(catalogs.get(catalog), named);
-    const target = servers.targetOf(catalog, tool.name);
-    if (target === null) {
-      throw new Problem(
-        'validation-failed',
-        `Tool "${tool.name}" came from no server, so it cannot be called here.`,
-        'Call it yourself, and report with report_outcome what became of it.',
-      );
-    }
-    const decisionId = given ?? this.callers.newest(task, tool.name)?.decisionId;
-    const called = { ...target, tool: { ...tool, name: target.nameThere } };
-    const options = optionsOf(params, context, task.caller.sessionId);
-    const { id, end, answer } = await callTool(servers.of(catalog), called, args, options);
-    if (decisionId !== undefined) {
-      this.#reports.called(task, { id, tool: tool.name, decisionId, end });
-    }
-    if (isInputRequiredResult(answer)) return answer;
-    return credited(answer, decisionId, params.name === 'call_tool' && given === undefined);
-  }
-
-  /** The next part of a result that was too long. */
-  async #rest(catalog: string, handle: unknown): Promise<Answer> {
-    const rest = this.#parts.servers.of(catalog).readRest(String(handle));
-    if (rest !== null) return rest;
-    throw new Problem(
-      'validation-failed',
-      'The rest of this result is not kept any more.',
-      'Call the tool again.',
-    );
-  }
-
-  async #report(
-    { task, catalog }: Exchange,
-    { tool: named, decisionId, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
-  ): Promise<Answer> {
-    const { catalogs, rewards } = this.#parts;
-    const tool = catalogs.get(catalog).state.tools.nameOf(named);
-    const { unitId, userId } = task.caller;
-    const outcome =
-      said.value === undefined ? { outcome: said.outcome } : { outcome: said.outcome, value: said.value };
-    const [result] = await rewards.report([
-      decisionId === undefined
-        ? { ...outcome, tool, task: task.id, catalog, unitId, userId }
-        : { ...outcome, tool, decisionId },
-    ]);
-    if ('problem' in result) throw result.problem;
-    const value = SILENT_OUTCOMES.has(said.outcome) ? null : completeOutcome(outcome).value;
-    this.#reports.reported(task, tool, decisionId ?? null, value);
-    return structured({ ...result, decisionId: result.rewardId.slice(0, result.rewardId.lastIndexOf('.')) });
-  }
-}
-
-/** @throws Problem validation-failed */
-function checked<Name extends FrontToolName>(name: Name, args: unknown): z.output<(typeof INPUTS)[Name]> {
-  const { data, error } = INPUTS[name].safeParse(args, { error: plainWords });
-  if (error === undefined) return data as z.output<(typeof INPUTS)[Name]>;
-  const violations = error.issues.slice(0, 10).map(({ path, message, ...issue }) => ({
-    path:
-      path.map(String).join('.') ||
-      (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(arguments)'),
-    message: issue.code === 'unrecognized_keys' ? 'is not known here' : message,
-  }));
-  throw new Problem(
-    'validation-failed',
-    `${violations.map((violation) => `${violation.path}: ${violation.message}`).join('; ')}.`,
-    `Call ${name} again with arguments that its inputSchema allows.`,
-    { violations },
-  );
-}
-
-/** The same as data and as text, which models of clients read that do not know structured content. */
-function structured(content: Record<string, unknown>): CallToolResult {
-  return { content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content };
-}
-
-/** What is to be done by a model, where it is not what a program does that speaks HTTP. */
-const FIXES: Readonly<Partial<Record<ProblemCode, string>>> = {
-  'tool-not-found': 'Ask find_tools for the tools that there are.',
-  'decision-not-found': 'Send the decisionId of a find_tools answer unchanged, or leave it out.',
-};
-
-function failed({ code, message, suggestedFix }: Problem): CallToolResult {
-  const text = `${message} ${FIXES[code] ?? suggestedFix}`;
-  return { isError: true, content: [{ type: 'text', text }], _meta: { 'bandolier/code': code } };
-}
-
-/** Says for which decision a call counts; in words where the caller did not name it. */
-function credited(result: CallToolResult, decisionId: string | undefined, inWords: boolean): CallToolResult {
-  const _meta = { ...result._meta, 'bandolier/decisionId': decisionId ?? null };
-  if (!inWords || result.content === undefined) return { ...result, _meta };
-  const text =
-    decisionId === undefined
-      ? '(Bandolier: this call counts for no answer of find_tools.)'
-      : `(Bandolier: this call counts for decision ${decisionId}.)`;
-  return { ...result, content: [...result.content, { type: 'text', text }], _meta };
 }
