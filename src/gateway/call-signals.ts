@@ -1,7 +1,6 @@
 import type { CallOutcome } from './call.ts';
 
-/** How a call ended. `invalid-result`: what the tool returned breaks its output schema. */
-export type CallEnd = CallOutcome['kind'] | 'invalid-result';
+type CallEnd = CallOutcome['kind'];
 
 /** What ends other than `ok` say about the tool; null: it is no end yet. */
 const REPORTED: Readonly<Record<Exclude<CallEnd, 'ok'>, SignalReport['outcome'] | null>> = {

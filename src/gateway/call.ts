@@ -5,7 +5,7 @@ import type { InputRequest, ListedTool, McpRequestOptions } from '../outgoing/mc
 export interface CallTarget {
   readonly source: string;
   readonly nameThere: string;
-  /** The tool as its server listed it, where it is known: arguments are checked against its `inputSchema`. */
+  /** The tool as its server listed it, where it is known: arguments are checked against its `inputSchema`, results against its `outputSchema`. */
   readonly tool?: ListedTool;
 }
 
@@ -35,24 +35,26 @@ export function requestOf(options: CallOptions): McpRequestOptions {
   };
 }
 
-/** What is wrong with arguments, for one place in them. */
-export interface ArgumentProblem {
-  /** JSON pointer into the arguments; empty for the whole. */
+/** What is wrong with arguments or a result, for one place in them. */
+export interface SchemaProblem {
+  /** JSON pointer; empty for the whole. */
   readonly path: string;
   readonly message: string;
 }
 
 /**
  * How a call ended. What it says about the tool differs: `ok` and `tool-error` come from the tool, `invalid-arguments`
- * from its schema, `timeout` and `protocol-error` from its server; `unavailable` and `cancelled` say nothing about
+ * and `invalid-result` from its schemas, `timeout` and `protocol-error` from its server; `unavailable` and `cancelled` say nothing about
  * the tool, and `input-required` and `task` are no end yet.
  */
 export type CallOutcome =
   | { readonly kind: 'ok'; readonly result: CallToolResult }
+  /** What the tool answered breaks its `outputSchema`. */
+  | { readonly kind: 'invalid-result'; readonly result: CallToolResult }
   /** The tool ran and says that it failed (`isError`). */
   | { readonly kind: 'tool-error'; readonly result: CallToolResult }
   /** The arguments break the tool's schema: nothing was sent. */
-  | { readonly kind: 'invalid-arguments'; readonly problems: readonly ArgumentProblem[] }
+  | { readonly kind: 'invalid-arguments'; readonly problems: readonly SchemaProblem[] }
   | { readonly kind: 'timeout'; readonly message: string }
   /** An error of JSON-RPC, an answer that is no MCP, or a connection that broke off in the call. */
   | {

@@ -142,6 +142,26 @@ export class Gateway {
     return this.#outcome(target, call, options);
   }
 
+  /** What a tool answered, as callers get it: with links that lead back here, cut where it is too long. */
+  outcomeOf(target: CallTarget, answered: CallToolResult): CallOutcome {
+    const result = this.#results.cut(withLinksOutside(target.source, answered));
+    if (answered.isError === true) return { kind: 'tool-error', result };
+    // An error has no data, and an absent result is none that fits.
+    const problems = this.#checks.check(target.tool?.outputSchema, answered.structuredContent ?? null);
+    return { kind: problems.length > 0 ? 'invalid-result' : 'ok', result };
+  }
+
+  /** A server that runs already, which may list other tools than a second process of it; null: it does not run. */
+  running(name: string) {
+    const server = this.#servers.get(name);
+    if (server?.status.state !== 'running') return null;
+    return {
+      listTools: (options: { readonly signal: AbortSignal }) =>
+        server.use((connection) => connection.listTools(options), options.signal),
+      close: async (): Promise<void> => {},
+    };
+  }
+
   /** The part of a long result that a handle stands for; null: it is no longer kept. */
   readRest(handle: string): CallToolResult | null {
     return this.#results.read(handle);
@@ -149,7 +169,7 @@ export class Gateway {
 
   /**
    * Asks about a task: `tasks/get`, `tasks/result`, `tasks/update`, `tasks/cancel`.
-   * @param params with the `taskId` that an outcome `task` had. @throws McpError
+   * @param params with the `taskId` that an outcome `task` had. What the tool answered is for `outcomeOf`. @throws McpError
    */
   async task(
     method: string,
@@ -164,7 +184,7 @@ export class Gateway {
       options.signal,
     );
     if (answer.kind !== 'complete') return answer;
-    return { kind: 'complete', result: withTaskOutside(server, withLinksOutside(server, answer.result)) };
+    return { kind: 'complete', result: withTaskOutside(server, answer.result) };
   }
 
   /** Ends every server, and what they are doing. */
@@ -196,8 +216,7 @@ export class Gateway {
         this.#servers.get(target.source)?.hold(TASK_MS);
         return { kind: 'task', task: withTaskOutside(target.source, answer.task) };
       }
-      const result = this.#results.cut(withLinksOutside(target.source, answer.result));
-      return { kind: result.isError === true ? 'tool-error' : 'ok', result };
+      return this.outcomeOf(target, answer.result);
     } catch (error) {
       return this.#failed(target, error);
     }

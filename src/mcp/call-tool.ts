@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { CallToolResult, InputRequiredResult } from '@modelcontextprotocol/server';
 import type { CallOptions, CallOutcome, CallTarget } from '../gateway/call.ts';
 import type { CallEnd } from '../gateway/call-signals.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { followTask, updateTask } from './follow-task.ts';
 import { question } from './pass-on.ts';
 
 /** How a call ended, for those who learn from it, and what its client is answered. */
@@ -20,14 +20,33 @@ export async function callTool(
   args: Readonly<Record<string, unknown>>,
   options: CallOptions,
 ): Promise<EndedCall> {
-  const first = await gateway.call(target, args, options);
-  const outcome = first.kind === 'task' ? await untilDone(gateway, first.task, options) : first;
+  const outcome = await endOf(gateway, target, args, options);
   return { id: randomUUID(), end: outcome.kind, answer: answerOf(outcome) };
+}
+
+/** A call that becomes a task lasts until its end: not all clients know tasks, and those of one era do not know those of the other. */
+async function endOf(
+  gateway: Gateway,
+  target: CallTarget,
+  args: Readonly<Record<string, unknown>>,
+  options: CallOptions,
+): Promise<CallOutcome> {
+  const updated = await updateTask(gateway, target, options);
+  if (updated !== null) return updated;
+  const outcome = await gateway.call(target, args, withTask(target, options));
+  return outcome.kind === 'task' ? followTask(gateway, target, outcome.task, options) : outcome;
+}
+
+/** Some tools of 2025-11-25 can be called as tasks alone. */
+function withTask({ tool }: CallTarget, options: CallOptions): CallOptions {
+  const { taskSupport } = (tool?.execution ?? {}) as { readonly taskSupport?: unknown };
+  return taskSupport === 'required' && options.task === undefined ? { ...options, task: {} } : options;
 }
 
 function answerOf(outcome: CallOutcome): CallToolResult | InputRequiredResult {
   switch (outcome.kind) {
     case 'ok':
+    case 'invalid-result':
     case 'tool-error':
       return outcome.result;
     case 'input-required':
@@ -55,38 +74,4 @@ function answerOf(outcome: CallOutcome): CallToolResult | InputRequiredResult {
 
 function failure(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] };
-}
-
-const POLL_MS = 1_000;
-
-/** Waits for a task that a server made of a call, for as long as the client waits. */
-async function untilDone(
-  gateway: Gateway,
-  started: Readonly<Record<string, unknown>>,
-  { signal }: CallOptions,
-): Promise<CallOutcome> {
-  const options = signal === undefined ? {} : { signal };
-  const params = { taskId: started.taskId };
-  try {
-    for (let task = started; ; ) {
-      if (task.status === 'completed' || task.status === 'failed') {
-        const answer = await gateway.task('tasks/result', params, options);
-        if (answer.kind !== 'complete') return answer;
-        const result = answer.result as CallToolResult;
-        return { kind: result.isError === true ? 'tool-error' : 'ok', result };
-      }
-      if (task.status === 'cancelled') return { kind: 'cancelled' };
-      const pause = Number(task.pollInterval ?? task.pollIntervalMs ?? POLL_MS);
-      await wait(Math.min(Math.max(pause, 50), 60_000), undefined, options);
-      const answer = await gateway.task('tasks/get', params, options);
-      if (answer.kind !== 'complete') return answer;
-      task = answer.result;
-    }
-  } catch (error) {
-    if (signal?.aborted) {
-      void gateway.task('tasks/cancel', params).catch(() => {});
-      return { kind: 'cancelled' };
-    }
-    return { kind: 'protocol-error', code: null, message: (error as Error).message };
-  }
 }

@@ -4,6 +4,7 @@ import { Gateway, type GatewayOptions } from '../gateway/gateway.ts';
 import type { McpServer } from '../ledger/source-definition.ts';
 import { describeRest, type ToolServers } from '../mcp/tool-servers.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
+import type { ServerTools } from '../sources/read-source.ts';
 import type { Sources } from '../sources/sources.ts';
 
 export interface CatalogGatewayParts {
@@ -50,6 +51,11 @@ export class CatalogGateways implements ToolServers {
     if (down === undefined || down.size === 0) return [];
     const records = this.#parts.catalogs.get(catalog).state.tools.live();
     return Array.from(records).flatMap(({ source, tool }) => (down.has(source) ? tool.name : []));
+  }
+
+  /** The server of a source, if it runs here. */
+  running(catalog: string, source: string): ServerTools | null {
+    return this.#kept.get(catalog)?.gateway.running(source) ?? null;
   }
 
   /** The sources of a catalog may be others than before. */

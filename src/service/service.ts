@@ -222,6 +222,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     allowPrivate: settings.allowPrivateHosts,
     configuredServer,
     connect: openServer,
+    running: (catalog, source) => gateways?.running(catalog, source) ?? null,
   });
   onClose(() => closeQueue(core));
   onClose(() => syncs.close());

@@ -8,11 +8,13 @@ import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-que
 import { every, type Repeated } from '../scheduling/every.ts';
 import type { SourceRecord } from '../state/source-table.ts';
 import { applySync } from './apply-sync.ts';
-import { readSource, type SourceReaderParts, whyUnreadable } from './read-source.ts';
+import { readSource, type ServerTools, type SourceReaderParts, whyUnreadable } from './read-source.ts';
 
 export interface SyncParts extends SourceReaderParts {
   readonly queue: JobQueue;
   readonly catalogs: Pick<Catalogs, 'all' | 'find' | 'serves'>;
+  /** The server of a source, if it runs already: what it says has changed need not be so in a second process of it. */
+  running(catalog: string, source: string): ServerTools | null;
   /** How long reading a source may take, ms. */
   readonly timeoutMs: number;
   onError(message: string, error: unknown): void;
@@ -91,7 +93,9 @@ async function syncSource(
   const deadline = AbortSignal.timeout(parts.timeoutMs);
   const signal = AbortSignal.any([stop, catalog.closed, deadline]);
   try {
-    const offer = await settled(readSource(name, definition, parts, signal), signal);
+    const running = parts.running(catalog.name, name);
+    const reader = running === null ? parts : { ...parts, connect: async () => running };
+    const offer = await settled(readSource(name, definition, reader, signal), signal);
     await applySync(catalog, { source: name, generation, startedAt, offer }, parts.faultsOf, signal);
   } catch (error) {
     if (catalog.closed.aborted || error instanceof LedgerRemovedError) return;

@@ -3,6 +3,7 @@ import { StdioClientTransport as NewStdio } from '@modelcontextprotocol/client/s
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 
 /** A client of one era, over HTTP, as far as tests use it: the two libraries have it in common. */
 export type McpClient = NewClient;
@@ -40,4 +41,29 @@ export function stdioTransport(
 ): never {
   const options = { command, args: [...args], env: env as Record<string, string>, stderr: 'pipe' as const };
   return (era === '2026-07-28' ? new NewStdio(options) : new OldStdio(options)) as never;
+}
+
+/** Has a person answer what servers ask. */
+export function answerQuestions(
+  era: Era,
+  client: McpClient,
+  answer: (params: { readonly message: string }) => object,
+): void {
+  const method = era === '2026-07-28' ? 'elicitation/create' : ElicitRequestSchema;
+  const handle = client.setRequestHandler.bind(client) as (
+    method: unknown,
+    handler: (request: { params: { message: string } }) => Promise<object>,
+  ) => void;
+  handle(method, async ({ params }) => answer(params));
+}
+
+/** A request of a client with a signal that takes it back, and a listener for its progress. */
+export function callWith(
+  era: Era,
+  client: McpClient,
+  call: { name: string; arguments?: Record<string, unknown> },
+  options: { readonly signal?: AbortSignal; readonly onprogress?: (progress: { progress: number }) => void },
+): Promise<unknown> {
+  const rest = era === '2026-07-28' ? [options] : [undefined, options];
+  return client.callTool(call, ...(rest as never[]));
 }

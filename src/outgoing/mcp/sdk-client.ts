@@ -34,6 +34,9 @@ const ANYTHING = {
 /** Kept by the connection, whoever the caller is. */
 const RESERVED_META = new Set([PROTOCOL_VERSION_META_KEY, CLIENT_INFO_META_KEY, 'progressToken']);
 
+/** What servers may ask of us where somebody is there to answer: questions to the user, and to wait for a task. */
+const CALLER = { elicitation: { form: {}, url: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
 type Answer = Promise<McpAnswer<Record<string, unknown>>>;
 
 /**
@@ -53,7 +56,7 @@ export class SdkClient extends Client {
         // Half of the time, so that a server that keeps silent about what it does not know is still asked to initialise.
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectMs / 2 } },
         inputRequired: { autoFulfill: false },
-        capabilities: onInputRequest === undefined ? {} : { elicitation: { form: {}, url: {} } },
+        capabilities: onInputRequest === undefined ? {} : CALLER,
         // The SDK's own validator compiles what a server sends.
         jsonSchemaValidator: {
           getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),

@@ -6,6 +6,7 @@ import { z } from 'zod';
 
 const text = (words) => ({ content: [{ type: 'text', text: String(words) }] });
 let extra = false;
+let aborted = 0;
 
 function factory() {
   const server = new McpServer(
@@ -24,6 +25,7 @@ function factory() {
     (_, ctx) => {
       const answer = acceptedContent(ctx.mcpReq.inputResponses, 'sure');
       if (answer !== undefined) return text(`deployed: ${answer.city}`);
+      if (ctx.mcpReq.inputResponses?.sure !== undefined) return text(ctx.mcpReq.inputResponses.sure.action);
       const requestedSchema = { type: 'object', properties: { city: { type: 'string' } } };
       return inputRequired({
         inputRequests: { sure: inputRequired.elicit({ message: 'Where?', requestedSchema }) },
@@ -38,10 +40,17 @@ function factory() {
     return text('grown');
   });
   server.registerTool('sleep', { description: 'Never ends', inputSchema: z.object({}) }, (_, ctx) => {
+    const { progressToken } = ctx.mcpReq._meta ?? {};
+    const params = { progressToken, progress: 1 };
+    if (progressToken !== undefined) ctx.mcpReq.notify({ method: 'notifications/progress', params });
     return new Promise((resolve) =>
-      ctx.mcpReq.signal.addEventListener('abort', () => resolve(text('aborted'))),
+      ctx.mcpReq.signal.addEventListener('abort', () => {
+        aborted++;
+        resolve(text('aborted'));
+      }),
     );
   });
+  server.registerTool('aborted', { description: 'Counts', inputSchema: z.object({}) }, () => text(aborted));
   if (extra)
     server.registerTool('new', { description: 'Came later', inputSchema: z.object({}) }, () => text('new'));
   return server;

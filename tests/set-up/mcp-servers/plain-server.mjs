@@ -1,5 +1,7 @@
 // An MCP server of 2025-11-25 over stdio, written by hand so that it can do wrong what a library does not let one do.
-// Its argument is JSON: {tools, pages, silent, greet, exitAtOnce, exitAtProbe, changeWhilePaging, flood, elicits}.
+// Its argument is JSON: {tools, pages, silent, greet, exitAtOnce, exitAtProbe, changeWhilePaging, flood, names, needs}:
+// `names` are the tools that it has, of those below; `needs` is a file without which it does not start.
+import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
 const given = JSON.parse(process.argv[2] ?? '{}');
@@ -7,6 +9,7 @@ if (given.exitAtOnce) {
   process.stderr.write('no licence found\n');
   process.exit(3);
 }
+if (given.needs !== undefined && !existsSync(given.needs)) process.exit(4);
 if (given.greet) process.stdout.write('Welcome!\n{"broken": \n');
 if (given.flood) {
   const line = 'x'.repeat(10_000);
@@ -22,16 +25,32 @@ const text = (words) => ({ content: [{ type: 'text', text: String(words) }] });
 const waiting = new Map();
 let asked = 0;
 let pagesRead = 0;
+let cancelled = 0;
 const inputSchema = { type: 'object', properties: { text: { type: 'string' }, bytes: { type: 'integer' } } };
 const NAMES = ['echo', 'pid', 'sleep', 'big', 'die', 'elicit', 'steps', 'meta', 'fail', 'nonsense', 'env'];
-const names = given.tools ? Array.from({ length: given.tools }, (_, i) => `tool-${i}`) : NAMES;
+const names = given.tools
+  ? Array.from({ length: given.tools }, (_, i) => `tool-${i}`)
+  : (given.names ?? NAMES);
 const tools = names.map((name) => ({ name, description: `Does ${name}`, inputSchema, 'x-unknown': 1 }));
 
 const calls = {
   echo: ({ text: words }) => text(words),
   pid: () => text(process.pid),
   env: ({ text: name }) => text(process.env[name]),
-  sleep: () => null,
+  sleep: (_, { _meta }) => {
+    const progressToken = _meta?.progressToken;
+    const params = { progressToken, progress: 1 };
+    if (progressToken !== undefined) send({ method: 'notifications/progress', params });
+    return null;
+  },
+  cancelled: () => text(cancelled),
+  fresh: () => text('fresh'),
+  swell: () => {
+    if (tools.every(({ name }) => name !== 'fresh'))
+      tools.push({ name: 'fresh', description: 'Came later', inputSchema });
+    send({ method: 'notifications/tools/list_changed' });
+    return text('swollen');
+  },
   big: ({ bytes }) => text('ä'.repeat(bytes / 2)),
   die: () => process.kill(process.pid, 'SIGKILL'),
   fail: () => ({ ...text('it went wrong'), isError: true }),
@@ -63,6 +82,7 @@ const calls = {
 };
 
 function answer({ id, method, params, result, error }) {
+  if (method === 'notifications/cancelled') cancelled++;
   if (method === undefined) return waiting.get(id)?.(result ?? error);
   if (method === 'server/discover' && given.exitAtProbe) process.exit(1);
   if (given.silent && method !== 'initialize') return;
