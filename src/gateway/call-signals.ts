@@ -1,6 +1,6 @@
 import type { CallOutcome } from './call.ts';
 
-type CallEnd = CallOutcome['kind'];
+export type CallEnd = CallOutcome['kind'];
 
 /** What ends other than `ok` say about the tool; null: it is no end yet. */
 const REPORTED: Readonly<Record<Exclude<CallEnd, 'ok'>, SignalReport['outcome'] | null>> = {

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { type McpAnswer, type McpConnection, McpError } from '../outgoing/mcp/mcp-connection.ts';
 import { type CallOptions, type CallOutcome, type CallTarget, requestOf } from './call.ts';
-import { ArgumentChecks } from './check-arguments.ts';
+import { SchemaChecks } from './check-schema.ts';
 import { KeptResults } from './kept-results.ts';
 import { OngoingCall } from './ongoing-call.ts';
 import { ParkedCalls } from './parked-calls.ts';
@@ -42,7 +42,7 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #now: () => number;
   readonly #servers = new Map<string, Server>();
-  readonly #checks = new ArgumentChecks();
+  readonly #checks = new SchemaChecks();
   readonly #results: KeptResults;
   readonly #parked = new ParkedCalls();
 

@@ -43,7 +43,7 @@ let url: string;
 beforeAll(async () => {
   writeFileSync(licence, '');
   const mcpServers = {
-    plain: plain({ names: ['elicit', 'sleep', 'cancelled', 'big', 'echo', 'swell'] }),
+    plain: plain({ names: ['elicit', 'sleep', 'cancelled', 'big', 'echo', 'answer', 'swell'] }),
     // Read after the first one, so that its tools of the same names have its name before theirs.
     modern: node(inTests('modern-server.mjs')),
     frail: plain({ names: ['die', 'pid'], needs: licence }),
@@ -243,6 +243,22 @@ describe.each(ERAS)('a client of revision %s', (era) => {
       rewards: [{ tool: 'echo', outcome: 'success' }],
     });
     await ask('PUT', path, { pins: [] });
+  });
+});
+
+it('a result that breaks the schema of its tool is passed on, and counts as a failure', async () => {
+  const { decisionId, names } = await found(host, 'answer');
+  expect(names).toContain('answer');
+  const args = { structuredContent: { sum: 'seven' } };
+  const answer = await callTool(host, 'call_tool', { name: 'answer', arguments: args, decisionId });
+  expect(answer).toMatchObject({ structuredContent: { sum: 'seven' } });
+  expect(answer.isError).toBeUndefined();
+  await until(async () => {
+    const { rewards } = await ask<{ rewards: object[] }>('GET', `/v1/decisions/${decisionId}`);
+    return rewards.length > 0;
+  });
+  expect(await ask('GET', `/v1/decisions/${decisionId}`)).toMatchObject({
+    rewards: [{ tool: 'answer', outcome: 'failure' }],
   });
 });
 

@@ -154,6 +154,27 @@ describe('calls', () => {
     expect(starts).toHaveLength(0);
   });
 
+  it('end with a result that breaks the schema, which is passed on as it is', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    const outputSchema = {
+      type: 'object',
+      properties: { n: { type: 'integer' }, text: { type: 'string', pattern: '^(a+)+$' } },
+      required: ['n'],
+    };
+    const call = (structuredContent: unknown, isError = false) =>
+      gateway.call(
+        { ...at('a', 'answer'), tool: { name: 'answer', outputSchema } },
+        { structuredContent, isError },
+      );
+    expect((await call({ n: 1, text: `${'a'.repeat(1_000)}!` })).kind).toBe('ok');
+    expect(await call({ n: 'one' })).toEqual({
+      kind: 'invalid-result',
+      result: { content: [], structuredContent: { n: 'one' }, isError: false },
+    });
+    expect((await call(undefined)).kind).toBe('invalid-result');
+    expect((await call(undefined, true)).kind).toBe('tool-error');
+  });
+
   it('pass on progress, and time runs from the last sign of it', async () => {
     const seen: number[] = [];
     const gateway = gatewayOf({ a: plain() }, { callMs: 100 });

@@ -32,6 +32,10 @@ const names = given.tools
   ? Array.from({ length: given.tools }, (_, i) => `tool-${i}`)
   : (given.names ?? NAMES);
 const tools = names.map((name) => ({ name, description: `Does ${name}`, inputSchema, 'x-unknown': 1 }));
+for (const tool of tools) {
+  const properties = { sum: { type: 'integer' } };
+  if (tool.name === 'answer') tool.outputSchema = { type: 'object', properties, required: ['sum'] };
+}
 
 const calls = {
   echo: ({ text: words }) => text(words),
@@ -44,6 +48,7 @@ const calls = {
     return null;
   },
   cancelled: () => text(cancelled),
+  answer: (given) => ({ content: [], ...given }),
   fresh: () => text('fresh'),
   swell: () => {
     if (tools.every(({ name }) => name !== 'fresh'))

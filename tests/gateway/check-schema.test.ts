@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ArgumentChecks } from '../../src/gateway/check-arguments.ts';
+import { SchemaChecks } from '../../src/gateway/check-schema.ts';
 
-const check = (schema: object, args: Record<string, unknown>) => new ArgumentChecks().check(schema, args);
+const check = (schema: object, args: Record<string, unknown>) => new SchemaChecks().check(schema, args);
 
 it('says what is wrong where', () => {
   const schema = {

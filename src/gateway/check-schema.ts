@@ -1,7 +1,7 @@
 import { type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema';
-import type { ArgumentProblem } from './call.ts';
+import type { SchemaProblem } from './call.ts';
 
-/** How many parts of a schema are looked at for one call; what is larger is left to the tool's server to check. */
+/** How many parts of a schema are looked at for one value; what is larger is left to others to check. */
 const MAX_STEPS = 100_000;
 const MAX_DEPTH = 64;
 const MAX_PROBLEMS = 10;
@@ -10,7 +10,7 @@ const MAX_PROBLEMS = 10;
 const NAMED = new Set(['properties', '$defs', 'definitions', 'dependentSchemas']);
 /** Keywords that hold data, not schemas. */
 const DATA = new Set(['enum', 'const', 'default', 'examples', 'required', 'type']);
-/** Not run: regular expressions of others, and what takes more time than the arguments are long. */
+/** Not run: regular expressions of others, and what takes more time than the value is long. */
 const LEFT_OUT = new Set(['pattern', 'patternProperties', 'format', 'uniqueItems', '__proto__']);
 /** Keywords whose problems are told by what is inside them. */
 const OUTER = new Set([
@@ -25,38 +25,38 @@ const OUTER = new Set([
 ]);
 
 /**
- * Checks arguments against the `inputSchema` of a tool. The schema is interpreted, never compiled; its `pattern`s are not run;
- * work is bounded by a number of steps. A schema that is too large, or is none, refuses nothing: the server has
- * the last word anyhow.
+ * Checks arguments and results against the schemas of a tool. A schema is interpreted, never compiled; its `pattern`s are not run;
+ * work is bounded by a number of steps. A schema that is too large, or is none, refuses nothing: whoever
+ * gets the value has the last word anyhow.
  */
-export class ArgumentChecks {
-  readonly #checks = new WeakMap<object, (args: unknown) => ArgumentProblem[]>();
+export class SchemaChecks {
+  readonly #checks = new WeakMap<object, (value: unknown) => SchemaProblem[]>();
 
-  /** Returns at most ten problems; none: the arguments fit, as far as was looked. */
-  check(inputSchema: unknown, args: Readonly<Record<string, unknown>>): readonly ArgumentProblem[] {
-    if (typeof inputSchema !== 'object' || inputSchema === null) return [];
-    let check = this.#checks.get(inputSchema);
+  /** Returns at most ten problems; none: the value fits, as far as was looked. */
+  check(schema: unknown, value: unknown): readonly SchemaProblem[] {
+    if (typeof schema !== 'object' || schema === null) return [];
+    let check = this.#checks.get(schema);
     if (check === undefined) {
-      check = checkOf(inputSchema as Readonly<Record<string, unknown>>);
-      this.#checks.set(inputSchema, check);
+      check = checkOf(schema as Readonly<Record<string, unknown>>);
+      this.#checks.set(schema, check);
     }
-    return check(args);
+    return check(value);
   }
 }
 
-function checkOf(inputSchema: Readonly<Record<string, unknown>>): (args: unknown) => ArgumentProblem[] {
+function checkOf(given: Readonly<Record<string, unknown>>): (value: unknown) => SchemaProblem[] {
   const steps = { left: MAX_STEPS };
   let validator: Validator;
   try {
-    const schema = withoutPatterns(inputSchema, steps, 0) as Schema;
-    validator = new Validator(schema, draftOf(inputSchema.$schema), false);
+    const schema = withoutPatterns(given, steps, 0) as Schema;
+    validator = new Validator(schema, draftOf(given.$schema), false);
   } catch {
     return () => [];
   }
-  return (args) => {
+  return (value) => {
     steps.left = MAX_STEPS;
     try {
-      const { errors } = validator.validate(args);
+      const { errors } = validator.validate(value);
       const inner = errors.filter(({ keyword }) => !OUTER.has(keyword));
       return (inner.length > 0 ? inner : errors)
         .slice(0, MAX_PROBLEMS)
