@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import type { SourceDefinition } from '../ledger/source-definition.ts';
 import { type ServiceAddress, StdioBridge } from '../mcp/stdio-bridge.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import type { ConfiguredServers, Service } from '../service/service.ts';
-import { readServiceUrl } from '../service/service-url.ts';
+import { readServiceUrl, type ServedConfig } from '../service/service-url.ts';
 import { DataFolderLockedError } from '../storage/data-folder.ts';
 import { keyFor } from './api-client.ts';
 import { catalogOption, dataDirOption, settingsWith, typedUrl, urlOption } from './options.ts';
@@ -120,12 +120,27 @@ function serviceOfFolder(options: McpOptions): FoundService {
       } catch (error) {
         if (!(error instanceof DataFolderLockedError) || performance.now() > deadline) throw error;
       }
-      const url = await readServiceUrl(settings.dataDir);
-      if (url !== null && (await answers(url))) return { url, key: keyFor(url, settings) };
+      const running = await readServiceUrl(settings.dataDir);
+      if (running !== null && (await answers(running.url))) {
+        const { url } = running;
+        if (config !== null && running.config?.digest !== config.digest) sayUnserved(config, running.config);
+        return { url, key: keyFor(url, settings) };
+      }
       await wait(LOOK_EVERY_MS);
     }
   };
   return { find, close: async () => server?.stop() };
+}
+
+/** What a client asks for is another thing than what it gets. */
+function sayUnserved({ file }: ServedConfig, served: ServedConfig | null): void {
+  const by =
+    served === null
+      ? 'without --config'
+      : `with ${served.file}${served.file === file ? ' as it was then' : ''}`;
+  process.stderr.write(
+    `The servers of ${file} are not served: the process that has the data folder was started ${by}, and its servers are served; close the programs that use it and start again, or give this one a --data-dir of its own.\n`,
+  );
 }
 
 /** A service that listens on all addresses answers on this machine's own. */
@@ -143,8 +158,7 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-interface Config {
-  readonly file: string;
+interface Config extends ServedConfig {
   readonly servers: readonly ConfiguredServer[];
 }
 
@@ -161,7 +175,8 @@ function readConfig(path: string): Config {
   for (const note of notes) process.stderr.write(`${note}\n`);
   // Who starts us with the file of the client itself would have us start ourselves.
   const others = servers.filter(({ address }) => !isThisProgram(address));
-  return { file, servers: others };
+  const digest = createHash('sha256').update(JSON.stringify(others)).digest('hex');
+  return { file, digest, servers: others };
 }
 
 function isThisProgram(address: McpAddress): boolean {
@@ -170,10 +185,11 @@ function isThisProgram(address: McpAddress): boolean {
   return words.includes('bandolier') && words.includes('mcp');
 }
 
-function configuredServers({ file, servers }: Config): ConfiguredServers {
+function configuredServers({ file, digest, servers }: Config): ConfiguredServers & { config: ServedConfig } {
   const byName = new Map(servers.map((server) => [server.name, server]));
   const variables = { variable: readVariable, home: homedir(), file };
   return {
+    config: { file, digest },
     addressOf: (name) => {
       const address = byName.get(name)?.address;
       return address === undefined ? undefined : expandAddress(address, name, variables);

@@ -11,7 +11,7 @@ import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
 import { type ConfiguredServers, type Service, startService } from '../service/service.ts';
-import { keepServiceUrl } from '../service/service-url.ts';
+import { keepServiceUrl, type ServedConfig } from '../service/service-url.ts';
 import {
   catalogsOption,
   dataDirOption,
@@ -75,12 +75,15 @@ export interface Server {
  * The whole service with its HTTP front. In the data folder it says where it answers.
  * @param prepare what to do before the first request is let in.
  * @param options.anyPort take a free port if that of the settings is taken
- * @param options.configured servers of the operator's own configuration
+ * @param options.configured servers of the operator's own configuration, and which one that is
  */
 export async function startServer(
   settings: Settings,
   prepare: (service: Service) => Promise<void> = async () => {},
-  { anyPort = false, configured }: { anyPort?: boolean; configured?: ConfiguredServers } = {},
+  {
+    anyPort = false,
+    configured,
+  }: { anyPort?: boolean; configured?: ConfiguredServers & { readonly config: ServedConfig } } = {},
 ): Promise<Server> {
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
   const service = await startService(settings, log, configured);
@@ -96,7 +99,9 @@ export async function startServer(
       throw error;
     });
     const keepUrl = async () =>
-      settings.redisUrl === undefined ? keepServiceUrl(settings.dataDir, listener.url) : async () => {};
+      settings.redisUrl === undefined
+        ? keepServiceUrl(settings.dataDir, { url: listener.url, config: configured?.config ?? null })
+        : async () => {};
     const forgetUrl = await keepApiKey(apiKey)
       .then(keepUrl)
       .catch(async (error: unknown) => {

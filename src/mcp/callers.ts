@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 
 /** Who asks, as far as is known. */
 export interface Caller {
@@ -21,6 +21,7 @@ export interface SeenDecision {
 
 /** What is known about a caller's task. */
 export interface Task {
+  /** Of this caller alone: others may name tasks of theirs in the same way. */
   readonly id: string;
   readonly caller: Caller;
   /** Newest first. */
@@ -54,7 +55,7 @@ export class Callers {
     this.sweep();
     const key = keyOf(caller);
     const task = this.#tasks.get(key) ?? {
-      id: caller.task ?? `${caller.sessionId.slice(0, 128)}.${randomUUID().slice(0, 8)}`,
+      id: taskId(caller),
       caller,
       seen: [],
       lastAt: 0,
@@ -101,6 +102,12 @@ export class Callers {
   }
 }
 
-function keyOf({ catalog, sessionId, task = '' }: Caller): string {
-  return JSON.stringify([catalog, sessionId, task]);
+function keyOf({ catalog, sessionId, unitId = '', userId = '', task = '' }: Caller): string {
+  return JSON.stringify([catalog, sessionId, unitId, userId, task]);
+}
+
+/** A task that a client has named has the same id again after its pause; one that it has not is another each time. */
+function taskId({ task, ...caller }: Caller): string {
+  if (task === undefined) return `${caller.sessionId.slice(0, 128)}.${randomUUID().slice(0, 8)}`;
+  return `${task}.${createHash('sha256').update(keyOf(caller)).digest('hex').slice(0, 16)}`;
 }

@@ -2,6 +2,7 @@ import type { Tool, ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Catalog } from '../catalog/catalog.ts';
 import { pinnedNow } from '../catalog/pins.ts';
+import { OUTCOMES } from '../ledger/entry.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { objectSchema } from '../routing/provider-schema.ts';
@@ -11,7 +12,8 @@ import type { ToolServers } from './tool-servers.ts';
 const named = z.string().min(1).max(256);
 const decisionId = z.string().min(1).max(200);
 const toolName = named.describe('Name of the tool, as find_tools answered it.');
-const OUTCOMES = ['success', 'partial', 'failure', 'timeout', 'refused', 'not_used'] as const;
+/** An agent that does not know whether a tool helped has nothing to say: `unknown` is for calls that the router saw by itself. */
+const REPORTED = z.enum(OUTCOMES).exclude(['unknown']);
 
 /** What clients send, by tool. */
 export const INPUTS = {
@@ -32,9 +34,7 @@ export const INPUTS = {
   }),
   report_outcome: z.strictObject({
     tool: toolName,
-    outcome: z
-      .enum(OUTCOMES)
-      .describe('Whether the tool did what was needed, and not only whether it answered.'),
+    outcome: REPORTED.describe('Whether the tool did what was needed, and not only whether it answered.'),
     decisionId: decisionId
       .optional()
       .describe('The decisionId of the find_tools answer that the tool was chosen from.'),

@@ -204,7 +204,7 @@ export class McpEndpoint {
         `${client?.name ?? 'client'}@${info?.remote ?? 'here'}`.slice(0, 256),
       ...(unitId !== undefined && { unitId }),
       ...(userId !== undefined && { userId }),
-      ...(typeof task === 'string' && /^\P{C}{1,256}$/u.test(task) && { task }),
+      ...(typeof task === 'string' && /^\P{C}{1,200}$/u.test(task) && { task }),
     };
   }
 }

@@ -57,7 +57,7 @@ beforeAll(async () => {
   writeFileSync(config, JSON.stringify({ mcpServers }));
   host = await started('2025-11-25');
   await until(async () => (await described(host)).includes('5 servers'));
-  url = readFileSync(join(dataDir, 'url'), 'utf8').trim();
+  [url] = readFileSync(join(dataDir, 'url'), 'utf8').split('\n');
 });
 
 afterAll(async () => {
@@ -284,10 +284,11 @@ describe.each(ERAS)('a list that changes at a server of %s', (serverEra) => {
     const listening = ERAS.map((era) => clientOf(era, () => heard.push(era)));
     for (const [i, client] of listening.entries()) await overHttp(ERAS[i], client);
     for (const client of listening) await client.listTools();
-    await call(host, SERVERS[serverEra].grow);
+    const { grow, grown } = SERVERS[serverEra];
+    expect((await found(host, grown)).names).not.toContain(grown);
+    await call(host, grow);
+    await until(async () => (await found(host, grown)).names.includes(grown));
     await until(() => ERAS.every((era) => heard.includes(era)));
-    const [{ grown }] = [SERVERS[serverEra]];
-    expect((await found(host, grown)).names).toContain(grown);
     expect(textOf(await call(host, grown))).toContain(grown);
     for (const client of listening) await client.close();
   });

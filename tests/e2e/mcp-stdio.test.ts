@@ -1,5 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -137,6 +139,31 @@ describe('the process', () => {
     expect(answerTo(4)).toMatchObject({ result: { tools: { length: 4 } } });
     child.stdin.end();
     expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('says that it joins a process with another --config', async () => {
+    const dataDir = dataFolder();
+    const [mine, other] = ['mine.json', 'other.json'].map((name) => join(dataFolder(), name));
+    writeFileSync(mine, '{"mcpServers": {}}');
+    writeFileSync(other, '{"mcpServers": {"gone": {"command": "no-such-program"}}}');
+    const started = async (config: string): Promise<() => string> => {
+      const child = run(['--config', config], { BANDOLIER_DATA_DIR: dataDir });
+      let said = '';
+      child.stderr.on('data', (chunk: Buffer) => {
+        said += chunk.toString();
+      });
+      child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`);
+      await once(child.stdout, 'data');
+      return () => said;
+    };
+    await started(mine);
+    expect((await started(mine))()).not.toContain('not served');
+    const joined = await started(other);
+    await until(() => joined().includes(`The servers of ${other} are not served`));
+    expect(joined()).toContain(`was started with ${mine}, and`);
+    writeFileSync(mine, '{"mcpServers": {"new": {"command": "no-such-program"}}}');
+    const later = await started(mine);
+    await until(() => later().includes(`${mine} as it was then`));
   });
 
   it('says where no service answers', async () => {

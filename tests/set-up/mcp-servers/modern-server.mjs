@@ -34,8 +34,8 @@ function factory() {
     },
   );
   server.registerTool('grow', { description: 'Adds a tool', inputSchema: z.object({}) }, () => {
+    if (!extra) addTool();
     extra = true;
-    server.sendToolListChanged();
     handler?.notify?.toolsChanged?.();
     return text('grown');
   });
@@ -51,8 +51,9 @@ function factory() {
     );
   });
   server.registerTool('aborted', { description: 'Counts', inputSchema: z.object({}) }, () => text(aborted));
-  if (extra)
+  const addTool = () =>
     server.registerTool('new', { description: 'Came later', inputSchema: z.object({}) }, () => text('new'));
+  if (extra) addTool();
   return server;
 }
 
