@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import {
   type InputRequest,
   type McpAddress,
@@ -17,7 +18,7 @@ export interface ServerDefinition {
 export interface ServerOptions {
   open(
     address: McpAddress,
-    options: Pick<McpConnectionOptions, 'log' | 'era' | 'onInputRequest'>,
+    options: Pick<McpConnectionOptions, 'signal' | 'log' | 'era' | 'onInputRequest'>,
   ): Promise<McpConnection>;
   /** A server is stopped when nobody has used it for this long, ms. */
   readonly idleMs: number;
@@ -67,6 +68,8 @@ export class Server {
   readonly #definition: ServerDefinition;
   readonly #options: ServerOptions;
   readonly #asked = new Set<Asked>();
+  /** Ends a start, too. */
+  readonly #closing = new AbortController();
   #starting: Promise<McpConnection> | null = null;
   #connection: McpConnection | null = null;
   /** An ended process may hold what its successor needs, so that waits for it. */
@@ -80,7 +83,6 @@ export class Server {
   #startedAt = 0;
   #heldUntil = 0;
   #era: McpEra | undefined;
-  #isClosed = false;
 
   constructor(name: string, definition: ServerDefinition, options: ServerOptions) {
     this.name = name;
@@ -142,17 +144,16 @@ export class Server {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     clearTimeout(this.#idle);
     clearTimeout(this.#restart);
-    const starting = this.#starting;
     this.#stop();
-    await starting?.then((connection) => connection.close()).catch(() => {});
+    await this.#starting?.catch(() => {});
     await this.#ending;
   }
 
   async #running(): Promise<McpConnection> {
-    if (this.#isClosed) throw new McpError('unreachable', `the server "${this.name}" is closed`);
+    this.#throwIfClosed();
     if (this.#connection !== null) return this.#connection;
     if (this.#starting !== null) return this.#starting;
     const pause = this.#retryAt - this.#options.now();
@@ -176,27 +177,28 @@ export class Server {
   async #open(): Promise<McpConnection> {
     clearTimeout(this.#restart);
     const pause = this.#error === null ? 0 : this.#retryAt - this.#options.now();
-    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+    const { signal } = this.#closing;
+    if (pause > 0) await wait(pause, undefined, { signal }).catch(() => {});
     await this.#ending;
+    this.#throwIfClosed();
     let connection: McpConnection;
     try {
-      if (this.#isClosed) throw new McpError('unreachable', `the server "${this.name}" is closed`);
       connection = await this.#options.open(this.#definition.address(), {
+        signal,
         log: (line) => this.#options.log(line),
         onInputRequest: (request, signal) => this.#ask(request, signal),
         ...(this.#era === undefined ? {} : { era: this.#era }),
       });
     } catch (error) {
+      this.#throwIfClosed();
       const reason = error instanceof Error ? error.message : String(error);
       this.#failed(reason);
       const failure =
         error instanceof McpError && error.failure === 'unauthorized' ? 'unauthorized' : 'unreachable';
       throw new McpError(failure, `the server "${this.name}" cannot be used: ${reason}`, { cause: error });
     }
-    if (this.#isClosed) {
-      await connection.close();
-      throw new McpError('unreachable', `the server "${this.name}" is closed`);
-    }
+    if (signal.aborted) await connection.close();
+    this.#throwIfClosed();
     this.#connection = connection;
     this.#era = connection.era;
     this.#error = null;
@@ -205,6 +207,11 @@ export class Server {
     void connection.closed.then((reason) => this.#ended(connection, reason));
     this.#stopWhenIdle();
     return connection;
+  }
+
+  #throwIfClosed(): void {
+    if (this.#closing.signal.aborted)
+      throw new McpError('unreachable', `the server "${this.name}" is closed`);
   }
 
   #ended(connection: McpConnection, reason: string): void {
@@ -225,10 +232,12 @@ export class Server {
   }
 
   #failed(reason: string): void {
-    if (this.#isClosed) return;
+    if (this.#closing.signal.aborted) return;
     const ran = this.#startedAt === 0 ? 0 : this.#options.now() - this.#startedAt;
     if (ran > STEADY_MS) this.#failures = 0;
     this.#startedAt = 0;
+    // The program may be another version now.
+    this.#era = undefined;
     this.#error = reason;
     const pause = Math.min(PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS);
     this.#failures++;
@@ -242,7 +251,8 @@ export class Server {
 
   #stopWhenIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#inFlight > 0 || this.#connection === null || this.#definition.eager === true || this.#isClosed)
+    const { signal } = this.#closing;
+    if (this.#inFlight > 0 || this.#connection === null || this.#definition.eager === true || signal.aborted)
       return;
     const held = this.#heldUntil - this.#options.now();
     this.#idle = setTimeout(() => this.#stop(), Math.max(this.#options.idleMs, held));

@@ -93,6 +93,50 @@ describe('servers', () => {
     expect(gateway.down).toEqual(new Set(['a']));
   });
 
+  it('end with the gateway while they start', async () => {
+    let ended = false;
+    const gateway = gatewayOf(
+      { a: plain() },
+      {
+        open: (_server, _address, { signal }) =>
+          new Promise((_, reject) =>
+            signal?.addEventListener('abort', () => {
+              ended = true;
+              reject(new Error('given up'));
+            }),
+          ),
+      },
+    );
+    const call = gateway.call(at('a', 'echo'), {});
+    await until(() => stateOf(gateway, 'a') === 'starting');
+    await gateway.close();
+    expect(ended).toBe(true);
+    expect(await call).toMatchObject({ kind: 'unavailable', message: 'the server "a" is closed' });
+  });
+
+  it('are asked for their era again after a failure, since their program may be another version', async () => {
+    let address = plain();
+    const eras: (string | undefined)[] = [];
+    const gateway = gatewayOf(
+      {},
+      {
+        idleMs: 0,
+        open: (_server, given, more) => {
+          eras.push(more.era);
+          return openMcpConnection(given, { allowPrivate: true, ...more });
+        },
+      },
+    );
+    gateway.put('a', { address: () => address });
+    expect(textOf(await gateway.call(at('a', 'echo'), { text: 'old' }))).toBe('old');
+    await until(() => stateOf(gateway, 'a') === 'stopped');
+    address = modern;
+    await gateway.call(at('a', 'echo'), {});
+    await until(() => gateway.down.size === 0);
+    expect(textOf(await gateway.call(at('a', 'echo'), { text: 'new' }))).toBe('new');
+    expect(eras.slice(0, 3)).toEqual([undefined, '2025-11-25', undefined]);
+  });
+
   it('may be fifty', async () => {
     const gateway = gatewayOf(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, plain()])));
     const calls = Array.from({ length: 50 }, (_, i) => gateway.call(at(`s${i}`, 'echo'), { text: `${i}` }));

@@ -30,7 +30,11 @@ export async function openSdkConnection(
       client.onclose = () => resolve(endOf(transport) ?? 'the connection was closed');
     });
     client.onerror = (error) => log(String(error.message).slice(0, 300));
+    // The SDK's probe for the era knows no signal.
+    const abort = (): void => void transport.close().catch(() => {});
+    options.signal?.addEventListener('abort', abort, { once: true });
     try {
+      options.signal?.throwIfAborted();
       await client.connect(transport as Transport, {
         timeout: connectMs,
         ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -39,6 +43,8 @@ export async function openSdkConnection(
     } catch (error) {
       await transport.close().catch(() => {});
       throw { error, end: endOf(transport) };
+    } finally {
+      options.signal?.removeEventListener('abort', abort);
     }
     return new SdkConnection(client, transport, closed, log);
   };
@@ -47,7 +53,8 @@ export async function openSdkConnection(
   } catch (first) {
     const { error, end } = first as { error: unknown; end: string | null };
     // Some servers of the older era end when they are asked anything before `initialize`.
-    const endedByProbe = end !== null && options.era === undefined && isNegotiation(error);
+    const isAborted = options.signal?.aborted === true;
+    const endedByProbe = end !== null && options.era === undefined && isNegotiation(error) && !isAborted;
     if (!endedByProbe) throw connectionError(error, end, options.signal);
   }
   try {

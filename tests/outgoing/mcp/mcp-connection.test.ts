@@ -113,6 +113,17 @@ describe('a server that is a program', () => {
     await expect(call).rejects.toMatchObject({ failure: 'aborted' });
   });
 
+  it('that never answers is ended with the attempt to connect', async () => {
+    const mute = { command: process.execPath, args: ['-e', 'console.error("up"); process.stdin.resume()'] };
+    const given = new AbortController();
+    const attempt = connect(mute, {
+      signal: given.signal,
+      log: () => given.abort(),
+      timeouts: { connectMs: 600_000 },
+    });
+    await expect(attempt).rejects.toMatchObject({ failure: 'aborted' });
+  });
+
   it('that prints greetings, floods stderr or ends at what it does not know is used all the same', async () => {
     const lines: string[] = [];
     const log = (line: string) => lines.push(line);
