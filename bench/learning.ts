@@ -299,7 +299,8 @@ async function main(): Promise<void> {
     writeFileSync(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
     const title = 'ToolLens: share of fitting tools in a slate of five, while learning';
     const chart = lineChart(series, { title, xLabel: 'decisions', yLabel: `recall, mean of ${WINDOW}` });
-    writeFileSync(`${file}.svg`, chart);
+    // The README shows it, and the package has docs/ and not bench/.
+    if (bundled) writeFileSync('docs/learning.svg', chart);
   }
   await embedder.close();
 }

@@ -35,6 +35,7 @@ export function lineChart(series: readonly Series[], options: ChartOptions): str
   );
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(options.title)}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>`,
     `<text x="${LEFT}" y="22" font-size="15">${escaped(options.title)}</text>`,
     ...x.ticks.map((tick) => text(x.at(tick), HEIGHT - BOTTOM + 18, 'middle', short(tick))),

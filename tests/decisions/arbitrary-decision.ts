@@ -42,7 +42,8 @@ export const decision = fc.record(
     logProbability: fc.double(),
     activation: fc.constantFrom('now', 'later'),
     unit: text,
-    task: text,
+    // A key: hex digits, which is what the adapters count on.
+    task: fc.stringMatching(/^[0-9a-f]{16}([0-9a-f]{16})?$/),
     candidates: fc.array(text),
     slate: fc.array(fc.nat()),
     reasons: fc.array(fc.constantFrom('retrieved', 'pinned')),
