@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Admission, Ticket } from './admission.ts';
@@ -41,13 +41,18 @@ const BACKLOG = 4096;
 /** @throws ListenError */
 export async function listen(app: Hono, { admission, guard, host, port }: ListenOptions): Promise<Listener> {
   const server = serverOf(front(guard, admission, handleWith(app)));
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, host, port)));
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
   return {
     url: urlOf(server.address() as AddressInfo),
-    close: (graceMs) => closeServer(server, admission, graceMs),
+    close: (graceMs) => closeServer(server, connections, admission, graceMs),
   };
 }
 
@@ -76,10 +81,17 @@ function serverOf(handle: Handle): Server {
   return server;
 }
 
-async function closeServer(server: Server, admission: Admission, graceMs: number): Promise<void> {
+async function closeServer(
+  server: Server,
+  connections: ReadonlySet<Socket>,
+  admission: Admission,
+  graceMs: number,
+): Promise<void> {
   admission.drain();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
+  // Clients open connections in advance. Node does not count one as idle before its first request, and would wait for it.
+  for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   const cutOff = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(cutOff);

@@ -1,10 +1,10 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { clientOf, ERAS, type Era, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
@@ -71,6 +71,22 @@ describe.each(ERAS)('bandolier mcp, for a client of revision %s', (era) => {
     cleanUps.push(() => service.stop());
     const { rewards } = await service.ask<{ rewards: object[] }>('GET', `/v1/decisions/${decisionId}`);
     expect(rewards).toHaveLength(1);
+  });
+
+  it('ends when its client closes, before that would kill it, and leaves nothing locked', async () => {
+    const path = dataFolder();
+    const client = await started(era, path);
+    await find(client);
+    const child = (client.transport as unknown as { readonly _process: ChildProcess })._process;
+    const kill = vi.spyOn(child, 'kill');
+    const ended = once(child, 'exit');
+    await client.close();
+    expect(await ended).toEqual([0, null]);
+    expect(kill).not.toHaveBeenCalled();
+    const left = readdirSync(path).filter((name) => !['catalogs', 'embeddings', 'jobs'].includes(name));
+    const [lock] = left;
+    expect(left).toEqual([expect.stringMatching(/^in-use\.\d+\.lock$/)]);
+    expect(JSON.parse(readFileSync(join(path, lock), 'utf8'))).toEqual({ holder: null });
   });
 
   it('joins the process that has the data folder, and goes on when that one ends', async () => {

@@ -77,6 +77,16 @@ describe('listen', () => {
     expect(logged).toEqual([]);
   });
 
+  it('waits for no connection that a client opened in advance', async () => {
+    const { url } = await listening(new Hono());
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    // The listener accepts in order, so it knows of the first one when it has answered.
+    await fetch(`${url}/livez`);
+    await open.pop()?.close(60_000);
+    if (!socket.closed) await once(socket, 'close');
+  });
+
   it('finishes what is in progress before it closes, and then refuses', async () => {
     let finish = () => {};
     const finished = new Promise<void>((resolve) => (finish = resolve));
