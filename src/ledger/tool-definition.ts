@@ -5,6 +5,9 @@ export const API_SOURCE = 'api';
 export const MAX_SCHEMA_DEPTH = 64;
 export const MAX_SCHEMA_LENGTH = 64 * 1024;
 
+/** How long the text of a skill may be, in characters. */
+export const MAX_SKILL_TEXT = 64 * 1024;
+
 type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
@@ -30,6 +33,8 @@ export interface ToolDefinition extends OwnMembers {
 interface OwnMembers {
   /** A skill is text that an agent reads, and not called. Absent: a tool. */
   readonly kind?: ToolKind;
+  /** Of a skill: what an agent reads, at most `MAX_SKILL_TEXT` characters. */
+  readonly text?: string;
   readonly server?: string;
   readonly tags?: readonly string[];
   /** Queries that the tool is right for. */
@@ -44,7 +49,16 @@ export type ToolKind = (typeof TOOL_KINDS)[number];
 
 /** Returns the tool as an MCP server would list it, with members that are not known here. */
 export function listedTool(tool: ToolDefinition): Omit<ToolDefinition, keyof OwnMembers> {
-  const { kind: _, server: _s, tags: _t, examples: _e, replaces: _r, metadata: _m, ...listed } = tool;
+  const {
+    kind: _,
+    text: _x,
+    server: _s,
+    tags: _t,
+    examples: _e,
+    replaces: _r,
+    metadata: _m,
+    ...listed
+  } = tool;
   return listed;
 }
 

@@ -23,6 +23,7 @@ import { type FrontToolName, type FrontTools, INPUTS } from './front-tools.ts';
 import { optionsOf } from './pass-on.ts';
 import type { TaskReports } from './task-reports.ts';
 import { REST_OF_RESULT, type ToolServers } from './tool-servers.ts';
+import { notCallable, ownUse, uncallable } from './uncallable-tools.ts';
 
 /** The services that calls are carried out with. */
 export interface CallServices {
@@ -99,7 +100,7 @@ export class FrontCalls {
     { catalog, task, context }: Exchange,
     { query, k }: z.output<(typeof INPUTS)['find_tools']>,
   ): Promise<Answer> {
-    const { routing, callers, reports, toolsOf } = this.#parts;
+    const { catalogs, routing, servers, callers, reports, toolsOf } = this.#parts;
     const { pinned } = toolsOf(catalog);
     const { sessionId, unitId, userId } = task.caller;
     const answer = await routing.route(
@@ -121,9 +122,20 @@ export class FrontCalls {
     callers.saw(task, decision);
     reports.found(task, decision);
     const listed = new Set(pinned.values());
+    const { tools } = catalogs.get(catalog).state;
+    // It may have been removed since it was found.
+    const useOf = (name: string): object => {
+      const found = tools.get(name)?.tool;
+      return found === undefined || servers.targetOf(catalog, name) !== null ? {} : uncallable(found);
+    };
     return structured({
       decisionId: answer.decisionId,
-      tools: answer.tools.filter(({ name }) => !listed.has(name)).map(({ definition }) => definition),
+      tools: answer.tools
+        .filter(({ name }) => !listed.has(name))
+        .map(({ name, definition }) => ({
+          ...(definition as object),
+          ...useOf(name),
+        })),
       ...(answer.fallback !== null && { fallback: answer.fallback }),
       ...(answer.notes !== undefined && { notes: [...answer.notes] }),
     });
@@ -136,7 +148,7 @@ export class FrontCalls {
       ...(definitionIn('mcp', 'full', tool) as object),
       ...(tool.server !== undefined && { server: tool.server }),
       ...(tool.examples !== undefined && { examples: [...tool.examples] }),
-      callable: servers.targetOf(catalog, tool.name) !== null,
+      ...(servers.targetOf(catalog, tool.name) === null ? ownUse(tool) : { callable: true }),
     });
   }
 
@@ -150,13 +162,7 @@ export class FrontCalls {
     if (named === REST_OF_RESULT) return this.#rest(catalog, args.handle);
     const { tool } = getTool(catalogs.get(catalog), named);
     const target = servers.targetOf(catalog, tool.name);
-    if (target === null) {
-      throw new Problem(
-        'validation-failed',
-        `Tool "${tool.name}" came from no server, so it cannot be called here.`,
-        'Call it yourself, and report with report_outcome what became of it.',
-      );
-    }
+    if (target === null) throw notCallable(tool);
     const decisionId = given ?? callers.newest(task, tool.name)?.decisionId;
     const called = { ...target, tool: { ...tool, name: target.nameThere } };
     const options = optionsOf(params, context, task.caller.sessionId);

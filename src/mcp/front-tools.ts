@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { pinnedNow } from '../catalog/pins.ts';
 import { OUTCOMES } from '../ledger/entry.ts';
 import { providerName } from '../ledger/provider-name.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { TOOL_KINDS, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { objectSchema } from '../routing/provider-schema.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
 import type { ToolServers } from './tool-servers.ts';
@@ -58,6 +58,13 @@ const OUTPUTS: Partial<Record<FrontToolName, z.ZodType>> = {
           name: z.string(),
           description: z.string().optional(),
           inputSchema: z.looseObject({}),
+          callable: z
+            .literal(false)
+            .optional()
+            .describe(
+              'It came from no server, so call_tool cannot call it: describe_tool says how to use it.',
+            ),
+          kind: z.enum(TOOL_KINDS).optional().describe('Where callable is false. A skill is text to read.'),
         }),
       )
       .describe('Best first.'),
@@ -71,7 +78,14 @@ const OUTPUTS: Partial<Record<FrontToolName, z.ZodType>> = {
     server: z.string().optional(),
     callable: z
       .boolean()
-      .describe('False: call_tool cannot call it, since it came from no server; call it yourself.'),
+      .describe('False: call_tool cannot call it, since it came from no server; use it yourself.'),
+    kind: z.enum(TOOL_KINDS).optional(),
+    text: z.string().optional().describe('Of a skill: read it, and do what it says.'),
+    path: z.string().optional().describe('Of a skill: its file in the folder of skills.'),
+    operation: z
+      .object({ method: z.string(), path: z.string(), url: z.string().optional() })
+      .optional()
+      .describe('Of an HTTP API: what to send, and the address of the server.'),
   }),
   report_outcome: z.looseObject({
     rewardId: z.string(),
@@ -129,7 +143,7 @@ function ownTools(tools: readonly ToolDefinition[], callable: readonly ToolDefin
     own('describe_tool', {
       title: 'Describe a tool',
       description:
-        'Answers the whole definition of one tool: its schemas, what it may change (annotations), and the server that it belongs to.',
+        'Answers the whole definition of one tool: its schemas, what it may change (annotations), and the server that it belongs to; the text of a skill; the request of an operation that you send yourself.',
       annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
     }),
     own('call_tool', {

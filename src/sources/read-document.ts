@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import { threadFile } from '../../config/package-root.ts';
 import type { Local, Remote } from '../ledger/source-definition.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { ask, readText } from '../outgoing/request.ts';
 import type { ReadTools } from './formats/read-tools.ts';
 import { someOf } from './formats/tool-fields.ts';
@@ -41,7 +42,18 @@ export async function readDocument(
     name,
     why: `${someOf([name])} is one that its provider defines`,
   }));
-  return { tools, leftOut: [...refused, ...ofProviders] };
+  const placed = isOpenApi && 'url' in place ? tools.map((tool) => withAddress(tool, place.url)) : tools;
+  return { tools: placed, leftOut: [...refused, ...ofProviders] };
+}
+
+/** Servers of an OpenAPI document are relative to its own address; without one they are where the document is. */
+function withAddress(tool: ToolDefinition, document: string): ToolDefinition {
+  const { url: relative = '/' } = tool.metadata as { readonly url?: string };
+  // Secrets in the address of the document stay references; those of people are no part of it.
+  if (!URL.canParse(relative, document)) return tool;
+  const { origin, pathname } = new URL(relative, document);
+  if (origin === 'null') return tool;
+  return { ...tool, metadata: { ...tool.metadata, url: (origin + pathname).replace(/\/$/, '') } };
 }
 
 async function textOf(

@@ -21,7 +21,11 @@ export interface ServerTools {
 
 export interface SourceReaderParts extends DocumentReaderParts {
   /** Connects to the MCP server of a source. */
-  connect(source: string, address: ServerAddress, options: { signal: AbortSignal }): Promise<ServerTools>;
+  connect(
+    source: string,
+    address: ServerAddress,
+    options: { readonly signal: AbortSignal; readonly onInputRequest: () => Promise<{ action: 'cancel' }> },
+  ): Promise<ServerTools>;
   /** The server of this name in the configuration that the process was started with. */
   configuredServer(name: string): ServerAddress | undefined;
   /** Why a catalog does not take a tool. */
@@ -97,7 +101,9 @@ async function readServer(
   { connect }: SourceReaderParts,
   signal: AbortSignal,
 ): Promise<Offer> {
-  const connection = await connect(source, address, { signal });
+  // Some servers list a tool only to clients that they can ask something, as those that call it can be.
+  const onInputRequest = async () => ({ action: 'cancel' }) as const;
+  const connection = await connect(source, address, { signal, onInputRequest });
   try {
     const { items, ttlMs } = await connection.listTools({ signal });
     const tools = new Map<string, Offer['tools'][number]>();

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientOf, ERAS, httpTransport } from '../set-up/mcp-clients.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
@@ -187,6 +188,81 @@ describe('sources', () => {
     const read = await shop.sync('memory');
     expect(read).toMatchObject({ status: 'ok' });
     expect(await shop.names()).toContain('memory.read_graph');
+  });
+
+  it.each(ERAS)('are used over MCP without a server: skills and operations, revision %s', async (era) => {
+    const shop = await catalog(`used-${era}`);
+    const skills = join(folder.path, `skills-${era}`);
+    const long = `${'step '.repeat(20_000)}end`;
+    for (const [name, body] of [
+      ['deploy', '# Deploy\n\n1. Build.\u0007\r\n2. Ship.\n'],
+      ['long', long],
+    ]) {
+      mkdirSync(join(skills, name), { recursive: true });
+      const head = `---\nname: ${name}\ndescription: How to ${name} things.\n---\n`;
+      writeFileSync(join(skills, name, 'SKILL.md'), head + body);
+    }
+    await shop.put('skills', { kind: 'skills', path: skills });
+    await shop.sync('skills');
+    const get = { operationId: 'getPet', summary: 'Show a pet.' };
+    const document = {
+      openapi: '3.0.4',
+      info: {},
+      servers: [{ url: '/v2/' }],
+      paths: { '/pets/{id}': { get } },
+    };
+    answers.set('/docs/pets.json', { body: JSON.stringify(document) });
+    await shop.put('pets', { kind: 'openapi', url: `${address}/docs/pets.json` });
+    await shop.sync('pets');
+    await service.ask('PATCH', `${shop.path}/tools`, { put: [tool('plain')] });
+
+    const client = clientOf(era);
+    await client.connect(httpTransport(era, `${service.url}/mcp/used-${era}`));
+    const call = async (name: string, args: Record<string, unknown>) => {
+      const { structuredContent, content } = await client.callTool({ name, arguments: args });
+      return { said: structuredContent as Record<string, unknown>, text: JSON.stringify(content) };
+    };
+    const { said } = await call('find_tools', { query: 'deploy things, show a pet' });
+    expect(said.tools).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ name: 'deploy', callable: false, kind: 'skill' }),
+        expect.objectContaining({ name: 'getPet', callable: false, kind: 'tool' }),
+      ]),
+    );
+    // Texts are read when they are asked for.
+    expect(JSON.stringify(said)).not.toContain('Build.');
+    const skill = { callable: false, kind: 'skill', path: 'deploy/SKILL.md' };
+    expect((await call('describe_tool', { name: 'deploy' })).said).toMatchObject({
+      ...skill,
+      text: '# Deploy\n\n1. Build.\n2. Ship.',
+    });
+    const { text } = (await call('describe_tool', { name: 'long' })).said;
+    expect(text).toHaveLength(64 * 1024);
+    expect(text).toMatch(/It goes on in long\/SKILL\.md/);
+    expect((await call('describe_tool', { name: 'getPet' })).said).toMatchObject({
+      ...{ callable: false, kind: 'tool' },
+      operation: { method: 'GET', path: '/pets/{id}', url: `${address}/v2` },
+    });
+    expect((await call('call_tool', { name: 'deploy' })).text).toMatch(
+      /is a skill.*describe_tool.*answers its text/,
+    );
+    expect((await call('call_tool', { name: 'getPet' })).text).toContain(
+      `Send GET ${address}/v2/pets/{id} yourself`,
+    );
+    expect((await call('call_tool', { name: 'plain' })).text).toMatch(/came from no server/);
+    await client.close();
+  });
+
+  it('have the tools that a server lists only to clients whom it can ask something', async () => {
+    const shop = await catalog('asking');
+    const main = new URL(
+      '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
+      import.meta.url,
+    );
+    await shop.put('everything', { kind: 'mcp', command: process.execPath, args: [fileURLToPath(main)] });
+    await shop.sync('everything');
+    const asking = ['trigger-elicitation-request', 'trigger-url-elicitation'];
+    expect(await shop.names()).toEqual(expect.arrayContaining(asking));
   });
 
   it('embed only the definitions that changed: one of five thousand', async () => {

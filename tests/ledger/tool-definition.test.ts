@@ -13,7 +13,14 @@ describe('the token count', () => {
 
   test('of a definition leaves out what a model is not shown', () => {
     const shown = { name: 'a', description: 'b', inputSchema: {} };
-    const tool = { ...shown, server: 's', tags: ['x'], examples: ['an example'], metadata: { more: true } };
+    const tool = {
+      ...shown,
+      server: 's',
+      text: 't',
+      tags: ['x'],
+      examples: ['an example'],
+      metadata: { more: true },
+    };
     expect(definitionTokens(tool)).toBe(tokensOf(shown));
   });
 });

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { STANDING_ORDERS } from '../../catalog/tools.ts';
 import { Problem } from '../../errors/problem.ts';
 import { providerName } from '../../ledger/provider-name.ts';
-import { MAX_SCHEMA_DEPTH, TOOL_KINDS } from '../../ledger/tool-definition.ts';
+import { MAX_SCHEMA_DEPTH, MAX_SKILL_TEXT, TOOL_KINDS } from '../../ledger/tool-definition.ts';
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema, isDeeperThan } from './input-schema.ts';
@@ -35,7 +35,16 @@ const json = z.record(z.string(), z.unknown());
 /** What the members of a tool that are only kept and given back may hold together. */
 const MAX_KEPT_LENGTH = 256 * 1024;
 /** These have limits of their own. */
-const LIMITED = new Set(['name', 'description', 'inputSchema', 'tags', 'examples', 'replaces', 'metadata']);
+const LIMITED = new Set([
+  'name',
+  'description',
+  'text',
+  'inputSchema',
+  'tags',
+  'examples',
+  'replaces',
+  'metadata',
+]);
 
 /** What our own answers add to a tool: taken back without a word, so that a tool can be put as it was got. */
 const ADDED_MEMBERS = ['providerName', 'definitionHash', 'addedAt'];
@@ -61,6 +70,10 @@ const toolMembers = z
     kind: z.enum(TOOL_KINDS).optional().meta({
       description: 'A skill is text that an agent reads, and not called. Absent: a tool.',
     }),
+    text: text(MAX_SKILL_TEXT).optional().meta({
+      description:
+        'Of a skill: what an agent reads. No part of definitions in slates; `describe_tool` answers it.',
+    }),
     server: toolName.optional().meta({ description: 'The server or product the tool belongs to.' }),
     tags: z.array(text(256).min(1)).max(64).optional(),
     examples: z
@@ -83,7 +96,7 @@ const toolMembers = z
   })
   .openapi('Tool', {
     description:
-      'A tool as its MCP server lists it, and `kind`, `server`, `tags`, `examples`, `replaces` and `metadata`. Members that are not known here are kept, and are in definitions of format `mcp`.',
+      'A tool as its MCP server lists it, and `kind`, `text`, `server`, `tags`, `examples`, `replaces` and `metadata`. Members that are not known here are kept, and are in definitions of format `mcp`.',
   });
 
 /** The fixed wire shape of a tool. */

@@ -6,11 +6,13 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 /** The caller's HTTP client sets these: OpenAPI says that their descriptions are to be ignored. */
 const OWN_HEADERS = new Set(['accept', 'content-type', 'authorization']);
 const MAX_REFERENCES = 32;
+/** Of the address of a server, in characters. */
+const MAX_ADDRESS = 2048;
 
 /**
  * Reads the operations of an OpenAPI 3 document, one tool per operation: its name is the `operationId`, or method and path
- * where there is none; its arguments are the parameters, and `body` for the request body. `metadata` says which method and path
- * it calls. Schemas stay as they are, unless they are too long for a tool: then names and types are left. What they refer to
+ * where there is none; its arguments are the parameters, and `body` for the request body. `metadata` says which method, path and
+ * server address (`url`) it calls. Schemas stay as they are, unless they are too long for a tool: then names and types are left. What they refer to
  * comes with them in `$defs`. References to other documents are
  * never followed. An operation that cannot become a tool is refused, and no other one with it.
  *
@@ -43,7 +45,7 @@ export function openApiTools(document: Fields): { tools: ToolDefinition[]; refus
           inputSchema: schemas.standAlone(argumentsOf(document, operation, item)),
           ...(typeof server === 'string' && server.trim() !== '' && { server: server.trim() }),
           ...(isTexts(operation.tags) && { tags: operation.tags }),
-          metadata: { method, path },
+          metadata: { method, path, ...serverAddress(operation, item, document) },
         });
       });
     }
@@ -66,6 +68,21 @@ function descriptionOf(operation: Fields, item: Fields, method: string, path: st
   const [summary, ...rest] = [...new Set(said)].filter((text) => text !== '');
   if (summary === undefined) return `${method.toUpperCase()} ${path}`;
   return [summary, ...rest].join('\n\n');
+}
+
+/** Its first server, variables with their defaults. It may be relative to the address of the document, which is not known here. */
+function serverAddress(...places: readonly Fields[]): { readonly url?: string } {
+  const [server] = places
+    .map(({ servers }) => (Array.isArray(servers) ? servers[0] : undefined))
+    .filter(isFields);
+  if (server === undefined) return {};
+  const { url, variables } = server;
+  if (typeof url !== 'string' || url === '' || url.length > MAX_ADDRESS) return {};
+  const named = url.replace(/\{([^{}]+)\}/g, (reference, name: string) => {
+    const variable = isFields(variables) && Object.hasOwn(variables, name) ? variables[name] : undefined;
+    return isFields(variable) && typeof variable.default === 'string' ? variable.default : reference;
+  });
+  return named.length > MAX_ADDRESS ? {} : { url: named.replace(/(?<!\/)\/$/, '') };
 }
 
 function argumentsOf(document: Fields, operation: Fields, item: Fields): Fields {

@@ -53,6 +53,21 @@ const document = {
   },
 };
 
+it('keeps the address of the first server that is nearest to an operation, with the defaults of its variables', () => {
+  const of = (servers: unknown, more: object = {}) => {
+    const get = { operationId: 'show', ...more };
+    const text = JSON.stringify({ openapi: '3.1.0', servers, paths: { '/a': { get } } });
+    return readText(text).tools[0].metadata?.url;
+  };
+  const variables = { region: { default: 'eu' } };
+  expect(of([{ url: 'https://{region}.example.com/v1/', variables }, { url: 'b' }])).toBe(
+    'https://eu.example.com/v1',
+  );
+  expect(of([{ url: 'https://a' }], { servers: [{ url: '/own' }] })).toBe('/own');
+  for (const none of [undefined, [], [7], [{ url: 7 }], [{ url: 'x'.repeat(3000) }]])
+    expect(of(none)).toBeUndefined();
+});
+
 it.each([
   ['JSON', JSON.stringify(document)],
   ['YAML', `# An API\n---\n${stringify(document)}`],
