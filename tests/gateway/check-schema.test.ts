@@ -49,6 +49,37 @@ it('is bounded: what is too large, endless, or no schema refuses nothing', () =>
   expect(check(deep, { a: 1 })).toEqual([]);
 });
 
+it('counts what a keyword reads, not only how many schemas are looked at', () => {
+  const array = (length: number, item: (i: number) => unknown) => Array.from({ length }, (_, i) => item(i));
+  const list = (items: object) => ({ properties: { list: { type: 'array', items } } });
+  const text = (count: number) => ({
+    properties: { text: { allOf: array(count, () => ({ maxLength: 5 })) } },
+  });
+  // Each of these is checked where it is small, and left to the server where it is large.
+  const choices = list({ enum: array(3_000, (i) => ({ k: i })) });
+  expect(check(choices, { list: [null, { k: -1 }, { k: 1 }] })).toHaveLength(2);
+  expect(check(choices, { list: array(40_000, () => null) })).toEqual([]);
+  expect(check(choices, { list: [Object.fromEntries(array(20_000, (i) => [`k${i}`, i]) as [])] })).toEqual(
+    [],
+  );
+  expect(check(text(900), { text: 'a'.repeat(600) })).toHaveLength(10);
+  expect(check(text(900), { text: 'a'.repeat(3_000_000) })).toEqual([]);
+  expect(check(text(1), { text: 'a'.repeat(500_000) })).toHaveLength(1);
+  const constant = list({ const: array(6_000, (i) => i) });
+  expect(check(constant, { list: [[], []] })).toHaveLength(2);
+  expect(check(constant, { list: array(2_000, () => []) })).toEqual([]);
+  const required = list({ required: array(6_000, (i) => `p${i}`) });
+  expect(check(required, { list: [{}] })).toHaveLength(10);
+  expect(check(required, { list: array(1_000, () => ({})) })).toEqual([]);
+  const names = (count: number) => ({
+    allOf: array(count, () => ({ additionalProperties: { type: 'string' } })),
+  });
+  expect(check(names(1), { [`a~/${'b'.repeat(1_000)}`]: 1 })).toHaveLength(1);
+  expect(check(names(900), { ['~/'.repeat(500_000)]: 1 })).toEqual([]);
+  expect(check(list({ type: 'string' }), { list: array(8_000, () => 1) })).toHaveLength(10);
+  expect(check(list({ type: 'string' }), { list: array(1_000_000, () => 1) })).toEqual([]);
+});
+
 it('never throws, whatever the schema', () => {
   const keyword = fc.constantFrom(
     'type',
