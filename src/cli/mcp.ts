@@ -190,11 +190,13 @@ function configuredServers({ file, digest, servers }: Config): ConfiguredServers
   const variables = { variable: readVariable, home: homedir(), file };
   return {
     config: { file, digest },
-    addressOf: (name) => {
-      const address = byName.get(name)?.address;
-      return address === undefined ? undefined : expandAddress(address, name, variables);
+    get: (name) => {
+      const server = byName.get(name);
+      if (server === undefined) return undefined;
+      // Who wrote the file may have us start any program, so its addresses need no leave.
+      const address = () => ({ ...expandAddress(server.address, name, variables), isTrusted: true });
+      return { address, isEager: server.eager };
     },
-    isEager: (name) => byName.get(name)?.eager === true,
   };
 }
 
@@ -214,7 +216,7 @@ async function putSources(
   const known = new Map(sources.list(catalog).map((source) => [source.name, source]));
   for (const { name } of servers) {
     const source = known.get(name);
-    if (isConfigured(source?.definition) && source?.status !== 'waiting') continue;
+    if (isConfigured(source?.definition) && source?.status === 'ok') continue;
     await sources.put(catalog, name, CONFIGURED, { trusted: true });
   }
   const named = new Set(servers.map(({ name }) => name));

@@ -62,7 +62,7 @@ async function run(source: string, flags: LoginFlags): Promise<void> {
   const { login } = await import('../gateway/oauth/login.ts');
   const wanted = await login(new TokenStore(settings.dataDir, { source, url }, settings.tokenKey), {
     ...{ url, source, show },
-    fetch: tokenFetch(settings),
+    fetch: tokenFetch(settings, flags.server),
     now: Date.now,
     signal: AbortSignal.timeout(LOGIN_MS),
     ...(clientId === undefined ? {} : { clientId }),

@@ -98,7 +98,7 @@ function send(
   given: OutgoingRequest,
 ): Promise<IncomingMessage> {
   const { method = 'GET', body, timeoutMs, allowPrivate, signal, resend = true } = given;
-  const refusal = `${url.host} is an address of this machine or its own network, and those are not allowed`;
+  const refusal = `${url.host} is an address of this machine or its own network, and those are not allowed: the setting \`allowPrivateHosts\` (BANDOLIER_ALLOW_PRIVATE_HOSTS=true) allows them`;
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   // A host that is an address already is not looked up.
   if (!allowPrivate && isIP(host) !== 0 && isPrivateAddress(host)) {

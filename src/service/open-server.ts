@@ -13,10 +13,13 @@ export type OpenServer = (
 const TOKEN_REQUEST_MS = 30_000;
 const MAX_TOKEN_BYTES = 1_000_000;
 
-/** Requests of OAuth keep to the rules for servers, too. */
-export function tokenFetch(settings: Settings): typeof fetch {
+/**
+ * Requests of OAuth keep to the rules for servers, too.
+ * @param trusted address whose host the operator himself named
+ */
+export function tokenFetch(settings: Settings, trusted?: string): typeof fetch {
   const { allowPrivateHosts: allowPrivate } = settings;
-  return outgoingFetch({ allowPrivate, timeoutMs: TOKEN_REQUEST_MS, maxBytes: MAX_TOKEN_BYTES });
+  return outgoingFetch({ allowPrivate, trusted, timeoutMs: TOKEN_REQUEST_MS, maxBytes: MAX_TOKEN_BYTES });
 }
 
 /** Servers get the tokens of `bandolier sources login`, unless their headers say what authorizes us. */
@@ -30,7 +33,8 @@ export function serverOpener(settings: Settings, now: () => number): OpenServer 
     const { TokenStore } = await import('../gateway/oauth/token-store.ts');
     const place = { source, url: address.url };
     const store = new TokenStore(settings.dataDir, place, settings.tokenKey);
-    const auth = authorizationOf(store, place, tokenFetch(settings), now);
+    const trusted = address.isTrusted ? address.url : undefined;
+    const auth = authorizationOf(store, place, tokenFetch(settings, trusted), now);
     return openMcpConnection(address, { ...rules, auth });
   };
 }

@@ -77,12 +77,16 @@ export function startService(
 
 /** MCP servers in a configuration that this process was started with. */
 export interface ConfiguredServers {
-  /** How a server is reached, with secrets in place. @throws Error that says what is missing */
-  addressOf(name: string): McpAddress | undefined;
-  isEager(name: string): boolean;
+  get(name: string): ConfiguredServer | undefined;
 }
 
-const NONE: ConfiguredServers = { addressOf: () => undefined, isEager: () => false };
+export interface ConfiguredServer {
+  /** How it is reached, with secrets in place. @throws Error that says what is missing */
+  address(): McpAddress;
+  readonly isEager: boolean;
+}
+
+const NONE: ConfiguredServers = { get: () => undefined };
 
 async function openService(core: Core, configured: ConfiguredServers): Promise<Omit<Service, 'close'>> {
   const { settings, log, stores, onError, onClose } = core;
@@ -215,7 +219,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   // Tokens end by the clock of the world, which the command that logs in goes by, too.
   const openServer = serverOpener(settings, Date.now);
-  const configuredServer = (name: string): McpAddress | undefined => configured.addressOf(name);
+  const configuredServer = (name: string) => configured.get(name);
   const syncs = startSyncs({
     ...{ queue: stores.queue, catalogs, readVariable, onError, faultsOf: toolFaults },
     timeoutMs: SYNC_TIMEOUT_MS,
@@ -237,7 +241,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     ...{ catalogs, sources },
     open: openServer,
     addressOf: (name, definition) => addressOf(name, definition, { configuredServer, readVariable }),
-    isEager: (name) => configured.isEager(name),
+    isEager: (name) => configured.get(name)?.isEager === true,
     onListChanged: (catalog, source, list) => {
       if (list !== 'tools') mcp?.announceList(catalog, list);
       else sources.refresh(catalog, source).catch((error) => onError('a changed list was not read', error));

@@ -1,4 +1,4 @@
-import type { McpServer, SourceDefinition } from '../ledger/source-definition.ts';
+import type { McpServer, Remote, ServerProgram, SourceDefinition } from '../ledger/source-definition.ts';
 import type { FaultsOf } from './formats/read-tools.ts';
 import { type Fields, isFields, type Refused, toolOf } from './formats/tool-fields.ts';
 import { UnreadableError } from './formats/unreadable-error.ts';
@@ -8,7 +8,13 @@ import { readSkills } from './read-skills.ts';
 import { allWithSecrets, withSecrets } from './secrets.ts';
 
 /** How an MCP server is reached, with the values of variables in place. */
-export type ServerAddress = Exclude<McpServer, { readonly configured: true }>;
+export type ServerAddress = ServerProgram | (Remote & { readonly isTrusted?: boolean });
+
+/** A server in the configuration that the process was started with. */
+export interface ConfiguredServer {
+  /** @throws Error that says what is missing */
+  address(): ServerAddress;
+}
 
 /** The tools of a server as it lists them; members other than the name are unchecked. */
 export interface ServerTools {
@@ -27,7 +33,7 @@ export interface SourceReaderParts extends DocumentReaderParts {
     options: { readonly signal: AbortSignal; readonly onInputRequest: () => Promise<{ action: 'cancel' }> },
   ): Promise<ServerTools>;
   /** The server of this name in the configuration that the process was started with. */
-  configuredServer(name: string): ServerAddress | undefined;
+  configuredServer(name: string): ConfiguredServer | undefined;
   /** Why a catalog does not take a tool. */
   readonly faultsOf: FaultsOf;
 }
@@ -66,15 +72,15 @@ async function offerOf(
   }
 }
 
-/** Returns how the server of an MCP source is reached. @throws MissingVariableError, UnreadableError */
+/** Returns how the server of an MCP source is reached. @throws Error that says what is missing */
 export function addressOf(
   name: string,
   definition: McpServer,
   { configuredServer, readVariable }: Pick<SourceReaderParts, 'configuredServer' | 'readVariable'>,
 ): ServerAddress {
   if ('configured' in definition) {
-    const address = configuredServer(name);
-    if (address !== undefined) return address;
+    const server = configuredServer(name);
+    if (server !== undefined) return server.address();
     throw new UnreadableError(
       `Server "${name}" is not in the configuration that this process was started with: put it there, or remove the source.`,
     );

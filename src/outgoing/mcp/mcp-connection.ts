@@ -10,7 +10,12 @@ import type { Command } from './child-transport.ts';
 /** Where an MCP server is: a program to start, or an address that speaks streamable HTTP. */
 export type McpAddress =
   | Command
-  | { readonly url: string; readonly headers?: Readonly<Record<string, string>> };
+  | {
+      readonly url: string;
+      readonly headers?: Readonly<Record<string, string>>;
+      /** The operator himself named it, so its host may be a private one. */
+      readonly isTrusted?: boolean;
+    };
 
 /** What is known about a server from an earlier connection, so that the next one needs no probe. */
 export type McpEra = '2026-07-28' | '2025-11-25';

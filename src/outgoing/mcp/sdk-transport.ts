@@ -27,6 +27,7 @@ export function transportOf(
   const transport = new StreamableHTTPClientTransport(new URL(address.url), {
     fetch: outgoingFetch({
       allowPrivate: options.allowPrivate,
+      trusted: address.isTrusted ? address.url : undefined,
       timeoutMs: options.timeouts?.totalMs ?? TOTAL_MS,
       maxBytes: MAX_BYTES,
     }),
