@@ -36,6 +36,21 @@ type Request = JSONRPCMessage & {
   readonly params?: { readonly _meta?: object; readonly name?: string };
 };
 
+/** A connection to a service. */
+interface Link {
+  readonly transport: Promise<StreamableHTTPClientTransport>;
+  /** Requests that are sent over it, or will be, and are not answered. */
+  readonly requests: Set<Waiting>;
+}
+
+/** A request that waits for its answer. */
+interface Waiting {
+  readonly request: Request;
+  /** By the client. */
+  readonly cancelled: AbortController;
+  link: Link | null;
+}
+
 /**
  * Carries messages between a client over stdio and the `/mcp` of a service, as they are. If the service goes – another editor that
  * ran it was closed – the next one is found, and what opened the conversation is said to it again, so that the client notices
@@ -43,11 +58,13 @@ type Request = JSONRPCMessage & {
  */
 export class StdioBridge {
   readonly #options: BridgeOptions;
-  #link: Promise<StreamableHTTPClientTransport> | null = null;
+  /** The one that new requests take. */
+  #link: Link | null = null;
+  /** Where questions of services came from: their answers go there. */
+  readonly #questions = new Map<string | number, Link>();
   /** How a client of 2025-11-25 opened the conversation. */
   #opening: JSONRPCMessage[] = [];
-  /** Requests that wait for their answers. */
-  readonly #pending = new Map<string | number, AbortController>();
+  readonly #pending = new Map<string | number, Waiting>();
   #isClosed = false;
   #end: (() => Promise<void>) | null = null;
 
@@ -58,7 +75,7 @@ export class StdioBridge {
   /** Carries messages until the client closes its end. @throws Error when no service is found at first */
   async run(): Promise<void> {
     const { client, onError } = this.#options;
-    await this.#linked();
+    await this.#linked().transport;
     const closed = new Promise<void>((resolve) => {
       client.onclose = resolve;
     });
@@ -69,101 +86,147 @@ export class StdioBridge {
     await client.start();
     await closed;
     this.#isClosed = true;
-    const link = await this.#link?.catch(() => null);
-    for (const waiting of this.#pending.values()) waiting.abort();
-    await link?.close();
+    const links = new Set([this.#link, ...Array.from(this.#pending.values(), ({ link }) => link)]);
+    for (const { cancelled } of this.#pending.values()) cancelled.abort();
+    this.#pending.clear();
+    await Promise.all(Array.from(links, (link) => link !== null && close(link)));
     await this.#end?.().catch(() => {});
   }
 
   async #forward(message: JSONRPCMessage): Promise<void> {
-    if (isRequest(message)) return this.#ask(message);
-    const { method, params } = message as { method?: string; params?: { requestId?: string | number } };
-    const cancelled =
+    const { id, method, params } = message as {
+      id?: string | number;
+      method?: string;
+      params?: { requestId?: string | number };
+    };
+    if (isRequest(message)) {
+      const waiting = { request: message, cancelled: new AbortController(), link: null };
+      this.#pending.set(message.id, waiting);
+      return this.#ask(waiting);
+    }
+    const waiting =
       method === 'notifications/cancelled' ? this.#pending.get(params?.requestId ?? '') : undefined;
-    if (cancelled !== undefined && this.#opening.length === 0) {
+    if (waiting !== undefined && this.#opening.length === 0) {
       // In the newer revision a client over HTTP cancels by hanging up.
-      return cancelled.abort();
+      waiting.cancelled.abort();
+      return this.#done(waiting);
     }
     if (method === 'notifications/initialized') this.#opening.push(message);
-    await (await this.#linked()).send(message);
+    const asked = method === undefined && id !== undefined ? this.#questions.get(id) : undefined;
+    if (id !== undefined) this.#questions.delete(id);
+    const link = asked ?? waiting?.link ?? this.#linked();
+    await (await link.transport).send(message);
+    if (waiting !== undefined) this.#done(waiting);
   }
 
-  async #ask(request: Request): Promise<void> {
-    const waiting = new AbortController();
-    this.#pending.set(request.id, waiting);
+  async #ask(waiting: Waiting): Promise<void> {
+    const { request } = waiting;
+    const { signal } = waiting.cancelled;
     if (request.method === 'initialize') this.#opening = [request];
-    for (let attempt = 1; !this.#isClosed && !waiting.signal.aborted; attempt++) {
-      let link: StreamableHTTPClientTransport | null = null;
+    for (let attempt = 1; this.#isPending(waiting); attempt++) {
+      const link = this.#linked();
+      waiting.link = link;
+      link.requests.add(waiting);
+      let isSent = false;
       try {
-        link = await this.#linked();
-        await link.send(request, {
-          requestSignal: waiting.signal,
-          onRequestStreamEnd: () => void this.#brokenOff(request).catch(this.#options.onError),
+        const transport = await link.transport;
+        isSent = true;
+        await transport.send(request, {
+          requestSignal: signal,
+          onRequestStreamEnd: () => void this.#brokenOff(waiting).catch(this.#options.onError),
         });
         return;
       } catch (error) {
-        if (waiting.signal.aborted) break;
-        if (link !== null && hasGone(error)) this.#drop(link);
-        if (hasGone(error) && attempt < ATTEMPTS && (wasNotSent(error) || isRepeatable(request))) {
+        this.#leave(waiting);
+        if (!this.#isPending(waiting)) return;
+        if (isSent && hasGone(error)) this.#forget(link);
+        const isHarmless = !isSent || wasNotSent(error) || isRepeatable(request);
+        if ((hasGone(error) || isBusy(error)) && isHarmless && attempt < ATTEMPTS) {
           await pause(PAUSE_MS * attempt);
           continue;
         }
-        return this.#fail(request, error as Error);
+        return this.#fail(waiting, error as Error);
       }
     }
-    this.#pending.delete(request.id);
   }
 
   /** The service went away while it answered. */
-  async #brokenOff(request: Request): Promise<void> {
-    if (!this.#pending.has(request.id) || this.#isClosed) return;
+  async #brokenOff(waiting: Waiting): Promise<void> {
+    const { request } = waiting;
+    if (!this.#isPending(waiting)) return;
+    this.#leave(waiting);
     if (!isRepeatable(request))
-      return this.#fail(request, new Error('the service went away while it answered'));
+      return this.#fail(waiting, new Error('the service went away while it answered'));
     await pause(PAUSE_MS);
-    await this.#ask(request);
+    await this.#ask(waiting);
   }
 
-  async #fail({ id }: Request, error: Error): Promise<void> {
-    this.#pending.delete(id);
-    const answer = jsonRpcError((error as { data?: { text?: string } }).data?.text) ?? {
+  async #fail(waiting: Waiting, error: Error): Promise<void> {
+    this.#done(waiting);
+    const answer = jsonRpcError(textIn(error)) ?? {
       code: INTERNAL_ERROR,
       message: `The tool router did not answer: ${error.message}. Whether the request took effect is not known.`,
     };
-    await this.#options.client.send({ jsonrpc: '2.0', id, error: answer });
+    await this.#options.client.send({ jsonrpc: '2.0', id: waiting.request.id, error: answer });
   }
 
-  #linked(): Promise<StreamableHTTPClientTransport> {
+  #done(waiting: Waiting): void {
+    if (this.#isPending(waiting)) this.#pending.delete(waiting.request.id);
+    this.#leave(waiting);
+  }
+
+  #isPending(waiting: Waiting): boolean {
+    return this.#pending.get(waiting.request.id) === waiting;
+  }
+
+  /** A link that was forgotten is closed by the last request that needs it. */
+  #leave(waiting: Waiting): void {
+    const { link } = waiting;
+    if (link === null) return;
+    waiting.link = null;
+    link.requests.delete(waiting);
+    if (link !== this.#link && link.requests.size === 0) close(link).catch(this.#options.onError);
+  }
+
+  #linked(): Link {
     if (this.#link === null) {
-      const link = this.#connect();
+      const link: Link = { transport: this.#connect(() => link), requests: new Set() };
       this.#link = link;
-      link.catch(() => {
-        if (this.#link === link) this.#link = null;
-      });
+      link.transport.catch(() => this.#forget(link));
     }
     return this.#link;
   }
 
-  async #connect(): Promise<StreamableHTTPClientTransport> {
+  /** New requests take another link; those that are sent over this one may still be answered. */
+  #forget(link: Link): void {
+    if (this.#link !== link) return;
+    this.#link = null;
+    if (link.requests.size === 0) close(link).catch(this.#options.onError);
+  }
+
+  /** @param self the link that this becomes the transport of, for when it is there. */
+  async #connect(self: () => Link): Promise<StreamableHTTPClientTransport> {
     const { find, catalog, sessionId, client, onError } = this.#options;
     const { url, key } = await find();
     const headers = {
       'x-bandolier-session': sessionId,
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     };
-    const link = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${catalog}`), {
+    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${catalog}`), {
       requestInit: { headers },
       fetch: async (target, init) => {
         try {
           return await fetch(target, init);
         } catch (error) {
-          if (init?.method === 'GET' && hasGone(error)) this.#relink(link);
+          if (init?.method === 'GET' && hasGone(error)) this.#relink(self());
           throw error;
         }
       },
     });
     // Clients of the newer revision have no session to end, but their task is over as well.
     this.#end = async () => {
-      const session = link.sessionId === undefined ? undefined : { 'mcp-session-id': link.sessionId };
+      const session =
+        transport.sessionId === undefined ? undefined : { 'mcp-session-id': transport.sessionId };
       const json = { 'content-type': 'application/json' };
       const signal = AbortSignal.timeout(PATIENCE_MS);
       await fetch(`${url}/mcp/${catalog}`, {
@@ -172,41 +235,41 @@ export class StdioBridge {
         signal,
       });
     };
-    link.onerror = onError;
-    link.onmessage = (message) => {
+    transport.onerror = onError;
+    transport.onmessage = (message) => {
       const { id, method, result } = message as {
         id?: string | number;
         method?: string;
         result?: { protocolVersion?: string };
       };
       if (method === undefined && id !== undefined) {
-        this.#pending.delete(id);
-        if (result?.protocolVersion !== undefined) link.setProtocolVersion(result.protocolVersion);
+        if (result?.protocolVersion !== undefined) transport.setProtocolVersion(result.protocolVersion);
         if (id === REPLAYED) return;
-      }
+        const waiting = this.#pending.get(id);
+        if (waiting !== undefined) this.#done(waiting);
+      } else if (id !== undefined) this.#questions.set(id, self());
       client.send(message).catch(onError);
     };
-    await link.start();
+    await transport.start();
     const [initialize, initialized] = this.#opening;
     // A client that has been told that all is well has opened the conversation, and this service does not know of it.
     if (initialized !== undefined) {
-      await link.send({ ...initialize, id: REPLAYED } as JSONRPCMessage);
-      await link.send(initialized);
+      await transport.send({ ...initialize, id: REPLAYED } as JSONRPCMessage);
+      await transport.send(initialized);
     }
-    return link;
-  }
-
-  #drop(link: StreamableHTTPClientTransport): void {
-    this.#link = null;
-    link.close().catch(this.#options.onError);
+    return transport;
   }
 
   /** What the service says by itself comes no more: the next one is asked to. */
-  #relink(link: StreamableHTTPClientTransport): void {
-    if (this.#isClosed || this.#link === null) return;
-    this.#drop(link);
-    this.#linked().catch(this.#options.onError);
+  #relink(link: Link): void {
+    if (this.#isClosed || this.#link !== link) return;
+    this.#forget(link);
+    this.#linked().transport.catch(this.#options.onError);
   }
+}
+
+async function close({ transport }: Link): Promise<void> {
+  await (await transport.catch(() => null))?.close();
 }
 
 function isRequest(message: JSONRPCMessage): message is Request {
@@ -220,14 +283,30 @@ function isRepeatable({ method, params }: Request): boolean {
 
 /** There is no answer, or one of a service that is closing. */
 function hasGone(error: unknown): boolean {
-  return error instanceof TypeError || (error as { data?: { status?: number } }).data?.status === 503;
+  return (
+    error instanceof TypeError || (error as Error).name === 'AbortError' || statusOf(error) === 'closing'
+  );
+}
+
+/** The service, or its store, cannot answer now, and has done nothing. */
+function isBusy(error: unknown): boolean {
+  return statusOf(error) === 'busy';
 }
 
 function wasNotSent(error: unknown): boolean {
-  return (
-    !(error instanceof TypeError) ||
-    (error.cause as NodeJS.ErrnoException | undefined)?.code === 'ECONNREFUSED'
-  );
+  const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+  return statusOf(error) !== null || code === 'ECONNREFUSED';
+}
+
+function statusOf(error: unknown): 'closing' | 'busy' | null {
+  const { data } = error as { data?: { status?: number } };
+  if (data?.status !== 503) return null;
+  return textIn(error)?.includes('"shutting-down"') === true ? 'closing' : 'busy';
+}
+
+/** What a service answered with a status of HTTP that says no. */
+function textIn(error: unknown): string | undefined {
+  return (error as { data?: { text?: string } }).data?.text;
 }
 
 /** What a service answered in place of a result. */
