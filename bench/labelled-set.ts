@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +30,7 @@ const LOT = 500;
 
 /**
  * Reads a public data set in the project's format, with the vectors of an embedder (null: without any). Vectors
- * are kept in the system's folder for temporary files, by the embedder's fingerprint.
+ * are kept in the system's folder for temporary files, by the embedder's fingerprint and the texts.
  */
 export class LabelledSet {
   readonly #folder: string;
@@ -89,7 +90,8 @@ export class LabelledSet {
     if (embedder === null) return null;
     const { dimensions, fingerprint } = embedder;
     const folder = join(tmpdir(), 'bandolier-bench', fingerprint.replaceAll(/[^\w-]/g, '_'));
-    const file = join(folder, `${this.#set}.${part}.${texts.length}.f32`);
+    const hash = createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
+    const file = join(folder, `${this.#set}.${part}.${hash}.f32`);
     if (!existsSync(file)) {
       const rows = new Float32Array(texts.length * dimensions);
       for (let from = 0; from < texts.length; from += LOT) {

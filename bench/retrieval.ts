@@ -15,7 +15,7 @@ import type { Embedder } from '../src/models/embedder.ts';
 import { OnnxReranker } from '../src/models/onnx/onnx-reranker.ts';
 import { openModelFolder } from '../src/models/open-embedder.ts';
 import type { Reranker } from '../src/models/reranker.ts';
-import { denseText } from '../src/retrieval/document-text.ts';
+import { rerankText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
@@ -64,7 +64,7 @@ async function measure(
   const tools = await ToolSet.open(options.data, set, embedder);
   if (tools === null) throw new Error(`There is no set ${set} in ${options.data}.`);
   const { index, ids } = tools;
-  const documents = tools.definitions.map(denseText);
+  const documents = tools.definitions.map(rerankText);
   const queries = tools.queries(split, Number(options.queries ?? Infinity));
   const sums: Record<string, number[]> = {};
   const times: Record<string, number[]> = {};

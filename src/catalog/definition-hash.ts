@@ -6,8 +6,8 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
  * nothing to do. So every member counts, also `icons`, `_meta` and members that are not known here, or a change of theirs would
  * never arrive; only `replaces` does not, which says where a tool comes from and not what it is.
  *
- * Vectors are made from `denseText` and cached by it: a change of any other member has a new hash and keeps the vector, and with
- * it everything that was learned.
+ * Vectors are made from `denseText` and cached by it: a change of anything else has a new hash and keeps the vector, and with it
+ * everything that was learned.
  * @param ignoreDates days and times in descriptions do not count.
  */
 export function definitionHash(tool: ToolDefinition, { ignoreDates = false } = {}): string {

@@ -1,11 +1,24 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
 /**
- * Returns the text of a tool for the embedder. The static model was trained on exactly this shape. Examples are not part of it: a vector
- * that has to stand for several queries stands for none of them (bench/examples.ts).
+ * Returns the text of a tool for the embedder: its name and the first paragraph of its description, which says what the tool is
+ * for. Permissions, media types and limits that follow read the same for many tools, and make their vectors alike
+ * (bench/long-descriptions.ts). The static model was trained on texts of this shape. Examples are not part of it: a vector that
+ * has to stand for several queries stands for none of them (bench/examples.ts).
  */
-export function denseText(tool: ToolDefinition): string {
-  return `${separateWords(tool.name)}: ${tool.description}`;
+export function denseText({ name, description }: ToolDefinition): string {
+  return `${separateWords(name)}: ${firstParagraph(description)}`;
+}
+
+/** Returns the text of a tool for a reranker, which reads the whole description beside the query. */
+export function rerankText({ name, description }: ToolDefinition): string {
+  return `${separateWords(name)}: ${description}`;
+}
+
+/** Returns what stands before the first blank line; headings in Markdown and the blank lines after them do not end it. */
+export function firstParagraph(description: string): string {
+  const [paragraph] = /^(?:#.*\n\s*)*[\s\S]*?(?=\n\s*\n|$)/.exec(description.trim())!;
+  return paragraph.trimEnd();
 }
 
 /** Returns the text of a tool for BM25: server, tags, name, title, description, examples, and the names and descriptions of its parameters. */

@@ -2,6 +2,7 @@ import type { SlateFormat } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import { definitionTokens, listedTool, type ToolDefinition, tokensOf } from '../ledger/tool-definition.ts';
+import { firstParagraph } from '../retrieval/document-text.ts';
 import { briefSchema } from './brief-schema.ts';
 import { objectSchema, providerSchema } from './provider-schema.ts';
 
@@ -140,8 +141,7 @@ const SENTENCES = new Intl.Segmenter('en', { granularity: 'sentence' });
  * is longer, the beginning, cut between two words and marked with "…".
  */
 function briefDescription(description: string): string {
-  const [paragraph] = description.trim().split(/\n\s*\n/, 1);
-  const text = paragraph.trimEnd().replace(/\s+/g, ' ');
+  const text = firstParagraph(description).replace(/\s+/g, ' ');
   if (text.length <= BRIEF_DESCRIPTION) return text;
   let end = 0;
   for (const { index, segment } of SENTENCES.segment(text)) {

@@ -12,7 +12,7 @@ import {
 import type { Splitters } from '../queries/llm-splitter.ts';
 import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
-import { denseText } from '../retrieval/document-text.ts';
+import { rerankText } from '../retrieval/document-text.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -160,7 +160,7 @@ async function rerankCandidates(
   const { candidates } = catalog.index.search({ ...query, limit: RERANKED });
   const records = Array.from(candidates.slots, (slot) => catalog.state.tools.atSlot(slot)!);
   if (records.length === 0) return without('no tool was found');
-  const documents = records.map(({ tool }) => denseText(tool));
+  const documents = records.map(({ tool }) => rerankText(tool));
   const answer = await reranker.rerank(query.text, documents, settings.budgetMs, signal);
   if ('missing' in answer) return without(answer.missing);
   return { scores: new Map(records.map(({ hash }, at) => [hash, answer.scores[at]])), fallback: null };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
-import { denseText, lexicalText } from '../../src/retrieval/document-text.ts';
+import { denseText, lexicalText, rerankText } from '../../src/retrieval/document-text.ts';
 
 const tool = (inputSchema: Record<string, unknown>, more: Partial<ToolDefinition> = {}): ToolDefinition => ({
   name: 'send_mail',
@@ -24,6 +24,22 @@ describe('denseText', () => {
 
   it('has no examples, and no title', () => {
     expect(denseText(tool({}, { examples: ['write to Ada'], title: 'Mail' }))).toBe(denseText(tool({})));
+  });
+
+  it.each([
+    ['Sends a mail.\n\nNeeds the scope `mail`.', 'Sends a mail.'],
+    ['\n  Sends a mail.\r\n \t\r\nNeeds the scope `mail`.', 'Sends a mail.'],
+    ['Sends a mail,\nnow or later.\n\n\nLimits', 'Sends a mail,\nnow or later.'],
+    ['Sends a mail,\nnow or later.', 'Sends a mail,\nnow or later.'],
+    [`${'Sends a mail. '.repeat(200)}Done.`, `${'Sends a mail. '.repeat(200)}Done.`],
+    ['# Mail\n\n## Sending\n\nSends a mail.\n\nLimits', '# Mail\n\n## Sending\n\nSends a mail.'],
+    ['# Mail', '# Mail'],
+    ['', ''],
+  ])('has the first paragraph of %j, and the reranker all of it', (description, paragraph) => {
+    const long = tool({}, { description });
+    expect(denseText(long)).toBe(`send mail: ${paragraph}`);
+    expect(rerankText(long)).toBe(`send mail: ${description}`);
+    expect(lexicalText(long)).toContain(description);
   });
 });
 
