@@ -32,9 +32,9 @@ const ORDERS: readonly (readonly [pattern: RegExp, why: string])[] = [
 /** Returns the tools whose text looks like instructions to a model. Their text is data: nothing else follows from it. */
 export function* toolsThatGiveOrders(tools: Iterable<ToolDefinition>): Steps<SuspiciousTool[]> {
   const found: SuspiciousTool[] = [];
-  for (const { name, title, description, inputSchema } of tools) {
+  for (const { name, title, description, text: ofSkill, inputSchema } of tools) {
     yield;
-    const texts = [title ?? '', description, JSON.stringify(inputSchema)];
+    const texts = [title ?? '', description, ofSkill ?? '', JSON.stringify(inputSchema)];
     const order = ORDERS.find(([pattern]) => texts.some((text) => pattern.test(text)));
     if (order !== undefined) found.push({ name, why: order[1] });
   }

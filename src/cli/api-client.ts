@@ -123,6 +123,7 @@ const FIXES: Readonly<Record<string, string>> = {
     'Set BANDOLIER_API_KEY to the key of the service. It stands in the file `api-key` in its data folder if it was not set there.',
   'catalog-not-found':
     'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs list` shows those there are.',
+  'source-not-found': '`bandolier sources list --catalog <name>` shows those there are.',
   'experiment-not-found': '`bandolier experiment list --catalog <name>` shows those there are.',
   'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
 };
@@ -133,6 +134,9 @@ const LISTS: Readonly<Record<string, string>> = {
     '`bandolier stats --order shown` lists the tools that were shown, and `bandolier export` has all of them.',
   'version-not-found': '`bandolier report` names the one in force, and `bandolier export` has all of them.',
 };
+
+/** The definitions that wait for approval are listed by their source. */
+const HELD = /GET \/v1\/catalogs\/([^/\s]+)\/sources\/(\S+) lists/;
 
 interface ProblemBody {
   readonly code: string;
@@ -146,7 +150,11 @@ const MOST_VIOLATIONS = 10;
 function problemOf(status: number, text: string): ApiProblem {
   try {
     const { code, detail, suggestedFix = '', violations = [] } = JSON.parse(text) as ProblemBody;
-    const fix = FIXES[code] ?? (suggestedFix.includes('GET /v1/') ? LISTS[code] : undefined) ?? suggestedFix;
+    const [, catalog, source] = HELD.exec(suggestedFix) ?? [];
+    const held =
+      source && `\`bandolier sources show ${source} --catalog ${catalog}\` shows what waits for approval.`;
+    const fix =
+      FIXES[code] ?? held ?? (suggestedFix.includes('GET /v1/') ? LISTS[code] : undefined) ?? suggestedFix;
     if (violations.length === 0) return new ApiProblem(status, code, `${detail} ${fix}`);
     const some = violations.slice(0, MOST_VIOLATIONS);
     const rest = violations.length - some.length;

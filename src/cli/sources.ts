@@ -1,12 +1,15 @@
 import { resolve } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command, Option } from 'commander';
 import type { ToolChanges } from '../catalog/change-tools.ts';
 import type { sourceDefinitionSchema } from '../http/wire/source.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { SourceView, WholeSourceView } from '../sources/sources.ts';
-import { ApiClient, catalogPath } from './api-client.ts';
+import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
+import { heldLines } from './held-tools.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
 import { sourcesLoginCommand } from './sources-login.ts';
-import { print, printJson, table, UserError } from './terminal.ts';
+import { counted, print, printJson, sentence, table, UserError } from './terminal.ts';
 
 const SECRETS = `secrets as \${BANDOLIER_SECRET_…}`;
 
@@ -75,24 +78,48 @@ async function list(options: AskOptions): Promise<void> {
 }
 
 async function show(name: string, options: AskOptions): Promise<void> {
-  const source = await api(options).get<Shown>(pathOf(options, name));
+  const client = api(options);
+  const source = await client.get<Shown>(pathOf(options, name));
   if (options.json) return printJson(source);
   const { kind, status, tools, error, lastSync, nextSync, leftOut, leftOutCount, heldTools, held } = source;
   const lines = [
-    `${name}: ${kind}, ${status}, ${tools} tools; last read ${timeOf(lastSync)}, next ${timeOf(nextSync)}`,
-    ...(error === undefined ? [] : [`It could not be read: ${error}`]),
-    ...(leftOutCount === 0 ? [] : [`${leftOutCount} tools were left out:`]),
+    `${name}: ${kind}, ${status}, ${counted(tools, 'tool')}; last read ${timeOf(lastSync)}, next ${timeOf(nextSync)}`,
+    ...(error === undefined ? [] : [`It could not be read: ${sentence(error)}`]),
+    ...(leftOutCount === 0 ? [] : [`Left out: ${counted(leftOutCount, 'tool')}`]),
     ...leftOut.map((one) => `  ${one.name}: ${one.why}`),
-    ...(held === 0 ? [] : [`${held} definitions wait for \`bandolier sources approve ${name}\`:`]),
-    ...heldTools.map(({ tool }) => `  ${tool.name}: ${tool.description.replace(/\s+/g, ' ').slice(0, 100)}`),
+    ...(held === 0
+      ? []
+      : [`Held back until \`bandolier sources approve ${name}\`: ${counted(held, 'definition')}`]),
+    ...(await changesOf(client, heldTools, options)),
+    ...(held > heldTools.length ? [`  and ${held - heldTools.length} more`] : []),
     `definition: ${JSON.stringify(source.definition)}`,
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-type Shown = Omit<WholeSourceView, 'heldTools'> & {
-  readonly heldTools: readonly { readonly tool: { readonly name: string; readonly description: string } }[];
-};
+interface Held {
+  readonly tool: ToolDefinition;
+}
+
+type Shown = Omit<WholeSourceView, 'heldTools'> & { readonly heldTools: readonly Held[] };
+
+/** What definitions that wait would change. */
+async function changesOf(
+  client: ApiClient,
+  held: readonly Held[],
+  { catalog }: AskOptions,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { tool } of held) {
+    const path = `${catalogPath(catalog)}/tools/${encodeURIComponent(tool.name)}`;
+    const served = await client.get<ToolDefinition>(path).catch((error: unknown) => {
+      if (error instanceof ApiProblem && error.code === 'tool-not-found') return null;
+      throw error;
+    });
+    lines.push(...heldLines(tool, served));
+  }
+  return lines;
+}
 
 interface PutOptions extends AskOptions {
   readonly kind?: 'mcp' | 'openapi' | 'file' | 'skills';
@@ -112,8 +139,28 @@ async function put(name: string, what: string, args: readonly string[], options:
     ...(refresh !== undefined && { refreshSeconds: refresh === 0 ? null : refresh }),
   };
   const client = api(options);
-  await client.put(pathOf(options, name), definition);
-  report(await client.post<SourceView>(`${pathOf(options, name)}/sync`, undefined), options);
+  const path = pathOf(options, name);
+  const source = await client.put<SourceView>(path, definition);
+  // The service reads a new definition by itself. The same one again is read because somebody asks for it.
+  const isNew = source.status === 'waiting';
+  report(
+    isNew ? await firstRead(client, path) : await client.post<SourceView>(`${path}/sync`, undefined),
+    options,
+  );
+}
+
+/** How often it is asked whether a source was read, and for how long, ms. */
+const ASK_EVERY_MS = 200;
+const READ_MS = 150_000;
+
+/** @throws UserError when that takes too long */
+async function firstRead(client: ApiClient, path: string): Promise<SourceView> {
+  for (let waited = 0; waited < READ_MS; waited += ASK_EVERY_MS) {
+    const { leftOut: _, heldTools: _h, ...source } = await client.get<Shown>(path);
+    if (source.status !== 'waiting') return source;
+    await wait(ASK_EVERY_MS);
+  }
+  throw new UserError('It is kept, and still being read: `bandolier sources list` says when that has ended.');
 }
 
 type Given = (typeof sourceDefinitionSchema)['_input'];
@@ -152,20 +199,33 @@ async function sync(names: readonly string[], options: AskOptions): Promise<void
 }
 
 function report(source: SourceView, options: AskOptions): void {
-  const { name, tools, held, error } = source;
-  const waiting = held === 0 ? '' : `, ${held} definitions wait: bandolier sources show ${name}`;
-  if (error === undefined) print(options.json, source, `${name}: ${tools} tools${waiting}.\n`);
+  const { name, tools, held, error, leftOutCount, nextSync } = source;
+  const more = [
+    ...(held === 0 ? [] : [counted(held, 'definition') + (held === 1 ? ' waits' : ' wait')]),
+    ...(leftOutCount === 0 ? [] : [`${leftOutCount} left out`]),
+  ];
+  const where = more.length === 0 ? '.' : `, ${more.join(', ')}: bandolier sources show ${name}`;
+  if (error === undefined) print(options.json, source, `${name}: ${counted(tools, 'tool')}${where}\n`);
   else {
     if (options.json) printJson(source);
-    process.stderr.write(`bandolier: ${name} could not be read: ${error}\n`);
+    const stay = tools === 0 ? '' : ` with its ${counted(tools, 'tool')}`;
+    const again = nextSync === null ? '' : `, and read again at ${timeOf(nextSync)}`;
+    process.stderr.write(
+      `bandolier: ${name} could not be read: ${sentence(error)} The source is kept${stay}${again}.\n`,
+    );
     process.exitCode = 1;
   }
 }
 
 async function approve(name: string, tools: readonly string[], options: AskOptions): Promise<void> {
+  const client = api(options);
   const body = tools.length === 0 ? {} : { tools };
-  const changes = await api(options).post<ToolChanges>(`${pathOf(options, name)}/approve`, body);
-  print(options.json, changes, `${name}: ${changes.added} added, ${changes.changed} changed.\n`);
+  const { heldTools } = await client.get<Shown>(pathOf(options, name));
+  const approved = heldTools.filter(({ tool }) => tools.length === 0 || tools.includes(tool.name));
+  const lines = options.json ? [] : await changesOf(client, approved, options);
+  const changes = await client.post<ToolChanges>(`${pathOf(options, name)}/approve`, body);
+  const text = lines.map((line) => `${line}\n`).join('');
+  print(options.json, changes, `${text}${name}: ${changes.added} added, ${changes.changed} changed.\n`);
 }
 
 async function remove(name: string, options: AskOptions & { readonly keepTools?: boolean }): Promise<void> {

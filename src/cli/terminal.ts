@@ -62,6 +62,16 @@ export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** A number with its noun: "1 tool", "2 tools". */
+export function counted(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`;
+}
+
+/** The text with one full stop at its end. */
+export function sentence(text: string): string {
+  return `${text.replace(/[.\s]+$/, '')}.`;
+}
+
 /** A share for people; null: it is not known. */
 export function percent(share: number | null): string {
   return share === null ? '–' : `${Math.round(share * 100)} %`;

@@ -17,25 +17,26 @@ import { syncJobOf } from './run-sync.ts';
 export interface SourceView {
   readonly name: string;
   readonly kind: SourceKind;
-  /** `waiting`: it was not read yet; `ok`, `error`: how the newest sync went. */
+  /** `waiting`: it was not read yet by this definition; `ok`, `error`: how the newest sync went. */
   readonly status: 'waiting' | 'ok' | 'error';
   readonly tools: number;
   /** Definitions that wait for approval. */
   readonly held: number;
   /** The newest sync that succeeded. */
   readonly lastSync: string | null;
-  /** The newest one, whatever came of it. */
+  /** The newest one by this definition, whatever came of it. */
   readonly lastAttempt: string | null;
   /** Null: when somebody asks for it. */
   readonly nextSync: string | null;
   readonly error?: string;
+  /** How many tools the newest sync that succeeded could not put. */
+  readonly leftOutCount: number;
   readonly definition: SourceDefinition;
 }
 
 /** With what is not shown in lists. */
 export interface WholeSourceView extends SourceView {
   readonly leftOut: SyncReport['leftOut'];
-  readonly leftOutCount: number;
   readonly heldTools: readonly HeldTool[];
 }
 
@@ -67,7 +68,8 @@ export class Sources {
   }
 
   /**
-   * Defines a source, for the first time or anew, and has it read soon. The same definition again changes nothing.
+   * Defines a source, for the first time or anew, and has it read soon: until then its status is `waiting`. The same
+   * definition again changes nothing.
    * @param trusted the operator's own configuration says so: commands, paths and all variables are allowed
    * @throws Problem validation-failed
    */
@@ -86,6 +88,7 @@ export class Sources {
     }
     if (!trusted) refuseDefinition(definition, this.#parts.rules);
     return this.#catalogs.holding(catalog, async (open) => {
+      const before = open.state.sources.get(name)?.generation;
       const outcome = await submit(open, name, { action: 'put', definition }, actor);
       if (outcome.kind === 'source-refused') {
         throw new Problem(
@@ -94,9 +97,10 @@ export class Sources {
           'Remove one first, or put this one into another catalog.',
         );
       }
-      await this.#parts.queue.add([syncJobOf(catalog, name)]);
-      const added = outcome.kind === 'source' && outcome.added;
-      return { source: viewOf(open, recordOf(open, name)), added };
+      const record = recordOf(open, name);
+      const source = viewOf(open, record);
+      if (record.generation !== before) await this.#parts.queue.add([syncJobOf(catalog, name)]);
+      return { source, added: outcome.kind === 'source' && outcome.added };
     });
   }
 
@@ -112,9 +116,9 @@ export class Sources {
   get(catalog: string, name: string): WholeSourceView {
     const open = this.#catalogs.get(catalog);
     const record = recordOf(open, name);
-    const { leftOut, leftOutCount } = record;
+    const { leftOut } = record;
     const heldTools = [...open.state.sources.held(name).values()];
-    return { ...viewOf(open, record), leftOut, leftOutCount, heldTools };
+    return { ...viewOf(open, record), leftOut, heldTools };
   }
 
   /** Removes a source with its tools; with `keepTools` they stay, as if they had been put over the API. */
@@ -199,7 +203,7 @@ function tooLong(name: string): Problem {
 }
 
 function viewOf({ state }: Catalog, record: SourceRecord, tools = countOf(state, record.name)): SourceView {
-  const { name, definition, attempt, error, syncedAt, nextAt } = record;
+  const { name, definition, attempt, error, syncedAt, nextAt, leftOutCount } = record;
   return {
     name,
     kind: definition.kind,
@@ -210,6 +214,7 @@ function viewOf({ state }: Catalog, record: SourceRecord, tools = countOf(state,
     lastAttempt: iso(attempt?.at ?? null),
     nextSync: iso(nextAt),
     ...(error !== null && { error }),
+    leftOutCount,
     definition,
   };
 }

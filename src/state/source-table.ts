@@ -17,11 +17,11 @@ export interface SourceRecord {
   /** Position of the entry that defined it: what was read by another definition does not count. */
   readonly generation: Position;
   readonly addedAt: number;
-  /** The newest sync that ended. */
+  /** The newest sync by this definition that ended. */
   readonly attempt: { readonly startedAt: number; readonly at: number } | null;
   /** When it was last read with success. */
   readonly syncedAt: number | null;
-  /** Why the newest sync failed; null: it did not. */
+  /** Why it failed; null: it did not. */
   readonly error: string | null;
   /** How many failed in a row. */
   readonly failures: number;
@@ -60,20 +60,13 @@ export class SourceTable {
     return this.#held.get(name) ?? new Map();
   }
 
-  /** Defines a source, anew or for the first time. It is due at once. */
+  /** Defines a source, anew or for the first time. It is due at once, and how reading it by another definition went says nothing. */
   put(name: string, definition: SourceDefinition, generation: Position, at: number): void {
     const before = this.#records.get(name);
     this.#records.set(name, {
-      ...{
-        attempt: null,
-        syncedAt: null,
-        error: null,
-        failures: 0,
-        leftOut: [],
-        leftOutCount: 0,
-        addedAt: at,
-      },
+      ...{ syncedAt: null, leftOut: [], leftOutCount: 0, addedAt: at },
       ...before,
+      ...{ attempt: null, error: null, failures: 0 },
       ...{ name, definition, generation, nextAt: at },
     });
   }

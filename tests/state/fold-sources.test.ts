@@ -32,7 +32,7 @@ describe('folding sources', () => {
     expect(story.source('mail')).toBe(again);
   });
 
-  it('waits twice as long after each failure, an hour at most, and as long as its source says after a success', () => {
+  it('waits twice as long after each failure, an hour at most, and not after those of another definition', () => {
     const story = Story.withTools(0);
     const generation = story.source('mail', { refreshSeconds: 600 });
     const waits = Array.from({ length: 9 }, () => {
@@ -40,6 +40,21 @@ describe('folding sources', () => {
       return (story.state.sources.get('mail')!.nextAt! - START) / 1000;
     });
     expect(waits).toEqual([30, 60, 120, 240, 480, 960, 1920, 3600, 3600]);
+    story.source('other');
+    story.source('mail', { refreshSeconds: 600 });
+    expect(story.state.sources.get('mail')).toMatchObject({ failures: 9, error: 'it is away' });
+    // Another definition has not failed yet.
+    const other = story.source('mail', { refreshSeconds: 60 });
+    const fresh = { failures: 0, error: null, attempt: null, nextAt: START };
+    expect(story.state.sources.get('mail')).toMatchObject(fresh);
+    say(story, 'mail', { action: 'failed', generation: other, startedAt: START, error: 'it is away' });
+    expect(story.state.sources.get('mail')!.nextAt! - START).toBe(30_000);
+  });
+
+  it('waits as long as its source says after a success', () => {
+    const story = Story.withTools(0);
+    const generation = story.source('mail', { refreshSeconds: 600 });
+    say(story, 'mail', { action: 'failed', generation, startedAt: START, error: 'it is away' });
     const wait = (ttlMs?: number) => {
       const report = { ...SYNCED, ...(ttlMs !== undefined && { ttlMs }) };
       say(story, 'mail', { action: 'unchanged', generation, ...report }, START + MINUTE);

@@ -53,7 +53,7 @@ export const sourceEndpoints = (sources: Sources): Endpoint[] => [
     tag: 'Sources',
     summary: 'Have tools read from a server, a document or a folder.',
     description:
-      'It is read at once and then again and again; `GET` says how that went. Another definition replaces the one before, and its tools stay until the next sync.',
+      'It is read at once and then again and again; until it was read its `status` is `waiting`, and then `GET` says how that went. The same definition again changes nothing. Another definition replaces the one before, and its tools stay until the next sync.',
     request: { params: sourceParams, body: sourceDefinitionSchema },
     example: { kind: 'openapi', url: 'https://api.example.com/openapi.json' },
     answers: {

@@ -101,17 +101,25 @@ const viewMembers = {
   name: sourceName,
   kind: members.kind,
   status: z.enum(['waiting', 'ok', 'error']).meta({
-    description: '`waiting`: it was not read yet. `ok`, `error`: how the newest sync went.',
+    description:
+      '`waiting`: it was not read yet by this definition. `ok`, `error`: how the newest sync went.',
   }),
   tools: z.int().meta({ description: 'Tools of the catalog that come from here.' }),
   held: z.int().meta({ description: 'Definitions that wait for approval.' }),
   lastSync: z.iso.datetime().nullable().meta({ description: 'The newest sync that succeeded.' }),
-  lastAttempt: z.iso.datetime().nullable().meta({ description: 'The newest one, whatever came of it.' }),
+  lastAttempt: z.iso
+    .datetime()
+    .nullable()
+    .meta({ description: 'The newest one by this definition, whatever came of it.' }),
   nextSync: z.iso.datetime().nullable().meta({ description: 'null: when it is asked for.' }),
   error: z
     .string()
     .optional()
     .meta({ description: 'Why the newest sync failed. Its tools stay as they were.' }),
+  leftOutCount: z.int().meta({
+    description:
+      'How many tools the newest sync that succeeded could not put: `GET` of the source names them.',
+  }),
 };
 
 /** As it is answered: members that the configuration of a process alone can have are in it as well. */
@@ -130,7 +138,6 @@ export const wholeSourceSchema = z
     leftOut: z
       .array(z.object({ name: z.string(), why: z.string() }))
       .meta({ description: 'What the newest sync could not put, and why: the first hundred.' }),
-    leftOutCount: z.int(),
     heldTools: z
       .array(z.object({ tool: toolSchema, definitionHash: z.string(), heldSince: z.iso.datetime() }))
       .meta({ description: 'Definitions that wait for approval: the first hundred.' }),
@@ -150,7 +157,6 @@ export function wholeSourceView({ heldTools, ...view }: WholeSourceView): z.inpu
   return {
     ...sourceView(view),
     leftOut: [...view.leftOut],
-    leftOutCount: view.leftOutCount,
     heldTools: heldTools.slice(0, HELD_SHOWN).map(({ tool, hash, heldSince }) => ({
       tool: tool as z.input<typeof toolSchema>,
       definitionHash: hash,
