@@ -151,10 +151,10 @@ export class Gateway {
     return { kind: problems.length > 0 ? 'invalid-result' : 'ok', result };
   }
 
-  /** A server that runs already, which may list other tools than a second process of it; null: it does not run. */
+  /** A server that runs already, or is starting, which may list other tools than a second process of it; null: it does not run. */
   running(name: string) {
     const server = this.#servers.get(name);
-    if (server?.status.state !== 'running') return null;
+    if (server === undefined || !['running', 'starting'].includes(server.status.state)) return null;
     return {
       listTools: (options: { readonly signal: AbortSignal }) =>
         server.use((connection) => connection.listTools(options), options.signal),

@@ -249,6 +249,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     log: (catalog, server, line) => log.info({ catalog, server }, line),
   });
   onClose(() => gateways?.close());
+  for (const { name } of catalogs.all()) gateways.changed(name);
   const front = new McpFront({
     ...{ catalogs, routing, rewards, tasks, now, onError },
     servers: gateways,
