@@ -61,6 +61,8 @@ export class Gateway {
     this.offers = new ServerOffers({
       keys: () => this.#servers.keys(),
       get: (name) => this.#server(name),
+      log: options.log,
+      now: this.#now,
     });
   }
 
@@ -73,6 +75,7 @@ export class Gateway {
       idleMs: this.#options.idleMs ?? IDLE_MS,
       now: this.#now,
       log: (line) => this.#options.log(name, line),
+      onOpened: () => this.offers.forget(name),
       onListChanged: (list) => {
         this.offers.forget(name);
         this.#options.onListChanged?.(name, list);

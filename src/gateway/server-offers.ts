@@ -10,20 +10,31 @@ const STARTS_AT_ONCE = 4;
 type List = 'listPrompts' | 'listResources' | 'listResourceTemplates';
 type Item = Readonly<Record<string, unknown>>;
 
+/** A list as a server gave it. */
+interface Listed {
+  readonly items: readonly Item[];
+  /** When it is asked for again, ms. */
+  readonly until: number;
+}
+
 /** The servers of a gateway, by name. */
 export interface NamedServers {
   keys(): Iterable<string>;
   /** @throws McpError unreachable: there is none of this name. */
   get(name: string): Server;
+  log(name: string, line: string): void;
+  /** Durations on a steady clock, ms. */
+  now(): number;
 }
 
 /**
  * What servers offer besides tools: prompts, resources and completions, by names that say which server they are from.
- * What a server has listed is kept until it says that a list has changed, so that it need not run to be listed.
+ * What a server has listed is kept until it says that a list has changed, starts again, or the time is over for which it stated that the
+ * list holds, so that it need not run to be listed.
  */
 export class ServerOffers {
   readonly #servers: NamedServers;
-  readonly #listed = new Map<string, Map<List, readonly Item[]>>();
+  readonly #listed = new Map<string, Map<List, Listed>>();
 
   constructor(servers: NamedServers) {
     this.#servers = servers;
@@ -105,8 +116,13 @@ export class ServerOffers {
     const waiting = names.values();
     const ask = async () => {
       for (const name of waiting) {
-        // One server that fails does not hide what the others offer.
-        lists.set(name, await this.#listOf(name, list, signal).catch(() => []));
+        try {
+          lists.set(name, await this.#listOf(name, list, signal));
+        } catch (error) {
+          // One server that fails does not hide what the others offer.
+          lists.set(name, this.#listed.get(name)?.get(list)?.items ?? []);
+          if (!signal?.aborted) this.#servers.log(name, `${list} failed: ${(error as Error).message}`);
+        }
       }
     };
     await Promise.all(Array.from({ length: STARTS_AT_ONCE }, ask));
@@ -115,16 +131,22 @@ export class ServerOffers {
 
   async #listOf(name: string, list: List, signal: AbortSignal | undefined): Promise<readonly Item[]> {
     const server = this.#servers.get(name);
-    // Looked up before the server is asked, so that what is forgotten meanwhile stays forgotten.
-    const listed = this.#listed.get(name) ?? new Map<List, readonly Item[]>();
-    this.#listed.set(name, listed);
-    const known = listed.get(list);
-    if (known !== undefined) return known;
-    if (server.status.state === 'down') return [];
+    const known = this.#listed.get(name)?.get(list);
+    if (known !== undefined && this.#servers.now() < known.until) return known.items;
+    if (server.status.state === 'down') return known?.items ?? [];
     const options = signal === undefined ? {} : { signal };
-    const { items } = await server.use((connection) => connection[list](options), signal);
-    listed.set(list, items);
-    return items;
+    return server.use(async (connection) => {
+      // Looked up when the server runs, since its start makes what was known forgotten; and before it is asked, so that what is
+      // forgotten meanwhile stays forgotten.
+      const listed = this.#listed.get(name) ?? new Map<List, Listed>();
+      this.#listed.set(name, listed);
+      const { items, ttlMs } = await connection[list](options);
+      listed.set(list, {
+        items,
+        until: ttlMs === null ? Number.POSITIVE_INFINITY : this.#servers.now() + ttlMs,
+      });
+      return items;
+    }, signal);
   }
 }
 

@@ -25,6 +25,8 @@ export interface ServerOptions {
   /** Durations on a steady clock, ms. */
   now(): number;
   log(line: string): void;
+  /** A connection was made: what was known about the server may be out of date. */
+  onOpened(): void;
   /** The server's lists may be others than before. */
   onListChanged(list: 'tools' | 'prompts' | 'resources'): void;
 }
@@ -201,6 +203,7 @@ export class Server {
     this.#throwIfClosed();
     this.#connection = connection;
     this.#era = connection.era;
+    this.#options.onOpened();
     this.#error = null;
     this.#startedAt = this.#options.now();
     connection.onListChanged((list) => this.#options.onListChanged(list));

@@ -330,6 +330,30 @@ it('prompts and resources of several servers keep apart, and lead back', async (
   });
 });
 
+it('prompts of a server that has started again are asked for again', async () => {
+  let names: string[] = [];
+  const gateway = gatewayOf(
+    { a: plain() },
+    {
+      idleMs: 0,
+      open: async (_server, address, more) => {
+        const connection = await openMcpConnection(address, { allowPrivate: true, ...more });
+        return Object.assign(connection, {
+          listPrompts: async () => ({ items: names.map((name) => ({ name })), ttlMs: null }),
+        });
+      },
+    },
+  );
+  names = ['old'];
+  expect((await gateway.offers.listPrompts()).map(({ name }) => name)).toEqual(['a/old']);
+  await until(() => stateOf(gateway, 'a') === 'stopped');
+  names = ['new'];
+  // It need not run to be listed.
+  expect((await gateway.offers.listPrompts()).map(({ name }) => name)).toEqual(['a/old']);
+  await gateway.call(at('a', 'echo'), {});
+  expect((await gateway.offers.listPrompts()).map(({ name }) => name)).toEqual(['a/new']);
+});
+
 it('says when a list of a server has changed', async () => {
   const changed: string[] = [];
   const gateway = gatewayOf(

@@ -5,15 +5,24 @@ import type { McpConnection } from '../../src/outgoing/mcp/mcp-connection.ts';
 
 type ListPrompts = () => Promise<string[]>;
 
+interface Setting {
+  readonly down?: readonly string[];
+  readonly ttlMs?: number;
+  readonly log?: (name: string, line: string) => void;
+  readonly now?: () => number;
+}
+
 /** Servers that offer prompts alone. */
-function offersOf(servers: Record<string, ListPrompts>, down: readonly string[] = []): ServerOffers {
+function offersOf(servers: Record<string, ListPrompts>, setting: Setting = {}): ServerOffers {
+  const { down = [], ttlMs = null, log = () => {}, now = () => 0 } = setting;
   return new ServerOffers({
+    ...{ log, now },
     keys: () => Object.keys(servers),
     get: (name) => {
       const connection: Partial<McpConnection> = {
         listPrompts: async () => ({
           items: (await servers[name]()).map((prompt) => ({ name: prompt })),
-          ttlMs: null,
+          ttlMs,
         }),
       };
       const server: Pick<Server, 'status' | 'use'> = {
@@ -68,7 +77,24 @@ it('servers that fail or are down hide nothing of the others, and at most four a
   };
   const failing = () => Promise.reject(new Error('broken'));
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`s${i}`, slow]));
-  const offers = offersOf({ failing, ...many, off: slow }, ['off']);
+  const offers = offersOf({ failing, ...many, off: slow }, { down: ['off'] });
   expect(await namesOf(offers)).toEqual(Object.keys(many).map((name) => `${name}/greet`));
   expect(most).toBe(4);
+});
+
+it('a list is asked for again after the time that its server has stated, and is kept when that fails', async () => {
+  let asked = 0;
+  let time = 0;
+  const lines: string[] = [];
+  const list = async () => (++asked < 3 ? [`greet-${asked}`] : Promise.reject(new Error('out of order')));
+  const setting = { ttlMs: 100, now: () => time, log: (...line: string[]) => lines.push(line.join(' ')) };
+  const offers = offersOf({ a: list }, setting);
+  expect(await namesOf(offers)).toEqual(['a/greet-1']);
+  time = 99;
+  expect(await namesOf(offers)).toEqual(['a/greet-1']);
+  time = 100;
+  expect(await namesOf(offers)).toEqual(['a/greet-2']);
+  time = 200;
+  expect(await namesOf(offers)).toEqual(['a/greet-2']);
+  expect(lines).toEqual(['a listPrompts failed: out of order']);
 });

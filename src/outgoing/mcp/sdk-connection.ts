@@ -1,13 +1,14 @@
 import { SdkError, SdkErrorCode, type Transport } from '@modelcontextprotocol/client';
 import { type List, ListChanges } from './list-changes.ts';
-import type {
-  Listed,
-  ListedTool,
-  McpAddress,
-  McpConnection,
-  McpConnectionOptions,
-  McpEra,
-  McpRequestOptions,
+import {
+  type Listed,
+  type ListedTool,
+  type McpAddress,
+  type McpConnection,
+  type McpConnectionOptions,
+  type McpEra,
+  McpError,
+  type McpRequestOptions,
 } from './mcp-connection.ts';
 import { type ListPlace, readList } from './read-list.ts';
 import { SdkClient } from './sdk-client.ts';
@@ -51,6 +52,7 @@ export async function openSdkConnection(
   try {
     return await attempt(options.era);
   } catch (first) {
+    if (first instanceof McpError) throw first;
     const { error, end } = first as { error: unknown; end: string | null };
     // Some servers of the older era end when they are asked anything before `initialize`.
     const isAborted = options.signal?.aborted === true;

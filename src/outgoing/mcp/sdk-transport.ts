@@ -23,7 +23,8 @@ export function transportOf(
 ): SdkTransport {
   if ('command' in address) return new ChildTransport(address, log);
   if (!URL.canParse(address.url))
-    throw new McpError('unreachable', `"${address.url}" is no http or https address`);
+    // The address is not quoted: a secret may stand in it.
+    throw new McpError('unreachable', 'its address is none of http or https');
   const transport = new StreamableHTTPClientTransport(new URL(address.url), {
     fetch: outgoingFetch({
       allowPrivate: options.allowPrivate,

@@ -144,6 +144,13 @@ describe('a server that is a program', () => {
     });
   });
 
+  it('needs an address, which is not quoted', async () => {
+    await expect(connect({ url: 'mcp.example.com/mcp?key=SECRET' })).rejects.toMatchObject({
+      failure: 'unreachable',
+      message: 'its address is none of http or https',
+    });
+  });
+
   it('asks what it wants to know', async () => {
     const onInputRequest = async () => ({ action: 'accept', content: { city: 'Oslo' } });
     const connection = await connect(plain(), { onInputRequest });
