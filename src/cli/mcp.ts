@@ -175,13 +175,19 @@ function readConfig(path: string): Config {
   for (const note of notes) process.stderr.write(`${note}\n`);
   // Who starts us with the file of the client itself would have us start ourselves.
   const others = servers.filter(({ address }) => !isThisProgram(address));
+  for (const server of servers) {
+    if (!others.includes(server))
+      process.stderr.write(`${file}: server "${server.name}" is this program itself, and is left out.\n`);
+  }
   const digest = createHash('sha256').update(JSON.stringify(others)).digest('hex');
   return { file, digest, servers: others };
 }
 
 function isThisProgram(address: McpAddress): boolean {
   if ('url' in address) return false;
-  const words = [address.command, ...(address.args ?? [])].map((word) => basename(word, '.js'));
+  const words = [address.command, ...(address.args ?? [])].map((word) =>
+    basename(word).replace(/(\.js|@.*)$/, ''),
+  );
   return words.includes('bandolier') && words.includes('mcp');
 }
 

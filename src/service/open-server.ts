@@ -1,6 +1,11 @@
 import type { Settings } from '../../config/settings.ts';
 import { outgoingFetch } from '../outgoing/fetch.ts';
-import type { McpAddress, McpConnection, McpConnectionOptions } from '../outgoing/mcp/mcp-connection.ts';
+import {
+  type McpAddress,
+  type McpConnection,
+  type McpConnectionOptions,
+  McpError,
+} from '../outgoing/mcp/mcp-connection.ts';
 import { openMcpConnection } from '../outgoing/mcp/open-mcp-connection.ts';
 
 /** Connects to the MCP server of a source. @throws McpError */
@@ -27,7 +32,7 @@ export function serverOpener(settings: Settings, now: () => number): OpenServer 
   return async (source, address, options) => {
     const rules = { ...options, allowPrivate: settings.allowPrivateHosts };
     const isAuthorized = 'url' in address && !hasAuthorization(address.headers);
-    if (!isAuthorized) return openMcpConnection(address, rules);
+    if (!isAuthorized) return notOurselves(address, await openMcpConnection(address, rules));
     // Both load the SDK for MCP, which those should not wait for who connect to nothing.
     const { authorizationOf } = await import('../gateway/oauth/stored-authorization.ts');
     const { TokenStore } = await import('../gateway/oauth/token-store.ts');
@@ -37,6 +42,19 @@ export function serverOpener(settings: Settings, now: () => number): OpenServer 
     const auth = authorizationOf(store, place, tokenFetch(settings, trusted), now);
     return openMcpConnection(address, { ...rules, auth });
   };
+}
+
+/** What our front calls itself. */
+const OUR_NAME = 'bandolier';
+
+/** A program that leads back to the service that starts it would offer the tools of that once more. */
+async function notOurselves(address: McpAddress, connection: McpConnection): Promise<McpConnection> {
+  if (!('command' in address) || connection.server?.name !== OUR_NAME) return connection;
+  await connection.close();
+  throw new McpError(
+    'unreachable',
+    'this program is Bandolier itself, so its tools are left out: remove the source, or name another service by its url',
+  );
 }
 
 function hasAuthorization(headers: Readonly<Record<string, string>> = {}): boolean {

@@ -1,5 +1,5 @@
 // An MCP server of 2025-11-25 over stdio, written by hand so that it can do wrong what a library does not let one do.
-// Its argument is JSON: {tools, pages, silent, greet, exitAtOnce, exitAtProbe, changeWhilePaging, flood, names, needs}:
+// Its argument is JSON: {name, tools, pages, silent, greet, exitAtOnce, exitAtProbe, changeWhilePaging, flood, names, needs}:
 // `names` are the tools that it has, of those below; `needs` is a file without which it does not start.
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
@@ -95,7 +95,11 @@ function answer({ id, method, params, result, error }) {
     const capabilities = { tools: { listChanged: true }, prompts: {}, resources: {} };
     send({
       id,
-      result: { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'plain', version: '1' } },
+      result: {
+        protocolVersion: '2025-11-25',
+        capabilities,
+        serverInfo: { name: given.name ?? 'plain', version: '1' },
+      },
     });
   } else if (method === 'tools/list') {
     const size = Math.ceil(tools.length / (given.pages ?? 1));
