@@ -67,6 +67,19 @@ describe('a query', () => {
     expect(answer.notes).toEqual(['Not pinned: "t1" is no tool of this catalog']);
   });
 
+  it('is reranked by whole descriptions', async () => {
+    const catalog = new RoutedCatalog(3, { reranker: { model: 'any', budgetMs: 100 } });
+    const description = 'Does t1.\n\nOnly on Sundays.';
+    catalog.story.tell(putTools([{ ...tool('t1'), description }]));
+    let seen: readonly string[] = [];
+    catalog.rerank = async (_, documents) => {
+      seen = documents;
+      return { scores: documents.map(() => 1) };
+    };
+    await catalog.route();
+    expect(seen).toContain(`t1: ${description}`);
+  });
+
   it('is answered from the state that a replica reloads meanwhile', async () => {
     const catalog = new RoutedCatalog(3);
     const fresh = Story.withTools(6);
