@@ -57,8 +57,7 @@ export async function ask(address: string, options: OutgoingRequest): Promise<In
     if (url.protocol === 'https:' && next.protocol !== 'https:') {
       throw new OutgoingError(`${url.host} sends us to an address without encryption`, false);
     }
-    // A key is for the host that it was given to.
-    if (next.host !== url.host) headers = withoutAuthorization(headers);
+    if (next.host !== url.host) headers = withoutSecrets(headers);
     url = next;
   }
 }
@@ -86,9 +85,10 @@ function urlOf(address: string): URL {
   throw new OutgoingError(`"${address}" is no http or https address`, false);
 }
 
-function withoutAuthorization(headers: Readonly<Record<string, string>>): Record<string, string> {
+/** Any header may hold a key, and a key is for the host that it was given to: another one gets what holds none. */
+function withoutSecrets(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'authorization'),
+    Object.entries(headers).filter(([name]) => ['accept', 'range'].includes(name.toLowerCase())),
   );
 }
 
