@@ -42,7 +42,7 @@ export interface SyncReport {
   readonly startedAt: number;
   /** How long the source says that its list holds, ms. */
   readonly ttlMs?: number;
-  /** Tools that no catalog takes, and why: the first hundred. */
+  /** Tools that no catalog takes, and why: the first hundred, with long names and reasons cut. */
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
   readonly leftOutCount: number;
 }

@@ -6,12 +6,17 @@ import type { Position } from '../ledger/entry.ts';
 import type { SyncReport } from '../ledger/source-definition.ts';
 import { inSlices } from '../scheduling/slices.ts';
 import type { FaultsOf } from './formats/read-tools.ts';
+import type { Refused } from './formats/tool-fields.ts';
 import { type Offer, planSync } from './plan-sync.ts';
 
 /** How often a change is computed again because the catalog changed while it was being embedded. */
 const MAX_ATTEMPTS = 8;
-/** Of the tools that are left out so many are named. */
+/** Of the tools that are left out so many are named, with so many bytes of JSON in all. */
 const NAMED = 100;
+const NAMED_BYTES = 32_768;
+/** Servers choose the names: longer ones, and longer reasons that quote them, are cut. */
+const NAME_LENGTH = 100;
+const WHY_LENGTH = 300;
 
 export interface SourceRead {
   readonly source: string;
@@ -38,7 +43,7 @@ export async function applySync(
     if (record?.generation !== generation) return false;
     const { fingerprint } = state;
     const plan = await inSlices(planSync(state, record, offer, faultsOf));
-    const leftOut = plan.leftOut.slice(0, NAMED);
+    const leftOut = namedOf(plan.leftOut);
     const { ttlMs } = offer;
     const synced: SyncReport = {
       ...{ startedAt, leftOut, leftOutCount: plan.leftOut.length },
@@ -68,6 +73,19 @@ export async function applySync(
     if (outcome.kind === 'tools-refused' && outcome.reason === 'gone') return false;
   }
   throw keepsChanging();
+}
+
+/** Returns those that the report of a sync names. It is written with each sync, so its length does not follow from what a source says. */
+function namedOf(leftOut: readonly Refused[]): Refused[] {
+  const named: Refused[] = [];
+  let bytes = 0;
+  for (const { name, why } of leftOut.slice(0, NAMED)) {
+    const one = { name: name.slice(0, NAME_LENGTH), why: why.slice(0, WHY_LENGTH) };
+    bytes += Buffer.byteLength(JSON.stringify(one));
+    if (bytes > NAMED_BYTES) break;
+    named.push(one);
+  }
+  return named;
 }
 
 /** Serves definitions that were held back: those of these names, or all. @throws Problem tool-not-found for one that is not held */

@@ -77,7 +77,7 @@ export function* planSync(
     };
     const why = faultsOf(tool);
     if (why !== null) {
-      leftOut.push({ name: offered.name.slice(0, 100), why: why.slice(0, 300) });
+      leftOut.push({ name: offered.name, why });
       continue;
     }
     taken.add(name);
