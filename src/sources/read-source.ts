@@ -115,7 +115,7 @@ async function readServer(
     const tools = new Map<string, Offer['tools'][number]>();
     const leftOut: Refused[] = [];
     for (const item of items) {
-      const tool = toolOf(item);
+      const tool = toolOf(withoutOurs(item));
       if (tool === null) leftOut.push({ name: item.name, why: 'its input schema is no object' });
       else if (tools.has(item.name)) leftOut.push({ name: item.name, why: 'the server lists it twice' });
       // Its name there is what it is called by, blanks included.
@@ -125,6 +125,17 @@ async function readServer(
   } finally {
     await connection.close();
   }
+}
+
+/**
+ * Members of tools that are ours and not MCP's. A server that sets them would say that it is another one, or take over what
+ * was learned of tools that are not its own.
+ */
+const OURS = new Set(['server', 'kind', 'tags', 'replaces', 'metadata']);
+
+function withoutOurs(item: { readonly name: string } & Fields): { readonly name: string } & Fields {
+  const kept = Object.entries(item).filter(([field]) => !OURS.has(field));
+  return { ...Object.fromEntries(kept), name: item.name };
 }
 
 /** Says to people why a source could not be read; of what was read it quotes nothing that a secret may stand in. */

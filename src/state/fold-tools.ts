@@ -1,5 +1,6 @@
 import { cosine } from '../../bandit/tool-vectors.ts';
 import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
+import { API_SOURCE } from '../ledger/tool-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { ToolsResult } from './fold-result.ts';
 import { noteSync, refusalOfSync } from './fold-sources.ts';
@@ -98,7 +99,8 @@ function putTool(
 
 /**
  * Returns the tool that a new one replaces: of its earlier names the first that is known, is not put by the same entry, and
- * was removed or is of the same source.
+ * belongs to the same source. What the API has removed any source may replace, and the API what any source has removed:
+ * both are the operator's own word. No source takes what was learned of the tools of another one.
  */
 function predecessor(
   state: CatalogState,
@@ -110,7 +112,10 @@ function predecessor(
     .map((name) => state.tools.nameOf(name))
     .filter((name) => !putNames.has(name))
     .map((name) => state.tools.find(name))
-    .find((record) => record !== undefined && (record.removedAt !== null || record.source === source));
+    .find((record) => {
+      if (record === undefined || record.source === source) return record !== undefined;
+      return record.removedAt !== null && [record.source, source].includes(API_SOURCE);
+    });
 }
 
 function removals(state: CatalogState, entry: ToolsEntry): ToolRecord[] {

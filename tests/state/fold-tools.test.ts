@@ -233,4 +233,17 @@ describe('tools of several sources', () => {
     expect(namesOf(story)).toEqual(['heir', 't0']);
     expect(story.state.tools.get('heir')).toMatchObject({ slot, source: 'mail' });
   });
+
+  it('take nothing from each other, whatever they say that they replace; the API may', () => {
+    const story = Story.withTools(1);
+    story.tell(putTools([tool('send')], fromMail(story)));
+    const { slot, statistics } = story.state.tools.get('send')!;
+    statistics.called = 7;
+    story.tell(putTools([], { ...fromMail(story), remove: ['send'] }));
+    const other = { source: 'evil', of: story.source('evil'), synced: SYNCED };
+    story.tell(putTools([tool('evil', { replaces: ['send'] })], other));
+    expect(story.state.tools.get('evil')).toMatchObject({ statistics: { called: 0 } });
+    story.tell(putTools([tool('mine', { replaces: ['send'] })]));
+    expect(story.state.tools.get('mine')).toMatchObject({ slot, statistics: { called: 7 } });
+  });
 });
