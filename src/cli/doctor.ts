@@ -1,19 +1,29 @@
 import { statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { toolsThatGiveOrders, toolsThatShadow } from '../catalog/suspicious-tools.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { modelFolder, openEmbedder } from '../models/open-embedder.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
 import { atOnce } from '../scheduling/slices.ts';
+import { readServiceUrl } from '../service/service-url.ts';
 import { DataFolderLockedError, lockDataFolder } from '../storage/data-folder.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
-import { dataDirOption, hostOption, portOption, type SettingFlags, settingsWith, urlOf } from './options.ts';
+import {
+  dataDirOption,
+  hostOption,
+  portOption,
+  type SettingFlags,
+  settingsWith,
+  typedUrl,
+  urlOf,
+} from './options.ts';
 import { readStoredCatalog, type StoredCatalog } from './stored-catalog.ts';
+import { counted } from './terminal.ts';
 
 /** What a check found. `mend` says what to do; null where there is nothing to mend. */
 interface Finding {
@@ -29,13 +39,21 @@ export function doctorCommand(): Command {
     .addOption(hostOption)
     .addOption(portOption)
     .addOption(dataDirOption)
+    .addOption(
+      new Option('--url <url>', 'check the service there, and not this machine (BANDOLIER_URL)').conflicts([
+        ...['host', 'port', 'dataDir'],
+      ]),
+    )
     .action(examine);
 }
 
-async function examine(options: SettingFlags): Promise<void> {
-  const { settings } = settingsWith(options);
+async function examine({ url, ...flags }: SettingFlags & { readonly url?: string }): Promise<void> {
+  const { settings } = settingsWith(flags);
+  // Who names a folder or a port means this machine.
+  const elsewhere = url ?? (Object.keys(flags).length === 0 ? settings.url : undefined);
   let faults = 0;
-  for await (const [name, { detail, mend }] of findings(settings)) {
+  const all = elsewhere === undefined ? findings(settings) : findingsAt(typedUrl(elsewhere));
+  for await (const [name, { detail, mend }] of all) {
     process.stdout.write(`${mend === null ? 'ok  ' : 'BAD '}  ${name}: ${detail}\n`);
     if (mend === null) continue;
     faults++;
@@ -47,9 +65,9 @@ async function examine(options: SettingFlags): Promise<void> {
 
 /** One fault is one finding: what depends on a thing that is not there is not looked at. */
 async function* findings(settings: Settings): AsyncGenerator<[name: string, Finding]> {
-  const running = await askService(settings);
+  const { folder, running } = await checkDataFolder(settings);
   yield ['Node', checkNode()];
-  yield ['data folder', await attempted(checkDataFolder(settings, running))];
+  yield ['data folder', folder];
   yield ['disk space', await attempted(checkDiskSpace(settings))];
   const redis = await attempted(checkRedis(settings));
   yield ['Redis', redis];
@@ -59,13 +77,27 @@ async function* findings(settings: Settings): AsyncGenerator<[name: string, Find
   yield running === null ? ['port', await checkPort(settings)] : ['service', checkService(running)];
 }
 
+/** What can be seen of a service from elsewhere. */
+async function* findingsAt(url: string): AsyncGenerator<[name: string, Finding]> {
+  yield ['Node', checkNode()];
+  const running = await askService(url);
+  if (running !== null) {
+    yield* asTheServiceSays(running);
+    yield ['service', checkService(running)];
+    return;
+  }
+  const mend =
+    'Start it there, or name another one with --url or BANDOLIER_URL. Without them this machine is checked.';
+  yield ['service', { detail: `none answers at ${url}`, mend }];
+}
+
 /** The message of what was thrown says what to do. */
 const NOTHING_KNOWN = '';
 
 const unknown = ({ message }: Error): Finding => ({ detail: message, mend: NOTHING_KNOWN });
 const attempted = (look: Promise<Finding>): Promise<Finding> => look.catch(unknown);
 
-/** A service that answers at the address of the settings. */
+/** A service that answers. */
 interface RunningService {
   readonly url: string;
   readonly checks: Readonly<Record<string, { readonly ok: boolean; readonly detail: string }>>;
@@ -74,8 +106,7 @@ interface RunningService {
 const TIMEOUT_MS = 5_000;
 
 /** Null when no service answers there: the port may be free, or something else may listen. */
-async function askService({ host, port }: Settings): Promise<RunningService | null> {
-  const url = urlOf(host, port);
+async function askService(url: string): Promise<RunningService | null> {
   const giveUp = new AbortController();
   // It keeps the process alive: a `fetch` whose connection is cut at once may never end, and keeps nothing alive.
   const timer = setTimeout(() => giveUp.abort(), TIMEOUT_MS);
@@ -103,19 +134,32 @@ function checkNode(): Finding {
   return { detail: process.version, mend: enough ? null : 'Install Node 20.19 or newer.' };
 }
 
-/** Taking its lock creates the folder, writes to it, and finds out who else uses it. */
-async function checkDataFolder({ dataDir }: Settings, running: RunningService | null): Promise<Finding> {
+/** Taking its lock creates the folder, writes to it, and finds out who else uses it; that one says in it where it answers. */
+async function checkDataFolder({
+  dataDir,
+  redisUrl,
+  host,
+  port,
+}: Settings): Promise<{ readonly folder: Finding; readonly running: RunningService | null }> {
+  // What is in Redis belongs to all services that have it; else what answers at the address may have another folder.
+  const sharing = () => (redisUrl === undefined ? null : askService(urlOf(host, port)));
   try {
     const lock = await lockDataFolder(dataDir);
     await lock.release();
-    return fine(`${dataDir} can be written, and no other process uses it`);
+    const folder = fine(`${dataDir} can be written, and no other process uses it`);
+    return { folder, running: await sharing() };
   } catch (error) {
-    if (!(error instanceof DataFolderLockedError)) throw error;
-    if (running === null) {
-      const mend = 'If that is a service on another port, name it: bandolier doctor --port <its port>.';
-      return { detail: error.message, mend };
+    if (!(error instanceof DataFolderLockedError)) return { folder: unknown(error as Error), running: null };
+    const kept = await readServiceUrl(dataDir);
+    const running = kept === null ? await sharing() : await askService(kept.url);
+    if (running !== null) {
+      return { folder: fine(`${dataDir} is in use, and a service answers at ${running.url}`), running };
     }
-    return fine(`${dataDir} is in use, and a service answers at ${running.url}`);
+    const mend =
+      redisUrl === undefined
+        ? 'No service answers for it: that process may be starting, or be another command such as `bandolier repair`.'
+        : 'If that is a service on another port, name it: bandolier doctor --port <its port>.';
+    return { folder: { detail: error.message, mend }, running };
   }
 }
 
@@ -165,19 +209,18 @@ async function* checkStores(
   } catch (error) {
     // The process that has the folder is named above, and is asked for the rest.
     if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
-    else if (running !== null) {
-      yield* asTheServiceSays(running);
-      yield ['tools', await attempted(servedCatalogs(running).then(checkTools))];
-    }
+    else if (running !== null) yield* asTheServiceSays(running);
   } finally {
     await stores?.close();
   }
 }
 
-function* asTheServiceSays({ url, checks }: RunningService): Generator<[name: string, Finding]> {
+async function* asTheServiceSays(running: RunningService): AsyncGenerator<[name: string, Finding]> {
+  const { url, checks } = running;
   const { detail } = checks.clock;
   yield ['clock', detail === 'right' ? fine(detail) : { detail: 'wrong', mend: detail }];
   yield ['learners', fine(`their size is bandolier_learner_bytes in ${url}/metrics`)];
+  yield ['tools', await attempted(servedCatalogs(running).then(checkTools))];
 }
 
 /** This machine's clock, that of Redis, and what is stored already. */
@@ -252,16 +295,24 @@ async function checkTools(catalogs: ReadonlyMap<string, Tools>): Promise<Finding
     }
   }
   const more = lines.length > NAMED ? [`and ${lines.length - NAMED} more`] : [];
-  const all = `${count} tools${lines.length === 0 ? ', of which none looks suspicious' : '; look at these:'}`;
+  const all = `${counted(count, 'tool')}${lines.length === 0 ? ', of which none looks suspicious' : '; look at these:'}`;
   return fine([all, ...lines.slice(0, NAMED), ...more].join('\n      '));
 }
 
 function checkPort({ host, port }: Settings): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error) => {
+    server.once('error', async (error) => {
       const mend = 'Stop what listens there, or name another port with --port or BANDOLIER_PORT.';
-      resolve({ detail: `${host}:${port} cannot be used: ${error.message}`, mend });
+      const other = await askService(urlOf(host, port));
+      const [why, look] =
+        other === null
+          ? [error.message, '']
+          : [
+              'a service with another data folder answers there',
+              `\`bandolier doctor --url ${other.url}\` checks that one (\`bandolier mcp\` keeps its data in ~/.bandolier). `,
+            ];
+      resolve({ detail: `${host}:${port} cannot be used: ${why}`, mend: look + mend });
     });
     server.listen(port, host, () => server.close(() => resolve(fine(`${host}:${port} is free`))));
   });

@@ -5,7 +5,7 @@ import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { readJson } from './read-text.ts';
-import { print, table } from './terminal.ts';
+import { counted, print, table } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
 
@@ -68,7 +68,7 @@ export function evaluationText(evaluation: Evaluation): string {
     String(Math.round(effectiveSampleSize)),
     refusal ?? '',
   ]);
-  const head = `Evaluation ${id} is ${status}: ${decisions} decisions.${reason === null ? '' : ` ${reason}`}\n`;
+  const head = `Evaluation ${id} is ${status}: ${counted(decisions, 'decision')}.${reason === null ? '' : ` ${reason}`}\n`;
   const numbers =
     rows.length === 0
       ? ''

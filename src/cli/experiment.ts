@@ -4,7 +4,7 @@ import type { ExperimentView } from '../experiments/experiment-view.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { readJson } from './read-text.ts';
-import { print, table } from './terminal.ts';
+import { counted, print, table } from './terminal.ts';
 
 type ExperimentOptions = AskOptions;
 
@@ -124,7 +124,7 @@ export function reportText(report: ExperimentReportView): string {
   ]);
   const dark = shadows.map(
     ({ name, decisions, overlap, hitRate, servedHitRate }) =>
-      `Shadow ${name}: ranked ${decisions} decisions, would have shown ${number(overlap)} of what was served; ` +
+      `Shadow ${name}: ranked ${counted(decisions, 'decision')}, would have shown ${number(overlap)} of what was served; ` +
       `had ${number(hitRate)} of the tools that worked, the served slates ${number(servedHitRate)}.\n`,
   );
   return [

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { RewardHealth } from '../rewards/health-report.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
-import { percent, print } from './terminal.ts';
+import { counted, percent, print } from './terminal.ts';
 
 export function healthCommand(): Command {
   return asking(new Command('health').description('are rewards coming in as they should?')).action(
@@ -18,7 +18,7 @@ export function healthCommand(): Command {
 export function healthText({ decisions, outcomes, delaySeconds, pending, alerts }: RewardHealth): string {
   const said = Object.entries(outcomes).filter(([, count]) => count > 0);
   const lines = [
-    `Last 24 hours: ${decisions.routed} decisions, ${percent(decisions.share)} of them with a reward; ${pending} rewards wait.`,
+    `Last 24 hours: ${counted(decisions.routed, 'decision')}, ${percent(decisions.share)} of them with a reward; rewards that wait: ${pending}.`,
     `Outcomes: ${said.map(([outcome, count]) => `${outcome} ${count}`).join(', ') || 'none'}.`,
     ...(delaySeconds.p50 === null
       ? []

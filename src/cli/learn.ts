@@ -12,7 +12,7 @@ import {
 import type { PastTurn } from '../transcripts/turns.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
-import { print, table, UserError } from './terminal.ts';
+import { counted, print, sentence, table, UserError } from './terminal.ts';
 
 /** Of one request: what is embedded at a stretch, and fits into a body. */
 const MOST_CASES = 200;
@@ -53,7 +53,7 @@ Examples:
 
 async function learn({ from, catalog, unit, yes = false, url, json }: LearnOptions): Promise<void> {
   const files = await transcriptFiles(from).catch((error: Error) => {
-    throw new UserError(`${from} cannot be read: ${error.message}.`);
+    throw new UserError(sentence(`${from} cannot be read: ${error.message}`));
   });
   if (files.length === 0)
     throw new UserError(`There are no files of JSON lines (*.jsonl, *.ndjson) in ${from}.`);
@@ -135,10 +135,10 @@ class Findings {
       (name) => `${this.#files.get(name)} ${NAMES[name]}`,
     );
     const left = [
-      this.#unknown > 0 && `${this.#unknown} files are something else`,
-      this.#unreadable > 0 && `${this.#unreadable} files cannot be read`,
-      this.#broken > 0 && `${this.#broken} lines are no JSON`,
-      this.#tooLong > 0 && `${this.#tooLong} lines are too long`,
+      this.#unknown > 0 && `${counted(this.#unknown, 'file')} of another kind`,
+      this.#unreadable > 0 && `${counted(this.#unreadable, 'file')} unreadable`,
+      this.#broken > 0 && `${counted(this.#broken, 'line')} not JSON`,
+      this.#tooLong > 0 && `${counted(this.#tooLong, 'line')} too long`,
     ].filter((one) => one !== false);
     return `Files: ${kinds.join(', ') || 'none that are known'}. Turns with calls: ${this.#turns}.${left.length > 0 ? ` Left out: ${left.join(', ')}.` : ''}\n`;
   }

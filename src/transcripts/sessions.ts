@@ -95,10 +95,15 @@ function codexOutcome({ output, success, status }: Fields): Outcome {
   return failed ? failureOf(text) : 'success';
 }
 
-/** Returns the call; of the router's `call_tool` the one that it passes on. */
+/** Returns the call; of the router's `call_tool` the one that it passes on, of Claude Code's `Skill` the skill. */
 function callOf(thread: string, id: unknown, name: unknown, input: unknown): TranscriptEvent[] {
   if (typeof id !== 'string' || typeof name !== 'string' || name === '') return [];
-  const passedOn = /(?:^|__)call_tool$/.test(name) && isFields(input) ? input.name : undefined;
+  const { name: called, command, skill = command } = isFields(input) ? input : {};
+  const passedOn = /(?:^|__)call_tool$/.test(name)
+    ? called
+    : name === 'Skill' && typeof skill === 'string'
+      ? skill.replace(/^\//, '')
+      : undefined;
   return [{ kind: 'call', thread, id, tool: typeof passedOn === 'string' ? passedOn : name }];
 }
 

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { lockDataFolder } from '../../src/storage/data-folder.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
 import { metric } from './shop.ts';
 
@@ -458,8 +459,11 @@ describe('doctor', () => {
     const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
-    const words = ['doctor', '--data-dir', dataDir, '--port', `${port}`];
+    const own = join(folder.path, 'held');
+    const lock = await lockDataFolder(own);
+    const words = ['doctor', '--data-dir', own, '--port', `${port}`];
     const { stdout, code } = await bandolier(words, { BANDOLIER_MODEL: 'no-such-model' });
+    await lock.release();
     other.close();
     expect(code).toBe(1);
     expect(stdout).toMatch(/BAD {3}data folder: .*in use by process/);
@@ -468,9 +472,34 @@ describe('doctor', () => {
     expect(stdout).toMatch(/3 to mend\.$/m);
   });
 
-  it('says how to name a service on another port', async () => {
-    const { stdout } = await bandolier(['doctor', '--data-dir', dataDir, '--port', '0']);
-    expect(stdout).toMatch(/is in use by process.*\n +If that is a service on another port, .*--port/);
+  it('finds the service of a data folder on another port', async () => {
+    const { stdout, code } = await bandolier(['doctor', '--data-dir', dataDir, '--port', '0']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`service: answers at ${service.url}, and is ready`);
+  });
+
+  it('checks the service that BANDOLIER_URL or --url names, and nothing of this machine', async () => {
+    const set = await bandolier(['doctor'], { BANDOLIER_URL: service.url });
+    const named = await bandolier(['doctor', '--url', service.url]);
+    for (const { stdout, code } of [set, named]) {
+      expect(code).toBe(0);
+      expect(stdout).toContain(`service: answers at ${service.url}, and is ready`);
+      expect(stdout).toMatch(/^ok {4}tools: /m);
+      expect(stdout).not.toContain('data folder');
+    }
+    const none = await bandolier(['doctor'], { BANDOLIER_URL: 'http://127.0.0.1:9' });
+    expect(none.code).toBe(1);
+    expect(none.stdout).toMatch(/^BAD {3}service: none answers at http:\/\/127\.0\.0\.1:9\n.*--url/m);
+  });
+
+  it('takes a service with another data folder for what it is', async () => {
+    const { port } = new URL(service.url);
+    const { stdout, code } = await bandolier(['doctor', '--data-dir', 'fresh', '--port', port]);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(
+      /^BAD {3}port: .* a service with another data folder answers there\n.*doctor --url http/m,
+    );
+    expect(stdout).not.toContain('and is ready');
   });
 
   it('counts one fault once: a log that is damaged, a Redis that is not there', async () => {

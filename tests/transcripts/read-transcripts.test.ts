@@ -37,6 +37,20 @@ describe('transcripts', () => {
     ]);
   });
 
+  it('of Claude Code: the skill that was called, and not the tool that reads it', async () => {
+    const lines = [{ command: 'deploy' }, { skill: '/release notes' }, {}].flatMap((input, i) => [
+      { type: 'assistant', message: { content: [{ type: 'tool_use', id: `t${i}`, name: 'Skill', input }] } },
+      {
+        type: 'user',
+        message: { content: [{ type: 'tool_result', tool_use_id: `t${i}`, content: 'done' }] },
+      },
+    ]);
+    const asked = { type: 'user', message: { content: 'Bring the shop to production' } };
+    const text = [asked, ...lines].map((line) => JSON.stringify({ sessionId: 's', ...line })).join('\n');
+    const transcript = await written('skills.jsonl', text);
+    expect(transcript.turns[0].calls.map(({ tool }) => tool)).toEqual(['deploy', 'release notes', 'Skill']);
+  });
+
   it('of Codex: what MCP servers answered counts more than the text of an output', async () => {
     const { turns, dialect } = await read('codex/rollout-2026-11-21T10-00-00-0199.jsonl');
     expect(dialect).toBe('codex');
