@@ -1,4 +1,5 @@
 import type { CallOutcome } from './call.ts';
+import { Verdicts } from './verdicts.ts';
 
 export type CallEnd = CallOutcome['kind'];
 
@@ -36,42 +37,45 @@ export interface SignalReport {
   readonly idempotencyKey: string;
 }
 
-/** The newest call of a tool from one decision that did not fail. */
-interface GoodCall {
+/** A search that was answered with a decision. */
+export interface SeenSearch {
+  readonly decisionId: string;
+  readonly query: string;
+  /** The tools that were shown because of the query: pinned ones, which are in every slate, are none of them. */
+  readonly tools: readonly string[];
+  /** Until when outcomes of the decision are learned; ms since the epoch. */
+  readonly deadline: number;
+}
+
+/** A tool that was called from one decision: the newest call that did not fail, else the newest that did. */
+interface KeptCall {
   readonly call: SeenCall;
+  readonly outcome: 'success' | 'failure';
   /** Searches of the task before it. */
   readonly searches: number;
-  /** It may yet turn out to have been of no use: it is not reported. */
+  /** It is not reported: what comes after it may say something else. */
   held: boolean;
-  /** A search after it led to another tool. */
+  /** Another tool was called from a later search. */
   left: boolean;
+  /** That search was for the same job. */
+  redone: boolean;
   /** What an explicit report said, 0…1; null: there was none, or it said nothing about relevance. */
   verdict: number | null;
 }
 
 interface TaskSignals {
   searches: number;
-  /** By id of the decision: which search of the task it was, and until when its outcomes are learned; ms. */
-  readonly decisions: Map<string, { readonly search: number; readonly deadline: number }>;
+  /** By id of the decision, with its number among the searches of the task. */
+  readonly decisions: Map<string, SeenSearch & { readonly search: number }>;
   /** By `callKey`, in the order of the calls. */
-  readonly calls: Map<string, GoodCall>;
+  readonly calls: Map<string, KeptCall>;
   /** Keys of calls with explicit reports: nothing else is reported about them. */
   readonly judged: Set<string>;
-}
-
-/** What explicit reports said about calls after which a search led to another tool. */
-interface Verdicts {
-  count: number;
-  /** Sum of their values, 0…1 each. */
-  right: number;
 }
 
 const MOST_TASKS = 10_000;
 /** Decisions, and calls of each kind, that are known of one task. */
 const MOST_PER_TASK = 256;
-const MOST_CATALOGS = 1_000;
-/** With more verdicts they count half, so that the newer ones prevail. */
-const MOST_VERDICTS = 1_000;
 /** What is held is reported so long before its window ends. */
 const MARGIN_MS = 30_000;
 
@@ -84,7 +88,7 @@ export class CallSignals {
   readonly #now: () => number;
   /** By catalog and task; the least recently used first. */
   readonly #tasks = new Map<string, TaskSignals>();
-  readonly #verdicts = new Map<string, Verdicts>();
+  readonly #verdicts = new Verdicts();
 
   /** @param now ms since the epoch */
   constructor(now: () => number) {
@@ -92,13 +96,9 @@ export class CallSignals {
   }
 
   /** A search was answered with a decision. Returns the reports of a task that had to make room, if there is one. */
-  found(
-    catalog: string,
-    task: string,
-    { decisionId, deadline }: { readonly decisionId: string; readonly deadline: number },
-  ): SignalReport[] {
+  found(catalog: string, task: string, found: SeenSearch): SignalReport[] {
     const [signals, evicted] = this.#open(catalog, task);
-    signals.decisions.set(decisionId, { search: ++signals.searches, deadline });
+    signals.decisions.set(found.decisionId, { ...found, search: ++signals.searches });
     trim(signals.decisions);
     return evicted;
   }
@@ -111,17 +111,21 @@ export class CallSignals {
     reports.push(...this.#leave(catalog, signals, call));
     const key = callKey(call);
     const isJudged = signals.judged.has(key);
-    if (outcome !== 'success') {
+    if (outcome !== 'success' && outcome !== 'failure') {
       if (!isJudged) reports.push(reportOf(call, outcome));
       return reports;
     }
-    const verdict = signals.calls.get(key)?.verdict ?? null;
+    const before = signals.calls.get(key);
+    // Arguments that were wrong at first say nothing about a tool that does its work in the end.
+    if (outcome === 'failure' && before?.outcome === 'success' && !before.redone) return reports;
     signals.calls.delete(key);
-    signals.calls.set(key, { call, searches: signals.searches, held: !isJudged, left: false, verdict });
-    for (const [oldest, good] of signals.calls) {
+    const { searches } = signals;
+    const verdict = before?.verdict ?? null;
+    signals.calls.set(key, { call, outcome, searches, held: !isJudged, left: false, redone: false, verdict });
+    for (const [oldest, kept] of signals.calls) {
       if (signals.calls.size <= MOST_PER_TASK) break;
       signals.calls.delete(oldest);
-      if (good.held) reports.push(reportOf(good.call, 'success'));
+      if (kept.held) reports.push(reportOf(kept.call, kept.outcome));
     }
     return reports;
   }
@@ -141,13 +145,13 @@ export class CallSignals {
     for (const id of decisionId === null ? signals.decisions.keys() : [decisionId]) {
       const key = callKey({ decisionId: id, tool });
       signals.judged.add(key);
-      const good = signals.calls.get(key);
-      if (good === undefined) continue;
-      good.held = false;
+      const kept = signals.calls.get(key);
+      if (kept === undefined) continue;
+      kept.held = false;
       if (value === null) continue;
-      const isFirst = good.verdict === null;
-      good.verdict = Math.max(0, value);
-      if (isFirst && good.left) this.#count(catalog, good.verdict);
+      const isFirst = kept.verdict === null;
+      kept.verdict = Math.max(0, value);
+      if (isFirst && kept.redone) this.#verdicts.count(catalog, kept.verdict);
     }
     trim(signals.judged);
   }
@@ -157,7 +161,7 @@ export class CallSignals {
     const key = taskKey(catalog, task);
     const signals = this.#tasks.get(key);
     this.#tasks.delete(key);
-    return signals === undefined ? [] : successes(signals);
+    return signals === undefined ? [] : heldReports(signals);
   }
 
   /** Returns the reports of held calls whose window ends soon; to be asked every few seconds. */
@@ -168,43 +172,31 @@ export class CallSignals {
       // Of a decision that was forgotten it is not known when its window ends.
       const isDue = ({ decisionId }: SeenCall) =>
         (signals.decisions.get(decisionId)?.deadline ?? 0) <= before;
-      reports.push(...successes(signals, isDue));
+      reports.push(...heldReports(signals, isDue));
     }
     return reports;
   }
 
-  /** Finds the calls after which, as this one shows, a search led to another tool. */
+  /** Finds the calls that this one, from a later search, leaves behind: for the same job, or for the next. */
   #leave(catalog: string, { calls, decisions }: TaskSignals, { tool, decisionId }: SeenCall): SignalReport[] {
-    const search = decisions.get(decisionId)?.search ?? 0;
+    const later = decisions.get(decisionId);
     const reports: SignalReport[] = [];
-    for (const good of calls.values()) {
-      if (good.left || good.call.tool === tool || search <= good.searches) continue;
-      good.left = true;
-      if (good.verdict !== null) this.#count(catalog, good.verdict);
-      if (good.held) reports.push(this.#leftReport(catalog, good.call));
-      good.held = false;
+    if (later === undefined) return reports;
+    for (const kept of calls.values()) {
+      const { call, outcome, searches } = kept;
+      if (kept.left || call.tool === tool || later.search <= searches) continue;
+      kept.left = true;
+      kept.redone = outcome === 'success' && isSameJob(decisions.get(call.decisionId), later, call.tool);
+      if (kept.redone && kept.verdict !== null) this.#verdicts.count(catalog, kept.verdict);
+      if (kept.held) reports.push(kept.redone ? this.#redoneReport(catalog, call) : reportOf(call, outcome));
+      kept.held = false;
     }
     return reports;
   }
 
-  #leftReport(catalog: string, call: SeenCall): SignalReport {
-    const verdicts = this.#verdicts.get(catalog);
-    if (verdicts === undefined) return reportOf(call, 'unknown');
-    // As if five verdicts had come before, of which half were right.
-    return reportOf(call, 'partial', (2.5 + verdicts.right) / (5 + verdicts.count));
-  }
-
-  #count(catalog: string, worth: number): void {
-    const verdicts = this.#verdicts.get(catalog) ?? { count: 0, right: 0 };
-    this.#verdicts.delete(catalog);
-    this.#verdicts.set(catalog, verdicts);
-    verdicts.count++;
-    verdicts.right += worth;
-    if (verdicts.count > MOST_VERDICTS) {
-      verdicts.count /= 2;
-      verdicts.right /= 2;
-    }
-    trim(this.#verdicts, MOST_CATALOGS);
+  #redoneReport(catalog: string, call: SeenCall): SignalReport {
+    const worth = this.#verdicts.worth(catalog);
+    return worth === null ? reportOf(call, 'unknown') : reportOf(call, 'partial', worth);
   }
 
   #open(catalog: string, task: string): [TaskSignals, SignalReport[]] {
@@ -220,17 +212,28 @@ export class CallSignals {
     if (this.#tasks.size <= MOST_TASKS) return [signals, []];
     const [[oldest, evicted]] = this.#tasks;
     this.#tasks.delete(oldest);
-    return [signals, successes(evicted)];
+    return [signals, heldReports(evicted)];
   }
 }
 
+/**
+ * Whether a later search goes on with the job for which a tool was called: it has the same words, or shows the tool again. A search
+ * that does not even show it is taken for the next job. bench/signals.ts compares this with counting every such search.
+ */
+function isSameJob(earlier: SeenSearch | undefined, later: SeenSearch, tool: string): boolean {
+  return earlier !== undefined && (later.query === earlier.query || later.tools.includes(tool));
+}
+
 /** Returns the reports of the calls that are held, which are held no longer. */
-function successes({ calls }: TaskSignals, chosen: (call: SeenCall) => boolean = () => true): SignalReport[] {
+function heldReports(
+  { calls }: TaskSignals,
+  chosen: (call: SeenCall) => boolean = () => true,
+): SignalReport[] {
   const reports: SignalReport[] = [];
-  for (const good of calls.values()) {
-    if (!good.held || !chosen(good.call)) continue;
-    good.held = false;
-    reports.push(reportOf(good.call, 'success'));
+  for (const kept of calls.values()) {
+    if (!kept.held || !chosen(kept.call)) continue;
+    kept.held = false;
+    reports.push(reportOf(kept.call, kept.outcome));
   }
   return reports;
 }
@@ -253,9 +256,9 @@ function taskKey(catalog: string, task: string): string {
 }
 
 /** Forgets the oldest. */
-function trim(some: Map<string, unknown> | Set<string>, most = MOST_PER_TASK): void {
+function trim(some: Map<string, unknown> | Set<string>): void {
   for (const oldest of some.keys()) {
-    if (some.size <= most) return;
+    if (some.size <= MOST_PER_TASK) return;
     some.delete(oldest);
   }
 }

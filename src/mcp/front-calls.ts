@@ -120,8 +120,9 @@ export class FrontCalls {
       deadline: Date.parse(answer.rewardDeadline),
     };
     callers.saw(task, decision);
-    reports.found(task, decision);
     const listed = new Set(pinned.values());
+    const shown = decision.tools.filter((name) => !listed.has(name));
+    reports.found(task, { ...decision, query, tools: shown });
     const { tools } = catalogs.get(catalog).state;
     // It may have been removed since it was found.
     const useOf = (name: string): object => {

@@ -1,8 +1,8 @@
-import type { CallEnd, CallSignals, SignalReport } from '../gateway/call-signals.ts';
+import type { CallEnd, CallSignals, SeenSearch, SignalReport } from '../gateway/call-signals.ts';
 import type { DecisionReport } from '../rewards/reward-report.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
-import type { SeenDecision, Task } from './callers.ts';
+import type { Task } from './callers.ts';
 
 export interface TaskReportParts {
   readonly signals: CallSignals;
@@ -21,8 +21,8 @@ export class TaskReports {
   }
 
   /** A search was answered. */
-  found({ id, caller }: Task, decision: SeenDecision): void {
-    this.#send(this.#parts.signals.found(caller.catalog, id, decision));
+  found({ id, caller }: Task, search: SeenSearch): void {
+    this.#send(this.#parts.signals.found(caller.catalog, id, search));
   }
 
   /** A call of a tool, chosen from this decision, has ended. */

@@ -37,6 +37,7 @@ export interface RewardAlert {
     | 'expired-rewards'
     | 'unknown-decisions'
     | 'constant-rewards'
+    | 'mostly-unknown'
     | 'rejected-rewards'
     | 'unit-limit';
   readonly observed: string;
@@ -108,6 +109,16 @@ export function rewardAlerts(figures: Figures, windowSeconds: number): RewardAle
       likelyCause: 'The agent reports every call as the same outcome.',
       suggestedAction:
         'Report failure (or a value) when a tool did not help; without contrast nothing is learned.',
+    });
+  }
+  if (outcomes.unknown >= SOME && outcomes.unknown > 0.5 * received) {
+    alerts.push({
+      code: 'mostly-unknown',
+      observed: `${percent(outcomes.unknown, received)} of the reports say "unknown", which teaches nothing.`,
+      likelyCause:
+        'The agent does not know what became of its calls; or, where calls go through /mcp or `bandolier mcp`, many were cancelled, or the same job was searched for again after them and another tool was called.',
+      suggestedAction:
+        'Report success or failure as soon as it is known (report_outcome over MCP). Over MCP, let the agent search once for each job, in words that tell it from the job before.',
     });
   }
   if (reports.rejected >= SOME && reports.rejected > 0.05 * received) {

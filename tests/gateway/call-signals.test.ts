@@ -14,13 +14,16 @@ function front() {
   const clock = { now: 0 };
   const signals = new CallSignals(() => clock.now);
   let calls = 0;
-  const find = (decisionId: string, deadline = HOUR, task = 'job') =>
-    signals.found('shop', task, { decisionId, deadline });
+  /** Searches in the same words, unless others are given. */
+  const find = (decisionId: string, deadline = HOUR, task = 'job', query = 'refund', tools: string[] = []) =>
+    signals.found('shop', task, { decisionId, deadline, query, tools });
+  const search = (decisionId: string, query: string, tools: string[]) =>
+    find(decisionId, HOUR, 'job', query, tools);
   const call = (decisionId: string, tool: string, end: CallEnd = 'ok', task = 'job') =>
     signals.called('shop', task, { id: `c${calls++}`, decisionId, tool, end });
   const say = (tool: string, value: number | null, decisionId: string | null = null) =>
     signals.reported('shop', 'job', { tool, decisionId, value });
-  return { clock, signals, find, call, say, end: (task = 'job') => signals.ended('shop', task) };
+  return { clock, signals, find, search, call, say, end: (task = 'job') => signals.ended('shop', task) };
 }
 
 const brief = (reports: readonly SignalReport[]) =>
@@ -40,12 +43,18 @@ describe('what a front sees becomes reports', () => {
   });
 
   it.each(['tool-error', 'invalid-arguments', 'invalid-result', 'timeout'] as const)(
-    '%s is a failure of weight 1, at once',
+    '%s is a failure of weight 1, unless a later call of the tool from the same slate does its work',
     (bad) => {
       const { find, call, end } = front();
       find('a');
-      expect(call('a', 'x', bad)).toMatchObject([{ outcome: 'failure', weight: 1 }]);
-      expect(end()).toEqual([]);
+      expect(call('a', 'x', bad)).toEqual([]);
+      expect(call('a', 'y', bad)).toEqual([]);
+      expect(call('a', 'y')).toEqual([]);
+      expect(call('a', 'z')).toEqual([]);
+      expect(call('a', 'z', bad)).toEqual([]);
+      const reports = end();
+      expect(brief(reports)).toEqual(['a x failure', 'a y success', 'a z success']);
+      expect(reports[0].weight).toBe(1);
     },
   );
 
@@ -62,7 +71,39 @@ describe('what a front sees becomes reports', () => {
     expect(end()).toEqual([]);
   });
 
-  it('a success before a search that leads to another tool teaches nothing', () => {
+  it('counts the successes of jobs that follow one another in one task, each as soon as the next tool is called', () => {
+    const { search, call, end } = front();
+    const reports: SignalReport[] = [];
+    for (let job = 0; job < 10; job++) {
+      search(`d${job}`, `job ${job}`, [`t${job}`, `u${job}`]);
+      reports.push(...call(`d${job}`, `t${job}`));
+    }
+    expect(brief(reports)).toEqual(Array.from({ length: 9 }, (_, job) => `d${job} t${job} success`));
+    expect(brief(end())).toEqual(['d9 t9 success']);
+  });
+
+  it('takes a search for the same job that has the same words or shows the tool again', () => {
+    const { search, call } = front();
+    search('a', 'send the money back', ['x', 'w']);
+    call('a', 'x');
+    search('b', 'refund', ['y', 'x']);
+    expect(brief(call('b', 'y'))).toEqual(['a x unknown']);
+    search('c', 'refund', ['z']);
+    expect(brief(call('c', 'z'))).toEqual(['b y unknown']);
+    search('d', 'weather', ['v', 'x', 'y']);
+    expect(brief(call('d', 'v'))).toEqual(['c z success']);
+  });
+
+  it('a tool that failed stays failed, whatever is searched for', () => {
+    const { find, call, end } = front();
+    find('a');
+    call('a', 'x', 'tool-error');
+    find('b');
+    expect(brief(call('b', 'y'))).toEqual(['a x failure']);
+    expect(brief(end())).toEqual(['b y success']);
+  });
+
+  it('a success before a search for the same job that leads to another tool teaches nothing', () => {
     const { find, call, end } = front();
     find('a');
     call('a', 'x');
@@ -85,11 +126,11 @@ describe('what a front sees becomes reports', () => {
   it('after an error the tool that is switched to counts by its own outcome', () => {
     const { find, call, end } = front();
     find('a');
-    expect(brief(call('a', 'x', 'tool-error'))).toEqual(['a x failure']);
+    expect(call('a', 'x', 'tool-error')).toEqual([]);
     expect(call('a', 'y')).toEqual([]);
     find('b');
-    expect(brief(call('b', 'z', 'tool-error'))).toEqual(['a y unknown', 'b z failure']);
-    expect(end()).toEqual([]);
+    expect(brief(call('b', 'z', 'tool-error'))).toEqual(['a x failure', 'a y unknown']);
+    expect(brief(end())).toEqual(['b z failure']);
   });
 
   it('several calls from one slate are all of use', () => {
@@ -148,9 +189,9 @@ describe('what a front sees becomes reports', () => {
     expect(brief(call('c', 'z', 'ok', 'other'))).toEqual(['b y unknown']);
     find('d');
     call('d', 'w');
-    signals.found('bank', 'job', { decisionId: 'e', deadline: HOUR });
+    signals.found('bank', 'job', { decisionId: 'e', deadline: HOUR, query: 'pay', tools: [] });
     signals.called('bank', 'job', { id: '1', decisionId: 'e', tool: 'x', end: 'ok' });
-    signals.found('bank', 'job', { decisionId: 'f', deadline: HOUR });
+    signals.found('bank', 'job', { decisionId: 'f', deadline: HOUR, query: 'pay', tools: [] });
     const next = { id: '2', decisionId: 'f', tool: 'y', end: 'ok' } as const;
     expect(brief(signals.called('bank', 'job', next))).toEqual(['e x unknown']);
   });

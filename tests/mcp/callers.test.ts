@@ -47,7 +47,7 @@ describe('a task', () => {
       const signals = new CallSignals(() => 0);
       const [mine, theirs] = named;
       const find = (task: Task, decisionId: string) =>
-        signals.found('shop', task.id, { decisionId, deadline: 1e9 });
+        signals.found('shop', task.id, { decisionId, deadline: 1e9, query: 'refund', tools: [] });
       const call = (task: Task, decisionId: string, tool: string) =>
         signals.called('shop', task.id, { id: `${decisionId}/${tool}`, decisionId, tool, end: 'ok' });
       find(mine, 'a');

@@ -68,6 +68,22 @@ describe('the health of rewards', () => {
     expect(heldBack.alerts[0].likelyCause).toContain('held back');
   });
 
+  it('raises an alert when most reports say unknown', async () => {
+    const health = async (unknown: number, successes: number) => {
+      const story = Story.withTools(1);
+      for (let i = 0; i < unknown + successes; i++) {
+        const said = i < unknown ? ({ outcome: 'unknown', value: 0 } as const) : {};
+        story.rewards(observe(decision(`d${i}`, ['t0']), [report(`r${i}`, 't0', said)]));
+      }
+      return (await healthOf(story, START + HOUR)).alerts;
+    };
+    expect(await health(9, 2)).toMatchObject([
+      { code: 'mostly-unknown', observed: expect.stringContaining('82 %') },
+    ]);
+    expect(await health(5, 5)).toEqual([]);
+    expect(await health(4, 0)).toEqual([]);
+  });
+
   it('counts rewards whose decision expired while they were on their way, and raises an alert', async () => {
     const story = Story.withTools(1);
     const appended: Entry[] = [];
