@@ -15,16 +15,24 @@ export const BROKEN_OFF = -1;
 /** How messages get to a server and back: the pipes of a child process, or streamable HTTP. */
 export type SdkTransport = ChildTransport | StreamableHTTPClientTransport;
 
-/** Returns a transport that is not started yet. @throws McpError unreachable: no address. */
+/**
+ * Returns a transport that is not started yet. @throws McpError unreachable: an address or a header is none. It quotes neither, since
+ * secrets may stand in them.
+ */
 export function transportOf(
   address: McpAddress,
   options: McpConnectionOptions,
   log: (line: string) => void,
 ): SdkTransport {
   if ('command' in address) return new ChildTransport(address, log);
-  if (!URL.canParse(address.url))
-    // The address is not quoted: a secret may stand in it.
-    throw new McpError('unreachable', 'its address is none of http or https');
+  if (!URL.canParse(address.url)) throw new McpError('unreachable', 'its address is none of http or https');
+  for (const header of Object.entries(address.headers ?? {})) {
+    try {
+      new Headers([header]);
+    } catch {
+      throw new McpError('unreachable', `its header "${header[0]}" is none that HTTP can send`);
+    }
+  }
   const transport = new StreamableHTTPClientTransport(new URL(address.url), {
     fetch: outgoingFetch({
       allowPrivate: options.allowPrivate,

@@ -144,7 +144,12 @@ describe('a server that is a program', () => {
     });
   });
 
-  it('needs an address, which is not quoted', async () => {
+  it('needs an address and headers that are some, and they are not quoted', async () => {
+    const headers = { authorization: 'Bearer SECRET\nx' };
+    await expect(connect({ url: 'http://127.0.0.1:9/', headers })).rejects.toMatchObject({
+      failure: 'unreachable',
+      message: 'its header "authorization" is none that HTTP can send',
+    });
     await expect(connect({ url: 'mcp.example.com/mcp?key=SECRET' })).rejects.toMatchObject({
       failure: 'unreachable',
       message: 'its address is none of http or https',
