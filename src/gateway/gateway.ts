@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/client';
 import { type McpAnswer, type McpConnection, McpError } from '../outgoing/mcp/mcp-connection.ts';
 import { type CallOptions, type CallOutcome, type CallTarget, requestOf } from './call.ts';
 import { SchemaChecks } from './check-schema.ts';
-import { KeptResults } from './kept-results.ts';
+import { faultOf, KeptResults } from './kept-results.ts';
 import { OngoingCall } from './ongoing-call.ts';
 import { ParkedCalls } from './parked-calls.ts';
 import { nameInside, withLinksOutside, withTaskOutside } from './proxied-names.ts';
@@ -147,6 +147,8 @@ export class Gateway {
 
   /** What a tool answered, as callers get it: with links that lead back here, cut where it is too long. */
   outcomeOf(target: CallTarget, answered: CallToolResult): CallOutcome {
+    const fault = faultOf(answered);
+    if (fault !== null) return { kind: 'protocol-error', code: null, message: fault };
     const result = this.#results.cut(withLinksOutside(target.source, answered));
     if (answered.isError === true) return { kind: 'tool-error', result };
     // An error has no data, and an absent result is none that fits.

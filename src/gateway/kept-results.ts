@@ -118,6 +118,17 @@ export class KeptResults {
   }
 }
 
+/** Returns why a result cannot be read, for people; null: it has the members that are read here. */
+export function faultOf({ content = [] }: CallToolResult): string | null {
+  if (!Array.isArray(content)) return 'the server answered no result of MCP: its `content` is no list';
+  const at = content.findIndex((block: unknown) => {
+    const { type, text, data } = Object(block);
+    const needed = type === 'text' ? text : type === 'image' || type === 'audio' ? data : type;
+    return typeof needed !== 'string';
+  });
+  return at < 0 ? null : `the server answered no result of MCP: \`content[${at}]\` is no block of content`;
+}
+
 function sum(blocks: readonly Block[]): number {
   return blocks.reduce((total, block) => total + sizeOf(block), 0);
 }

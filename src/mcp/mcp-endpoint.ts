@@ -142,6 +142,7 @@ export class McpEndpoint {
   async #inSession(request: Request, { catalog, parsedBody }: McpRequestInfo): Promise<Response | null> {
     const id = request.headers.get('mcp-session-id');
     const known = id === null ? undefined : this.#sessions.get(id);
+    if (known !== undefined && known.catalog !== catalog) return noSuchSession();
     if (request.method === 'DELETE') {
       for (const ended of [id, request.headers.get('x-bandolier-session')])
         if (ended !== null) this.#front.callers.end(ended);
@@ -207,6 +208,12 @@ export class McpEndpoint {
       ...(typeof task === 'string' && /^\P{C}{1,200}$/u.test(task) && { task }),
     };
   }
+}
+
+/** Sessions belong to one catalog. On a 404 clients open another one, as the specification asks of them. */
+function noSuchSession(): Response {
+  const error = { code: -32_001, message: 'Session not found: it was opened for another catalog.' };
+  return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
 }
 
 function methodOf(message: unknown): unknown {

@@ -152,6 +152,26 @@ describe('what is no message of the protocol', () => {
     expect(JSON.stringify(await response.json())).toMatch(/"(error|code)":/);
   });
 
+  it('is refused in a session of another catalog', async () => {
+    await service.ask('PUT', '/v1/catalogs/elsewhere', {});
+    const params = {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'c', version: '1' },
+    };
+    const opened = await sent(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
+    const session = { 'mcp-session-id': opened.headers.get('mcp-session-id') ?? '' };
+    await opened.text();
+    const listed = (path: string) =>
+      fetch(service.url + path, {
+        method: 'POST',
+        headers: { ...headers, ...session, 'mcp-protocol-version': '2025-11-25' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' }),
+      });
+    expect((await listed('/mcp/elsewhere')).status).toBe(404);
+    expect((await listed('/mcp/default')).status).toBe(200);
+  });
+
   it('is refused for a foreign host', async () => {
     const { port } = new URL(service.url);
     const options = { port, path: '/mcp', method: 'POST', headers: { ...headers, host: 'evil.example' } };

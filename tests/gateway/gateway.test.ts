@@ -184,6 +184,19 @@ describe('calls', () => {
     expect(await gateway.call(at('a', 'nonsense'), {})).toMatchObject({ kind: 'protocol-error', code: null });
   });
 
+  it('say what is wrong with an answer that is no result', async () => {
+    const gateway = gatewayOf({ a: plain() });
+    const messageOf = async (content: unknown) => {
+      const outcome = await gateway.call(at('a', 'answer'), { content });
+      return outcome.kind === 'protocol-error' ? outcome.message : outcome.kind;
+    };
+    expect(await messageOf('x')).toMatch(/`content` is no list/);
+    for (const block of [null, 5, {}, { type: 'text' }, { type: 'image', mimeType: 'image/png' }]) {
+      expect(await messageOf([{ type: 'text', text: 'fine' }, block])).toMatch(/`content\[1\]` is no block/);
+    }
+    expect(await messageOf([{ type: 'text', text: '' }, { type: 'of-tomorrow' }])).toBe('ok');
+  });
+
   it('are not sent when they break the schema', async () => {
     const gateway = gatewayOf({ a: plain() });
     const tool = {

@@ -20,6 +20,9 @@ it.each([
   '::ffff:127.0.0.1',
   '::ffff:a00:1',
   '64:ff9b::7f00:1',
+  '2002:7f00:1::',
+  '::7f00:1',
+  '::10.0.0.1',
 ])('%s is private', (address) => expect(isPrivateAddress(address)).toBe(true));
 
 it.each([
