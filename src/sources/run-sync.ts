@@ -85,13 +85,19 @@ function isReadable(
  */
 async function syncSource(
   catalog: Catalog,
-  { name, definition, generation }: SourceRecord,
+  record: SourceRecord,
   parts: SyncParts,
   stop: AbortSignal,
 ): Promise<void> {
+  const { name, definition, generation } = record;
   const startedAt = catalog.now();
   const deadline = AbortSignal.timeout(parts.timeoutMs);
-  const signal = AbortSignal.any([stop, catalog.closed, deadline]);
+  const over = new AbortController();
+  const signal = AbortSignal.any([stop, catalog.closed, deadline, over.signal]);
+  replaced(catalog, record, signal).then(
+    () => over.abort(),
+    () => {},
+  );
   try {
     const running = parts.running(catalog.name, name);
     const reader = running === null ? parts : { ...parts, connect: async () => running };
@@ -100,6 +106,7 @@ async function syncSource(
   } catch (error) {
     if (catalog.closed.aborted || error instanceof LedgerRemovedError) return;
     if (stop.aborted) throw stop.reason;
+    if (catalog.state.sources.get(name)?.generation !== generation) return;
     if (isStoreAway(error)) throw error;
     const why = deadline.aborted
       ? `It could not be read within ${parts.timeoutMs / 1000} s.`
@@ -107,6 +114,19 @@ async function syncSource(
     const change = { action: 'failed', generation, startedAt, error: why } as const;
     const entry = { kind: 'source', key: `source/${randomUUID()}`, at: catalog.now(), name, change } as const;
     await catalog.replica.submit(entry);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Resolves when the source was removed or defined anew, so that nobody wants what is read, or when the signal aborts. */
+async function replaced(
+  catalog: Catalog,
+  { name, generation }: SourceRecord,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted && catalog.state.sources.get(name)?.generation === generation) {
+    await catalog.replica.reached(catalog.state.position + 1, signal);
   }
 }
 

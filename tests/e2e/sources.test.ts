@@ -15,6 +15,8 @@ let service: RunningService;
 
 /** A web server whose answers tests set, by path; a path without an answer is never answered. */
 const answers = new Map<string, { status?: number; body: string }>();
+/** Paths of requests that were hung up on before they were answered. */
+const hungUp: string[] = [];
 const seen: { path: string; authorization: string | undefined }[] = [];
 let web: Server;
 let address: string;
@@ -23,6 +25,7 @@ beforeAll(async () => {
   web = createServer((request, response) => {
     const path = request.url ?? '';
     seen.push({ path, authorization: request.headers.authorization });
+    response.on('close', () => response.writableFinished || hungUp.push(path));
     const answer = answers.get(path);
     if (answer === undefined) return;
     response.writeHead(answer.status ?? 200, { 'content-type': 'application/json' }).end(answer.body);
@@ -387,7 +390,14 @@ describe('sources', () => {
     await shop.put('slow', { kind: 'file', url: `${address}/never` });
     await until(() => seen.some(({ path }) => path === '/never'));
     expect((await service.request('DELETE', `${shop.path}/sources/slow`)).status).toBe(204);
+    await until(() => hungUp.includes('/never'));
     await shop.put('slow', { kind: 'file', url: `${address}/never-again` });
+    await until(() => seen.some(({ path }) => path === '/never-again'));
+    serve('/at-once', [tool('alpha')]);
+    await shop.put('slow', { kind: 'file', url: `${address}/at-once` });
+    await until(() => hungUp.includes('/never-again'));
+    expect(await shop.sync('slow')).toMatchObject({ status: 'ok', tools: 1 });
+    await shop.put('slow', { kind: 'file', url: `${address}/never-more` });
     expect((await service.request('DELETE', shop.path)).status).toBe(204);
     const again = await catalog('hasty');
     expect(await again.names()).toEqual([]);
