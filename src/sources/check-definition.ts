@@ -10,7 +10,7 @@ export interface DefinitionRules {
   readonly secretPrefix: string;
 }
 
-/** Headers and variables with such names hold secrets. */
+/** Headers, variables and parameters of addresses with such names hold secrets. */
 const SECRET_NAME = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key/i;
 
 /**
@@ -70,7 +70,7 @@ export function refuseDefinition(
 
 interface Text {
   readonly path: string;
-  /** Of the header or the variable. */
+  /** Of the header, the variable or the parameter. */
   readonly name: string;
   readonly value: string;
   readonly isNamed: boolean;
@@ -89,6 +89,11 @@ function textsOf(definition: SourceDefinition): Text[] {
     const { args = [], env } = definition;
     return [...args.map((arg, at) => plain(`args[${at}]`, arg)), ...named('env', env)];
   }
-  if ('url' in definition) return [plain('url', definition.url), ...named('headers', definition.headers)];
+  if ('url' in definition) {
+    const { url, headers } = definition;
+    const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+    const parameters = Array.from(query, ([name, value]) => ({ path: 'url', name, value, isNamed: true }));
+    return [plain('url', url), ...parameters, ...named('headers', headers)];
+  }
   return [];
 }

@@ -443,6 +443,11 @@ describe('what definitions over HTTP may not say', () => {
     ['no place', { kind: 'mcp' }, /`url` or `command`/],
     ['members of another kind', { kind: 'skills', path: '/a', url: 'http://a.example' }, /does not go with/],
     ['other protocols', { kind: 'file', url: 'file:///etc/passwd' }, /http/],
+    [
+      'secrets in queries',
+      { kind: 'mcp', url: 'https://a.example/mcp?page=1&api_key=sk-1' },
+      /has a secret in it/,
+    ],
     ['passwords in addresses', { kind: 'file', url: 'https://me:pw@a.example/' }, /password/],
   ])('%s', async (_, body, why) => {
     const answer = await put(body);
