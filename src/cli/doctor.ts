@@ -206,6 +206,7 @@ async function* checkStores(
     const catalogs = await storedCatalogs(stores, errors);
     yield ['learners', checkLearners(catalogs, errors)];
     yield ['tools', await checkTools(catalogs)];
+    yield ['sources', checkSources(catalogs)];
   } catch (error) {
     // The process that has the folder is named above, and is asked for the rest.
     if (!(error instanceof DataFolderLockedError)) yield ['stored data', unknown(error as Error)];
@@ -220,7 +221,9 @@ async function* asTheServiceSays(running: RunningService): AsyncGenerator<[name:
   const { detail } = checks.clock;
   yield ['clock', detail === 'right' ? fine(detail) : { detail: 'wrong', mend: detail }];
   yield ['learners', fine(`their size is bandolier_learner_bytes in ${url}/metrics`)];
-  yield ['tools', await attempted(servedCatalogs(running).then(checkTools))];
+  const served = servedCatalogs(running);
+  yield ['tools', await attempted(served.then(checkTools))];
+  yield ['sources', await attempted(served.then(checkSources))];
 }
 
 /** This machine's clock, that of Redis, and what is stored already. */
@@ -256,9 +259,9 @@ function checkLearners(catalogs: ReadonlyMap<string, StoredCatalog>, errors: rea
   return { detail: [ofAll, ...lines].join('\n      '), mend };
 }
 
-type Tools = Pick<StoredCatalog, 'tools'>;
+type Tools = Pick<StoredCatalog, 'tools' | 'sources'>;
 
-/** The tools of a running service. */
+/** The tools and sources of a running service. */
 async function servedCatalogs({ url }: RunningService): Promise<Map<string, Tools>> {
   const client = new ApiClient(url);
   const { catalogs } = await client.get<{ catalogs: { name: string }[] }>('/v1/catalogs');
@@ -272,7 +275,8 @@ async function servedCatalogs({ url }: RunningService): Promise<Map<string, Tool
       tools.push(...page.tools.map((tool) => ({ tool })));
       cursor = page.nextCursor;
     }
-    served.set(name, { tools });
+    const { sources } = await client.get<Pick<Tools, 'sources'>>(`${catalogPath(name)}/sources`);
+    served.set(name, { tools, sources });
   }
   return served;
 }
@@ -297,6 +301,15 @@ async function checkTools(catalogs: ReadonlyMap<string, Tools>): Promise<Finding
   const more = lines.length > NAMED ? [`and ${lines.length - NAMED} more`] : [];
   const all = `${counted(count, 'tool')}${lines.length === 0 ? ', of which none looks suspicious' : '; look at these:'}`;
   return fine([all, ...lines.slice(0, NAMED), ...more].join('\n      '));
+}
+
+function checkSources(catalogs: ReadonlyMap<string, Tools>): Finding {
+  const all = [...catalogs].flatMap(([catalog, { sources }]) =>
+    sources.map(({ name, error }) => (error ? `${catalog}: "${name}" could not be read: ${error}` : null)),
+  );
+  const failed = all.filter((line) => line !== null);
+  if (failed.length === 0) return fine(`${all.length}${all.length === 0 ? '' : ', and none that failed'}`);
+  return { detail: `${failed.length} of ${all.length} could not be read`, mend: failed.join('\n      ') };
 }
 
 function checkPort({ host, port }: Settings): Promise<Finding> {

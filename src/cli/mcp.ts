@@ -193,6 +193,7 @@ function isThisProgram(address: McpAddress): boolean {
 
 function configuredServers({ file, digest, servers }: Config): ConfiguredServers & { config: ServedConfig } {
   const byName = new Map(servers.map((server) => [server.name, server]));
+  const said = new Map<string, string>();
   const variables = { variable: readVariable, home: homedir(), file };
   return {
     config: { file, digest },
@@ -201,7 +202,13 @@ function configuredServers({ file, digest, servers }: Config): ConfiguredServers
       if (server === undefined) return undefined;
       // Who wrote the file may have us start any program, so its addresses need no leave.
       const address = () => ({ ...expandAddress(server.address, name, variables), isTrusted: true });
-      return { address, isEager: server.eager };
+      const onUnreadable = (why: string): void => {
+        // It is tried again and again, and people know it by then.
+        if (said.get(name) !== why)
+          process.stderr.write(`The tools of server "${name}" could not be read: ${why}\n`);
+        said.set(name, why);
+      };
+      return { address, isEager: server.eager, onUnreadable };
     },
   };
 }

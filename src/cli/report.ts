@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { CatalogView } from '../catalog/catalog-administration.ts';
 import type { VersionView } from '../experiments/policy-versions.ts';
 import type { RewardHealth } from '../rewards/health-report.ts';
+import type { SourceView } from '../sources/sources.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { healthText } from './health.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
@@ -19,12 +20,13 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
 async function report({ catalog, url, json }: AskOptions): Promise<void> {
   const api = new ApiClient(serviceUrl(url));
   const path = catalogPath(catalog);
-  const [view, health, best, worst, { policies }] = await Promise.all([
+  const [view, health, best, worst, { policies }, { sources }] = await Promise.all([
     api.get<CatalogView>(path),
     api.get<RewardHealth>(`/v1/rewards/health?catalog=${encodeURIComponent(catalog)}`),
     standing(api, catalog, 'best', LISTED),
     standing(api, catalog, 'worst', LISTED),
     api.get<{ policies: VersionView[] }>(`${path}/policies`),
+    api.get<{ sources: SourceView[] }>(`${path}/sources`),
   ]);
   const active = policies.find((one) => one.active) ?? null;
   const { total, tools, called } = best;
@@ -41,15 +43,18 @@ async function report({ catalog, url, json }: AskOptions): Promise<void> {
   const { successes, failures } = total;
   const succeeded =
     successes + failures === 0 ? '' : `, ${successRate(total)} of those with an outcome succeeded`;
-  const text = `Catalog ${catalog}: ${tools} tools, ${called} of them called; ${view.policy.version}
-
+  const failed = sources.flatMap(({ name, error }) =>
+    error === undefined ? [] : `Source "${name}" could not be read: ${error}\n`,
+  );
+  const text = `Catalog ${catalog}: ${counted(tools, 'tool')}, ${called} of them called; ${view.policy.version}
+${failed.join('')}
 ${healthText(health)}
 Since the beginning: ${counted(total.called, 'call')}${succeeded}, ${counted(total.timeouts, 'timeout')}.
 Learned: ${learned}.
 ${lists.map(([title, { standing: some }]) => (some.length === 0 ? '' : `\n${title}\n${toolsTable(some)}`)).join('')}`;
   print(
     json,
-    { catalog: view, health, total, best: best.standing, worst: worst.standing, policy: active },
+    { catalog: view, health, total, best: best.standing, worst: worst.standing, policy: active, sources },
     text,
   );
 }

@@ -11,6 +11,8 @@ const READ_BATCH = 512;
 export interface StoredCatalog {
   /** What the learners take in the memory of a process that ranks: a sentence for each version. */
   readonly learners: readonly string[];
+  /** Those whose newest sync failed have an error. */
+  readonly sources: readonly { readonly name: string; readonly error?: string | null }[];
   readonly tools: readonly { readonly tool: ToolDefinition; readonly nameThere?: string }[];
 }
 
@@ -30,7 +32,11 @@ export async function readStoredCatalog(
     for (;;) {
       const entries = await ledger.read(state.position, READ_BATCH);
       if (entries.length === 0)
-        return { learners: sentences(catalog, state), tools: [...state.tools.live()] };
+        return {
+          learners: sentences(catalog, state),
+          sources: [...state.sources.all()],
+          tools: [...state.tools.live()],
+        };
       for (const entry of entries) fold(state, entry);
     }
   } finally {

@@ -15,10 +15,12 @@ import { Problem, type ProblemCode } from '../errors/problem.ts';
 import { SILENT_OUTCOMES } from '../ledger/entry.ts';
 import { completeOutcome } from '../rewards/reward-report.ts';
 import type { Rewards } from '../rewards/rewards.ts';
+import { EMPTY_CATALOG } from '../routing/find-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
 import { callTool } from './call-tool.ts';
 import type { Callers, Task } from './callers.ts';
+import type { FirstReads } from './first-reads.ts';
 import { type FrontToolName, type FrontTools, INPUTS } from './front-tools.ts';
 import { optionsOf } from './pass-on.ts';
 import type { TaskReports } from './task-reports.ts';
@@ -34,6 +36,7 @@ export interface CallServices {
 }
 
 interface FrontCallsParts extends CallServices {
+  readonly firstReads: FirstReads;
   readonly callers: Callers;
   readonly reports: TaskReports;
   /** What clients of a catalog list. @throws Problem catalog-not-found */
@@ -100,7 +103,8 @@ export class FrontCalls {
     { catalog, task, context }: Exchange,
     { query, k }: z.output<(typeof INPUTS)['find_tools']>,
   ): Promise<Answer> {
-    const { catalogs, routing, servers, callers, reports, toolsOf } = this.#parts;
+    const { catalogs, routing, servers, callers, reports, firstReads, toolsOf } = this.#parts;
+    await firstReads.wait(catalog);
     const { pinned } = toolsOf(catalog);
     const { sessionId, unitId, userId } = task.caller;
     const answer = await routing.route(
@@ -129,6 +133,10 @@ export class FrontCalls {
       const found = tools.get(name)?.tool;
       return found === undefined || servers.targetOf(catalog, name) !== null ? {} : uncallable(found);
     };
+    const unread = firstReads.notes(catalog);
+    // Who has sources need not import tools.
+    const said = answer.notes?.filter((note) => unread.length === 0 || note !== EMPTY_CATALOG) ?? [];
+    const notes = [...said, ...unread];
     return structured({
       decisionId: answer.decisionId,
       tools: answer.tools
@@ -138,7 +146,7 @@ export class FrontCalls {
           ...useOf(name),
         })),
       ...(answer.fallback !== null && { fallback: answer.fallback }),
-      ...(answer.notes !== undefined && { notes: [...answer.notes] }),
+      ...(notes.length > 0 && { notes }),
     });
   }
 

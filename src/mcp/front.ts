@@ -4,6 +4,7 @@ import { CallSignals } from '../gateway/call-signals.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import { every } from '../scheduling/every.ts';
 import { type Caller, Callers } from './callers.ts';
+import { FirstReads, type KnownSources } from './first-reads.ts';
 import { type CallServices, FrontCalls } from './front-calls.ts';
 import { type FrontTools, frontTools } from './front-tools.ts';
 import { PASSED_ON, passOn } from './pass-on.ts';
@@ -11,6 +12,7 @@ import { TaskReports } from './task-reports.ts';
 
 export interface FrontParts extends CallServices {
   readonly tasks: Pick<Tasks, 'end'>;
+  readonly sources: KnownSources;
   /** Of this program. */
   readonly version: string;
   /** ms since the epoch. */
@@ -34,6 +36,7 @@ export class McpFront {
   readonly #parts: FrontParts;
   readonly #reports: TaskReports;
   readonly #calls: FrontCalls;
+  readonly #firstReads: FirstReads;
   readonly #sweeps: { close(): Promise<void> };
   readonly #lists = new WeakMap<Catalog, { readonly key: string; readonly tools: FrontTools }>();
 
@@ -42,7 +45,9 @@ export class McpFront {
     const { now, onError } = parts;
     this.#reports = new TaskReports({ ...parts, signals: new CallSignals(now) });
     this.callers = new Callers(now, (task) => this.#reports.ended(task));
+    this.#firstReads = new FirstReads(parts.sources);
     this.#calls = new FrontCalls({
+      firstReads: this.#firstReads,
       ...parts,
       callers: this.callers,
       reports: this.#reports,
@@ -82,7 +87,10 @@ export class McpFront {
         },
       },
     );
-    server.setRequestHandler('tools/list', () => ({ tools: [...this.toolsOf(catalog).list] }));
+    server.setRequestHandler('tools/list', async () => {
+      await this.#firstReads.wait(catalog);
+      return { tools: [...this.toolsOf(catalog).list] };
+    });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const task = this.callers.taskOf(callerOf(context));
       return (await this.#calls.answer({ catalog, task, context, params })) as CallToolResult;

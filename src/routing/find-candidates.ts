@@ -12,7 +12,7 @@ const RETRIEVED = 50;
 /** A slate that passes the whole catalog through is cut here. */
 const PASSTHROUGH_LIMIT = 1000;
 
-const EMPTY =
+export const EMPTY_CATALOG =
   'This catalog has no tools yet: put some with `bandolier import`, or PUT /v1/catalogs/{catalog}/tools';
 
 export interface Found {
@@ -38,7 +38,7 @@ export function findCandidates(
   const { tools, settings } = catalog.state;
   const exclude = new Set(slotsOf(request.exclude, tools));
   const { pinned, notes: unpinned } = pinsOf(request, catalog.state, exclude, at);
-  const notes = tools.size === 0 ? [...unpinned, EMPTY] : unpinned;
+  const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
     catalog.index.search({

@@ -84,6 +84,8 @@ export interface ConfiguredServer {
   /** How it is reached, with secrets in place. @throws Error that says what is missing */
   address(): McpAddress;
   readonly isEager: boolean;
+  /** Its tools could not be read; `why` is a sentence for people. */
+  onUnreadable(why: string): void;
 }
 
 const NONE: ConfiguredServers = { get: () => undefined };
@@ -225,6 +227,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     timeoutMs: SYNC_TIMEOUT_MS,
     allowPrivate: settings.allowPrivateHosts,
     configuredServer,
+    onUnreadable: (catalog, source, why) => {
+      const server = configured.get(source);
+      if (server === undefined) log.warn({ catalog }, `Source "${source}" could not be read: ${why}`);
+      else server.onUnreadable(why);
+    },
     connect: openServer,
     running: (catalog, source) => gateways?.running(catalog, source) ?? null,
   });
@@ -251,7 +258,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   onClose(() => gateways?.close());
   for (const { name } of catalogs.all()) gateways.changed(name);
   const front = new McpFront({
-    ...{ catalogs, routing, rewards, tasks, now, onError },
+    ...{ catalogs, routing, rewards, tasks, sources, now, onError },
     servers: gateways,
     version: packageVersion(),
   });

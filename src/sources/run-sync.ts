@@ -17,6 +17,8 @@ export interface SyncParts extends SourceReaderParts {
   running(catalog: string, source: string): ServerTools | null;
   /** How long reading a source may take, ms. */
   readonly timeoutMs: number;
+  /** A source could not be read; `why` is a sentence for people. */
+  onUnreadable(catalog: string, source: string, why: string): void;
   onError(message: string, error: unknown): void;
 }
 
@@ -111,6 +113,7 @@ async function syncSource(
     const why = deadline.aborted
       ? `It could not be read within ${parts.timeoutMs / 1000} s.`
       : whyUnreadable(error);
+    parts.onUnreadable(catalog.name, name, why);
     const change = { action: 'failed', generation, startedAt, error: why } as const;
     const entry = { kind: 'source', key: `source/${randomUUID()}`, at: catalog.now(), name, change } as const;
     await catalog.replica.submit(entry);

@@ -40,6 +40,13 @@ export interface WholeSourceView extends SourceView {
   readonly heldTools: readonly HeldTool[];
 }
 
+/** A source whose tools are not known, since it was never read with success. */
+export interface UnreadSource {
+  readonly name: string;
+  /** Why the newest attempt failed; null: none has ended. */
+  readonly error: string | null;
+}
+
 /** Where a tool is called. */
 export interface Target {
   readonly source: string;
@@ -111,6 +118,19 @@ export class Sources {
     for (const { source } of open.state.tools.live()) counts.set(source, (counts.get(source) ?? 0) + 1);
     const records = [...open.state.sources.all()].sort((a, b) => (a.name < b.name ? -1 : 1));
     return records.map((record) => viewOf(open, record, counts.get(record.name) ?? 0));
+  }
+
+  unread(catalog: string): UnreadSource[] {
+    const records = [...this.#catalogs.get(catalog).state.sources.all()];
+    return records.flatMap(({ name, error, syncedAt }) => (syncedAt === null ? [{ name, error }] : []));
+  }
+
+  /** Resolves when the first attempt to read a source has ended, well or not, or when `giveUp` aborts. */
+  async firstAttempt(catalog: string, name: string, giveUp: AbortSignal): Promise<void> {
+    const open = this.#catalogs.get(catalog);
+    while (!giveUp.aborted && open.state.sources.get(name)?.attempt === null) {
+      await open.replica.reached(open.state.position + 1, giveUp);
+    }
   }
 
   get(catalog: string, name: string): WholeSourceView {

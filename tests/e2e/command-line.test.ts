@@ -401,7 +401,7 @@ describe('doctor', () => {
   it('finds nothing wrong where nothing is', async () => {
     const { stdout, code } = await bandolier(['doctor', '--data-dir', 'fresh', '--port', '0']);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/Everything is as it should be/)]);
-    expect(stdout.match(/^ok /gm)).toHaveLength(10);
+    expect(stdout.match(/^ok /gm)).toHaveLength(11);
     expect(stdout).toContain('tools: 0 tools, of which none looks suspicious');
     expect(stdout).toContain('learners: nothing was learned yet');
   });

@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SourceView } from '../../src/sources/sources.ts';
 import { clientOf, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
@@ -19,6 +21,7 @@ const local = spawn(process.execPath, [serverFile('modern-server.mjs'), '0'], {
 });
 
 let client: McpClient;
+let said = '';
 
 beforeAll(async () => {
   const [port] = (await once(createInterface({ input: local.stdout }), 'line')) as [string];
@@ -40,6 +43,9 @@ beforeAll(async () => {
     [mainFile, 'mcp', '--config', config],
     environment,
   );
+  (transport as StdioClientTransport).stderr?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
   client = clientOf('2025-11-25');
   await client.connect(transport);
 });
@@ -50,15 +56,45 @@ afterAll(async () => {
   folder.remove();
 });
 
+function serviceUrl(): string {
+  return readFileSync(join(dataDir, 'url'), 'utf8').split('\n')[0];
+}
+
+async function command(...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [mainFile, ...args], {
+    env: cleanEnvironment({ BANDOLIER_DATA_DIR: dataDir }),
+  });
+  return stdout;
+}
+
 async function sources(): Promise<Map<string, SourceView>> {
-  const [url] = readFileSync(join(dataDir, 'url'), 'utf8').split('\n');
-  const { sources: list } = (await (await fetch(`${url}/v1/catalogs/default/sources`)).json()) as {
+  const { sources: list } = (await (await fetch(`${serviceUrl()}/v1/catalogs/default/sources`)).json()) as {
     sources: SourceView[];
   };
   return new Map(list.map((source) => [source.name, source]));
 }
 
 describe('the servers of a configuration', () => {
+  it('are waited for by the first who ask, and those that cannot be read are named', async () => {
+    const [list, found] = await Promise.all([
+      client.listTools(),
+      client.callTool({ name: 'find_tools', arguments: { query: 'say it again' } }),
+    ]);
+    expect(list.tools[0].description).toContain('of one server (local)');
+    const { tools, notes } = found.structuredContent as { tools: { name: string }[]; notes: string[] };
+    expect(tools.map(({ name }) => name)).toContain('echo');
+    expect(notes).toEqual([
+      expect.stringMatching(/^Could not be read: .*secretive \(Server "secretive" needs/),
+    ]);
+    expect(notes[0]).toMatch(/absent \(/);
+    const lines = said.split('\n').filter((line) => line.includes('could not be read'));
+    expect(
+      lines.map((line) => /^The tools of server "(\w+)" could not be read: ./.exec(line)?.[1]).sort(),
+    ).toEqual(['absent', 'secretive']);
+    const report = await command('report', '--url', serviceUrl());
+    expect(report).toMatch(/^Source "absent" could not be read: .*\nSource "secretive" could not be read: /m);
+  });
+
   it('may be at addresses of this machine, and calls get there', async () => {
     await until(async () => (await sources()).get('local')?.status === 'ok');
     const call = { name: 'call_tool', arguments: { name: 'echo', arguments: { text: 'hello' } } };
