@@ -96,7 +96,7 @@ export class ApiClient {
       throw new ApiProblem(
         0,
         'no-answer',
-        `No service answers at ${this.url} (${reasonOf(error)}). Start one with \`bandolier serve\`, or name another one with --url.`,
+        `No service answers at ${this.url} (${reasonOf(error)}). Start one with \`bandolier serve\`, or name another one with --url. What \`bandolier mcp\` learned is served by \`bandolier serve --data-dir ~/.bandolier\`.`,
       );
     }
   }

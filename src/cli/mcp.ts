@@ -38,7 +38,8 @@ and stopped when it is idle. A file of Claude Desktop, Claude Code, Cursor or VS
 It speaks the protocol on standard output, and writes what it has to say to people on standard error.
 
 Example, in a client's configuration:
-  {"mcpServers": {"bandolier": {"command": "npx", "args": ["-y", "bandolier", "mcp", "--config", "/home/me/mcp.json"]}}}`,
+  {"mcpServers": {"bandolier": {"command": "bandolier", "args": ["mcp", "--config", "/home/me/mcp.json"]}}}
+The package is not published yet: \`npm link\` in a clone makes the command, or start node with /path/to/bandolier.js before "mcp".`,
     )
     .action(mcp);
 }

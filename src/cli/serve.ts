@@ -151,7 +151,7 @@ async function welcome(
     -d '{"query": "the customer wants their money back", "k": 3, "format": "names"}'`;
   return `Bandolier listens on ${listensOn}
 
-  catalog       ${first?.name ?? settings.catalogs}, ${count} tools${others}
+  catalog       ${first?.name ?? settings.catalogs}, ${count} tool${count === 1 ? '' : 's'}${others}
   ${kept(settings)}
   API           ${url}/docs
 ${keyLines(apiKey)}

@@ -45,8 +45,9 @@ export function readMcpConfig(text: string, file: string): McpConfig {
   }
   for (const [name, entry] of Object.entries(entries)) {
     const where = `${file}: server "${name}"`;
-    if (!isRecord(entry)) throw new McpConfigError(`${where} is no object: ${SHAPE}.`);
-    if (entry.disabled === true || entry.enabled === false) {
+    if (!isRecord(entry)) {
+      notes.push(`${where} is left out, since it is no object: ${SHAPE}.`);
+    } else if (entry.disabled === true || entry.enabled === false) {
       notes.push(`${where} is disabled and left out.`);
     } else if (entry.type === 'sse') {
       notes.push(
@@ -55,7 +56,13 @@ export function readMcpConfig(text: string, file: string): McpConfig {
     } else {
       if (entry.envFile !== undefined)
         notes.push(`${where} has an "envFile", which is not read: put its variables into "env".`);
-      servers.push({ name, address: addressOf(entry, where), eager: entry.eager === true });
+      try {
+        servers.push({ name, address: addressOf(entry, where), eager: entry.eager === true });
+      } catch (error) {
+        // The other servers are of use without it.
+        if (!(error instanceof McpConfigError)) throw error;
+        notes.push(`${error.message} It is left out.`);
+      }
     }
   }
   return { servers, notes };

@@ -30,7 +30,7 @@ import { notCallable, ownUse, uncallable } from './uncallable-tools.ts';
 /** The services that calls are carried out with. */
 export interface CallServices {
   readonly catalogs: Catalogs;
-  readonly routing: Pick<Routing, 'route'>;
+  readonly routing: Pick<Routing, 'route' | 'findHead'>;
   readonly rewards: Pick<Rewards, 'report'>;
   readonly servers: ToolServers;
 }
@@ -167,12 +167,13 @@ export class FrontCalls {
     args: Readonly<Record<string, unknown>>,
     given: string | undefined,
   ): Promise<Answer> {
-    const { catalogs, servers, callers, reports } = this.#parts;
+    const { catalogs, servers, reports } = this.#parts;
     if (named === REST_OF_RESULT) return this.#rest(catalog, args.handle);
     const { tool } = getTool(catalogs.get(catalog), named);
     const target = servers.targetOf(catalog, tool.name);
     if (target === null) throw notCallable(tool);
-    const decisionId = given ?? callers.newest(task, tool.name)?.decisionId;
+    const isKnown = given !== undefined && (await this.#showed(given, catalog, tool.name));
+    const decisionId = isKnown ? given : this.#parts.callers.newest(task, tool.name)?.decisionId;
     const called = { ...target, tool: { ...tool, name: target.nameThere } };
     const options = optionsOf(params, context, task.caller.sessionId);
     const { id, end, answer } = await callTool(servers.of(catalog), called, args, options);
@@ -180,7 +181,20 @@ export class FrontCalls {
       reports.called(task, { id, tool: tool.name, decisionId, end });
     }
     if (isInputRequiredResult(answer)) return answer;
-    return credited(answer, decisionId, params.name === 'call_tool' && given === undefined);
+    const inWords = params.name === 'call_tool' && !isKnown;
+    return credited(answer, decisionId, inWords ? { refused: given } : null);
+  }
+
+  /** Returns whether a decision of this catalog showed the tool. */
+  async #showed(decisionId: string, catalog: string, tool: string): Promise<boolean> {
+    try {
+      const head = await this.#parts.routing.findHead(decisionId);
+      return head.catalog === catalog && head.shown.includes(tool);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      // One that cannot be read now may be right, and a call does not fail for it.
+      return error.code !== 'decision-not-found';
+    }
   }
 
   /** The next part of a result that was too long. */
@@ -249,13 +263,20 @@ function failed({ code, message, suggestedFix }: Problem): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }], _meta: { 'bandolier/code': code } };
 }
 
-/** Says for which decision a call counts; in words where the caller did not name it. */
-function credited(result: CallToolResult, decisionId: string | undefined, inWords: boolean): CallToolResult {
+/**
+ * Says for which decision a call counts.
+ * @param words null: not in words, since the caller named it; `refused` is an id that it sent and that does not count
+ */
+function credited(
+  result: CallToolResult,
+  decisionId: string | undefined,
+  words: { readonly refused: string | undefined } | null,
+): CallToolResult {
   const _meta = { ...result._meta, 'bandolier/decisionId': decisionId ?? null };
-  if (!inWords || result.content === undefined) return { ...result, _meta };
-  const text =
-    decisionId === undefined
-      ? '(Bandolier: this call counts for no answer of find_tools.)'
-      : `(Bandolier: this call counts for decision ${decisionId}.)`;
+  if (words === null || result.content === undefined) return { ...result, _meta };
+  const { refused } = words;
+  const why = refused === undefined ? '' : `no decision ${JSON.stringify(refused)} showed this tool; `;
+  const what = decisionId === undefined ? 'no answer of find_tools' : `decision ${decisionId}`;
+  const text = `(Bandolier: ${why}this call counts for ${what}.)`;
   return { ...result, content: [...result.content, { type: 'text', text }], _meta };
 }

@@ -126,7 +126,7 @@ export function frontTools({ name: catalog, state, now }: Catalog, servers: Tool
 }
 
 function ownTools(tools: readonly ToolDefinition[], callable: readonly ToolDefinition[]): Tool[] {
-  const among = `${tools.length === 1 ? 'one tool' : `${tools.length} tools`}${serversOf(tools)}`;
+  const among = tools.length === 0 ? '' : ` among ${counted(tools.length, 'tool')}${serversOf(tools)}`;
   const examples = exampleRequests(tools);
   const such =
     examples.length === 0
@@ -136,7 +136,7 @@ function ownTools(tools: readonly ToolDefinition[], callable: readonly ToolDefin
     own('find_tools', {
       title: 'Find tools',
       description:
-        `Finds the tools for a job among ${among}. Ask it first whenever the tools you have do not do what is wanted, with the job in plain words, and once more for the next job.` +
+        `Finds the tools for a job${among}. Ask it first whenever the tools you have do not do what is wanted, with the job in plain words, and once more for the next job.` +
         `${such} The answer has the definitions of the tools, best first, and a decisionId: call one with call_tool.`,
       annotations: { readOnlyHint: true, openWorldHint: false },
     }),
@@ -206,6 +206,8 @@ function worstOf(tools: readonly ToolDefinition[]): ToolAnnotations {
   };
 }
 
+const counted = (count: number, what: string): string => (count === 1 ? `one ${what}` : `${count} ${what}s`);
+
 const MOST_SERVERS = 12;
 const LONGEST_EXAMPLE = 100;
 
@@ -214,7 +216,7 @@ function serversOf(tools: readonly ToolDefinition[]): string {
   if (servers.length === 0) return '';
   const rest = servers.length > MOST_SERVERS ? ', …' : '';
   const names = servers.slice(0, MOST_SERVERS).map((server) => shortened(server, 40));
-  return ` of ${servers.length === 1 ? 'one server' : `${servers.length} servers`} (${names.join(', ')}${rest})`;
+  return ` of ${counted(servers.length, 'server')} (${names.join(', ')}${rest})`;
 }
 
 /**

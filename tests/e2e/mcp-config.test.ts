@@ -101,6 +101,18 @@ describe('the servers of a configuration', () => {
     expect(await client.callTool(call)).toMatchObject({ content: [{ type: 'text', text: 'hello' }, {}] });
   });
 
+  it('are called although the decisionId is unknown, which is said', async () => {
+    const found = await client.callTool({ name: 'find_tools', arguments: { query: 'say it again' } });
+    const { decisionId } = found.structuredContent as { decisionId: string };
+    const call = { name: 'echo', arguments: { text: 'hello' }, decisionId: 'nonsense' };
+    const text = `(Bandolier: no decision "nonsense" showed this tool; this call counts for decision ${decisionId}.)`;
+    expect(await client.callTool({ name: 'call_tool', arguments: call })).toMatchObject({
+      content: [{ text: 'hello' }, { text }],
+      _meta: { 'bandolier/decisionId': decisionId },
+    });
+    expect(said).not.toContain('could not be reported');
+  });
+
   it('are errors when a variable is not set, with a pause until the next try', async () => {
     await until(async () => (await sources()).get('secretive')?.status === 'error');
     const { error, nextSync, lastAttempt } = (await sources()).get('secretive') as SourceView;

@@ -61,13 +61,24 @@ describe('a configuration', () => {
   it.each([
     ['{', 'is no JSON'],
     ['[]', 'names no servers'],
-    ['{"mcpServers": {"a": 5}}', '"a" is no object'],
-    ['{"mcpServers": {"a": {}}}', 'needs "command" (a program) or "url"'],
-    ['{"mcpServers": {"a": {"command": "x", "url": "y"}}}', 'both'],
-    ['{"mcpServers": {"a": {"command": "x", "args": "y"}}}', '"args" needs a list'],
-    ['{"mcpServers": {"a": {"command": "x", "env": {"A": {}}}}}', '"A" needs a text'],
   ])('%s is refused with a sentence', (text, sentence) => {
     expect(() => readMcpConfig(text, 'mcp.json')).toThrow(sentence);
+  });
+
+  it.each([
+    ['5', '"a" is left out, since it is no object'],
+    ['{"comand": "x"}', 'needs "command" (a program) or "url"'],
+    ['{"command": "x", "url": "y"}', 'both'],
+    ['{"command": "x", "args": "y"}', '"args" needs a list'],
+    ['{"command": "x", "env": {"A": {}}}', '"A" needs a text'],
+  ])('is served without %s', (entry, sentence) => {
+    const { servers, notes } = readMcpConfig(
+      `{"mcpServers": {"a": ${entry}, "b": {"command": "x"}}}`,
+      'mcp.json',
+    );
+    expect(servers.map(({ name }) => name)).toEqual(['b']);
+    expect(notes).toEqual([expect.stringContaining(sentence)]);
+    expect(notes[0]).toContain('left out');
   });
 
   it('is JSON as it was, where it has no comments', () => {
