@@ -5,7 +5,6 @@ import { basename, join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { Command } from 'commander';
-import { readVariable } from '../../config/secrets.ts';
 import type { Settings } from '../../config/settings.ts';
 import { type ConfiguredServer, expandAddress, readMcpConfig } from '../gateway/read-mcp-config.ts';
 import type { SourceDefinition } from '../ledger/source-definition.ts';
@@ -13,6 +12,8 @@ import { type ServiceAddress, StdioBridge } from '../mcp/stdio-bridge.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import type { ConfiguredServers, Service } from '../service/service.ts';
 import { readServiceUrl, type ServedConfig } from '../service/service-url.ts';
+import { SECRET_NAME } from '../sources/check-definition.ts';
+import type { Secrets } from '../sources/secrets.ts';
 import { DataFolderLockedError } from '../storage/data-folder.ts';
 import { keyFor } from './api-client.ts';
 import { catalogOption, dataDirOption, settingsWith, typedUrl, urlOption } from './options.ts';
@@ -195,14 +196,19 @@ function isThisProgram(address: McpAddress): boolean {
 function configuredServers({ file, digest, servers }: Config): ConfiguredServers & { config: ServedConfig } {
   const byName = new Map(servers.map((server) => [server.name, server]));
   const said = new Map<string, string>();
-  const variables = { variable: readVariable, home: homedir(), file };
   return {
     config: { file, digest },
     get: (name) => {
       const server = byName.get(name);
       if (server === undefined) return undefined;
-      // Who wrote the file may have us start any program, so its addresses need no leave.
-      const address = () => ({ ...expandAddress(server.address, name, variables), isTrusted: true });
+      const address = (secrets: Secrets): McpAddress => {
+        const variables = { variable: secrets.read, home: homedir(), file };
+        const address = expandAddress(server.address, name, variables);
+        const texts = ('url' in address ? address.headers : address.env) ?? {};
+        for (const [of, value] of Object.entries(texts)) if (SECRET_NAME.test(of)) secrets.keep(of, value);
+        // Who wrote the file may have us start any program, so its addresses need no leave.
+        return { ...address, isTrusted: true };
+      };
       const onUnreadable = (why: string): void => {
         // It is tried again and again, and people know it by then.
         if (said.get(name) !== why)

@@ -13,6 +13,8 @@ export interface GatewayOptions {
   /** Connects to a server. @throws McpError */
   readonly open: (server: string, ...how: Parameters<ServerOptions['open']>) => Promise<McpConnection>;
   readonly log: (server: string, line: string) => void;
+  /** Takes the values of secrets out of what servers and their connections say about failures. */
+  readonly hide?: (text: string) => string;
   readonly onListChanged?: (server: string, list: 'tools' | 'prompts' | 'resources') => void;
   /** A server is stopped when nobody has used it for this long, ms. Five minutes by default. */
   readonly idleMs?: number;
@@ -74,6 +76,7 @@ export class Gateway {
       open: (...how) => this.#options.open(name, ...how),
       idleMs: this.#options.idleMs ?? IDLE_MS,
       now: this.#now,
+      ...(this.#options.hide !== undefined && { hide: this.#options.hide }),
       log: (line) => this.#options.log(name, line),
       onOpened: () => this.offers.forget(name),
       onListChanged: (list) => {

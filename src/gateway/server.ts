@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import {
   type InputRequest,
   type McpAddress,
@@ -27,6 +28,8 @@ export interface ServerOptions {
   log(line: string): void;
   /** A connection was made: what was known about the server may be out of date. */
   onOpened(): void;
+  /** Takes the values of secrets out of a text. */
+  readonly hide?: (text: string) => string;
   /** The server's lists may be others than before. */
   onListChanged(list: 'tools' | 'prompts' | 'resources'): void;
 }
@@ -69,6 +72,7 @@ export class Server {
   readonly name: string;
   readonly #definition: ServerDefinition;
   readonly #options: ServerOptions;
+  readonly #hide: (text: string) => string;
   readonly #asked = new Set<Asked>();
   /** Ends a start, too. */
   readonly #closing = new AbortController();
@@ -90,6 +94,7 @@ export class Server {
     this.name = name;
     this.#definition = definition;
     this.#options = options;
+    this.#hide = options.hide ?? ((text) => text);
     if (definition.eager === true) this.#start().catch(() => {});
   }
 
@@ -132,6 +137,8 @@ export class Server {
           if (error.failure !== 'unreachable' || !isFirst) throw error;
         }
       }
+    } catch (error) {
+      throw this.#withoutSecrets(error);
     } finally {
       this.#inFlight--;
       if (asked !== undefined) this.#asked.delete(asked);
@@ -187,13 +194,13 @@ export class Server {
     try {
       connection = await this.#options.open(this.#definition.address(), {
         signal,
-        log: (line) => this.#options.log(line),
+        log: (line) => this.#log(line),
         onInputRequest: (request, signal) => this.#ask(request, signal),
         ...(this.#era === undefined ? {} : { era: this.#era }),
       });
     } catch (error) {
       this.#throwIfClosed();
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
       this.#failed(reason);
       const failure =
         error instanceof McpError && error.failure === 'unauthorized' ? 'unauthorized' : 'unreachable';
@@ -224,6 +231,24 @@ export class Server {
     if (this.#inFlight > 0 || this.#definition.eager === true) this.#failed(reason);
   }
 
+  #log(line: string): void {
+    this.#options.log(this.#hide(line));
+  }
+
+  /** What it was caused by is left out, since loggers write that, too. */
+  #withoutSecrets(error: unknown): unknown {
+    const whole = inspect(error, { depth: 10, maxStringLength: null });
+    if (!(error instanceof Error) || this.#hide(whole) === whole) return error;
+    const message = this.#hide(error.message);
+    if (!(error instanceof McpError)) return new Error(message);
+    const { failure, code, data } = error;
+    const hideText = (_: string, value: unknown) => (typeof value === 'string' ? this.#hide(value) : value);
+    return new McpError(failure, message, {
+      ...(code !== null && { code }),
+      ...(data !== undefined && { data: JSON.parse(JSON.stringify(data), hideText) }),
+    });
+  }
+
   /** Over HTTP only a failing request tells that the connection is of no more use. */
   #isLost(error: unknown, connection: McpConnection): error is McpError {
     const isLost =
@@ -234,8 +259,9 @@ export class Server {
     return true;
   }
 
-  #failed(reason: string): void {
+  #failed(said: string): void {
     if (this.#closing.signal.aborted) return;
+    const reason = this.#hide(said);
     const ran = this.#startedAt === 0 ? 0 : this.#options.now() - this.#startedAt;
     if (ran > STEADY_MS) this.#failures = 0;
     this.#startedAt = 0;
@@ -245,7 +271,7 @@ export class Server {
     const pause = Math.min(PAUSE_MS * 2 ** this.#failures, MAX_PAUSE_MS);
     this.#failures++;
     this.#retryAt = this.#options.now() + pause;
-    this.#options.log(`down: ${reason}; next try in ${Math.ceil(pause / 1000)} s`);
+    this.#log(`down: ${reason}; next try in ${Math.ceil(pause / 1000)} s`);
     clearTimeout(this.#restart);
     // Its tools are not routed while it is down, so no call would start it.
     this.#restart = setTimeout(() => void this.#start().catch(() => {}), pause);
@@ -267,7 +293,7 @@ export class Server {
     const connection = this.#connection;
     if (connection === null) return;
     this.#connection = null;
-    this.#ending = connection.close().catch((error) => this.#options.log(`cannot be closed: ${error}`));
+    this.#ending = connection.close().catch((error) => this.#log(`cannot be closed: ${error}`));
   }
 
   /** A server does not say in which call it asks. With calls of several callers, nobody is asked. */

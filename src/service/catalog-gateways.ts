@@ -20,6 +20,8 @@ export interface CatalogGatewayParts {
   /** Something that a server lists is another than before. */
   onListChanged(catalog: string, source: string, list: 'tools' | 'prompts' | 'resources'): void;
   log(catalog: string, server: string, line: string): void;
+  /** Takes the values of secrets out of a text. */
+  hide(text: string): string;
 }
 
 interface Kept {
@@ -78,10 +80,10 @@ export class CatalogGateways implements ToolServers {
   }
 
   #made(catalog: Catalog): Kept {
-    const { open, log, onListChanged } = this.#parts;
+    const { open, log, hide, onListChanged } = this.#parts;
     const { name, closed } = catalog;
     const gateway = new Gateway({
-      ...{ open, describeRest },
+      ...{ open, describeRest, hide },
       log: (server, line) => log(name, server, line),
       onListChanged: (server, list) => onListChanged(name, server, list),
     });

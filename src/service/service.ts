@@ -40,6 +40,7 @@ import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
 import { addressOf } from '../sources/read-source.ts';
 import { startSyncs } from '../sources/run-sync.ts';
+import { Secrets } from '../sources/secrets.ts';
 import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
@@ -82,7 +83,7 @@ export interface ConfiguredServers {
 
 export interface ConfiguredServer {
   /** How it is reached, with secrets in place. @throws Error that says what is missing */
-  address(): McpAddress;
+  address(secrets: Secrets): McpAddress;
   readonly isEager: boolean;
   /** Its tools could not be read; `why` is a sentence for people. */
   onUnreadable(why: string): void;
@@ -221,9 +222,14 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   // Tokens end by the clock of the world, which the command that logs in goes by, too.
   const openServer = serverOpener(settings, Date.now);
-  const configuredServer = (name: string) => configured.get(name);
+  const secrets = new Secrets(readVariable);
+  const { read, hide } = secrets;
+  const configuredServer = (name: string) => {
+    const server = configured.get(name);
+    return server && { address: () => server.address(secrets) };
+  };
   const syncs = startSyncs({
-    ...{ queue: stores.queue, catalogs, readVariable, onError, faultsOf: toolFaults },
+    ...{ queue: stores.queue, catalogs, readVariable: read, hide, onError, faultsOf: toolFaults },
     timeoutMs: SYNC_TIMEOUT_MS,
     allowPrivate: settings.allowPrivateHosts,
     configuredServer,
@@ -245,9 +251,9 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     rules: { allowLocal: settings.localSources, secretPrefix: SECRET_PREFIX },
   });
   gateways = new CatalogGateways({
-    ...{ catalogs, sources },
+    ...{ catalogs, sources, hide },
     open: openServer,
-    addressOf: (name, definition) => addressOf(name, definition, { configuredServer, readVariable }),
+    addressOf: (name, definition) => addressOf(name, definition, { configuredServer, readVariable: read }),
     isEager: (name) => configured.get(name)?.isEager === true,
     onListChanged: (catalog, source, list) => {
       if (list !== 'tools') mcp?.announceList(catalog, list);

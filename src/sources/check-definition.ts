@@ -11,7 +11,7 @@ export interface DefinitionRules {
 }
 
 /** Headers, variables and parameters of addresses with such names hold secrets. */
-const SECRET_NAME = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key/i;
+export const SECRET_NAME = /auth|cookie|token|secret|password|passwd|credential|api[-_]?key/i;
 
 /**
  * Refuses a definition that came over HTTP and asks for what the operator did not allow, or has a secret in it.

@@ -138,12 +138,12 @@ function withoutOurs(item: { readonly name: string } & Fields): { readonly name:
   return { ...Object.fromEntries(kept), name: item.name };
 }
 
-/** Says to people why a source could not be read; of what was read it quotes nothing that a secret may stand in. */
-export function whyUnreadable(error: unknown): string {
+/** Says to people why a source could not be read. @param hide takes out the values of secrets that a message quotes */
+export function whyUnreadable(error: unknown, hide: (text: string) => string): string {
   const { message, code, path } = error as NodeJS.ErrnoException;
   const known = code === undefined ? undefined : FILE_ERRORS[code];
   if (known !== undefined && isFields(error)) return `${path ?? 'The path'} ${known} (${code}).`;
-  const line = String(message)
+  const line = hide(String(message))
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
   return line.slice(0, MAX_ERROR) || 'It failed without a reason.';

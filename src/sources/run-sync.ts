@@ -19,6 +19,8 @@ export interface SyncParts extends SourceReaderParts {
   readonly timeoutMs: number;
   /** A source could not be read; `why` is a sentence for people. */
   onUnreadable(catalog: string, source: string, why: string): void;
+  /** Puts the names of variables in place of their values again. */
+  hide(text: string): string;
   onError(message: string, error: unknown): void;
 }
 
@@ -112,7 +114,7 @@ async function syncSource(
     if (isStoreAway(error)) throw error;
     const why = deadline.aborted
       ? `It could not be read within ${parts.timeoutMs / 1000} s.`
-      : whyUnreadable(error);
+      : whyUnreadable(error, parts.hide);
     parts.onUnreadable(catalog.name, name, why);
     const change = { action: 'failed', generation, startedAt, error: why } as const;
     const entry = { kind: 'source', key: `source/${randomUUID()}`, at: catalog.now(), name, change } as const;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -10,7 +10,10 @@ import { clientOf, ERAS, httpTransport } from '../set-up/mcp-clients.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
-const SETTINGS = { BANDOLIER_LOCAL_SOURCES: 'true', BANDOLIER_ALLOW_PRIVATE_HOSTS: 'true' };
+const SETTINGS = {
+  ...{ BANDOLIER_LOCAL_SOURCES: 'true', BANDOLIER_ALLOW_PRIVATE_HOSTS: 'true' },
+  ...{ BANDOLIER_SECRET_PLACE: 'docs.example/?key=opensesame', BANDOLIER_SECRET_LINES: 'opensesame\nx' },
+};
 let service: RunningService;
 
 /** A web server whose answers tests set, by path; a path without an answer is never answered. */
@@ -383,6 +386,30 @@ describe('sources', () => {
     expect(JSON.stringify(await shop.get('docs'))).not.toContain('hunter2');
     await put({ authorization: `Bearer $\{BANDOLIER_SECRET_OTHER}` });
     expect((await shop.sync('docs')).error).toMatch(/BANDOLIER_SECRET_OTHER is not set/);
+  });
+
+  it('name a secret in place of its value where a message quotes it', async () => {
+    const shop = await catalog('quoted');
+    const [place, lines] = [`$\{BANDOLIER_SECRET_PLACE}`, `$\{BANDOLIER_SECRET_LINES}`];
+    const definitions = [
+      { kind: 'file', url: place },
+      { kind: 'mcp', url: place },
+      { kind: 'mcp', url: 'http://127.0.0.1:9/', headers: { authorization: `Bearer ${lines}` } },
+      { kind: 'mcp', command: 'sh', args: ['-c', 'echo "usage: $0" >&2; exit 1', place] },
+    ];
+    for (const [at, definition] of definitions.entries()) {
+      await shop.put(`s${at}`, definition);
+      const { error } = await shop.sync(`s${at}`);
+      expect(error).toContain(at === 2 ? lines : place);
+      expect(error).not.toContain('opensesame');
+    }
+    const files = readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((one) =>
+      one.isFile(),
+    );
+    expect(files.length).toBeGreaterThan(3);
+    for (const { parentPath, name } of files)
+      expect(readFileSync(join(parentPath, name)).includes('opensesame')).toBe(false);
+    expect(service.output).not.toContain('opensesame');
   });
 
   it('may be removed while they are read, and so may their catalog', async () => {

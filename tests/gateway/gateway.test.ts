@@ -137,6 +137,26 @@ describe('servers', () => {
     expect(eras.slice(0, 3)).toEqual([undefined, '2025-11-25', undefined]);
   });
 
+  it('quote no secret in what they say when they fail: in answers, in their state and in the log', async () => {
+    const lines: string[] = [];
+    const gateway = gatewayOf(
+      {
+        a: { command: 'sh', args: ['-c', 'echo "usage: $0" >&2; exit 1', 'hunter2'] },
+        b: { url: 'b.example/?key=hunter2' },
+        c: { url: 'http://127.0.0.1:9/', headers: { authorization: 'Bearer hunter2\nx' } },
+      },
+      { hide: (text) => text.replaceAll('hunter2', '***'), log: (_, line) => lines.push(line) },
+    );
+    for (const name of ['a', 'b', 'c']) {
+      expect(await gateway.call(at(name, 'echo'), {})).toMatchObject({
+        kind: 'unavailable',
+        message: expect.stringContaining('***'),
+      });
+    }
+    expect(lines.join()).toContain('***');
+    expect(JSON.stringify([gateway.servers, lines])).not.toContain('hunter2');
+  });
+
   it('may be fifty', async () => {
     const gateway = gatewayOf(Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`s${i}`, plain()])));
     const calls = Array.from({ length: 50 }, (_, i) => gateway.call(at(`s${i}`, 'echo'), { text: `${i}` }));
