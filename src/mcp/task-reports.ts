@@ -59,24 +59,35 @@ export class TaskReports {
     await Promise.all(this.#sending);
   }
 
-  #send(reports: readonly SignalReport[], then?: () => Promise<void>): void {
-    if (reports.length === 0 && then === undefined) return;
+  /** `then` follows unless a store is away: a call may name a decision that there is not, and the others count all the same. */
+  #send(reports: readonly SignalReport[], then: () => Promise<void> = async () => {}): void {
     const sent = this.#report(reports)
       .then(then)
-      .catch((error: unknown) => {
-        const { code } = error as { code?: string };
-        // A task in which nothing was searched for, or whose decisions have expired.
-        if (code === 'task-not-found' || code === 'catalog-not-found') return;
-        this.#parts.onError('what a call showed about its tool could not be reported', error);
-      });
+      .catch((error: unknown) => this.#failed(error));
     this.#sending.add(sent);
     void sent.finally(() => this.#sending.delete(sent));
   }
 
+  /** @throws Problem unavailable */
   async #report(reports: readonly SignalReport[]): Promise<void> {
     if (reports.length === 0) return;
-    for (const result of await this.#parts.rewards.report(reports as readonly DecisionReport[])) {
-      if ('problem' in result) throw result.problem;
-    }
+    const results = await this.#parts.rewards.report(reports as readonly DecisionReport[]);
+    const problems = results.flatMap((result) => ('problem' in result ? [result.problem] : []));
+    const away = problems.find(({ code }) => code === 'unavailable');
+    for (const problem of problems) if (problem !== away) this.#failed(problem);
+    if (away !== undefined) throw away;
+  }
+
+  #failed(error: unknown): void {
+    const { code } = error as { code?: string };
+    if (!NOTHING_TO_TEACH.has(String(code)))
+      this.#parts.onError('what a call showed about its tool could not be reported', error);
   }
 }
+
+/** A task in which nothing was searched for, or whose decisions have expired; a decision that the client made up. */
+const NOTHING_TO_TEACH: ReadonlySet<string> = new Set([
+  'task-not-found',
+  'catalog-not-found',
+  'decision-not-found',
+]);
