@@ -26,11 +26,16 @@ export interface Task {
   readonly caller: Caller;
   /** Newest first. */
   readonly seen: SeenDecision[];
-  lastAt: number;
+  /** Requests that are being answered. */
+  running: number;
+  /** When it has ended if nothing is asked until then, ms since the epoch. */
+  until: number;
 }
 
 /** A caller that asks nothing for so long has ended its task: agents go on within a minute or two, or wait for a person. */
 const PAUSE_MS = 5 * 60_000;
+/** A question that a call waits for is put to a person: as long as a call is kept that waits. */
+const QUESTION_MS = 10 * 60_000;
 const MOST_TASKS = 10_000;
 const MOST_SEEN = 50;
 
@@ -52,18 +57,37 @@ export class Callers {
 
   /** Returns the task that a request of this caller belongs to. */
   taskOf(caller: Caller): Task {
-    this.sweep();
     const key = keyOf(caller);
-    const task = this.#tasks.get(key) ?? {
-      id: taskId(caller),
-      caller,
-      seen: [],
-      lastAt: 0,
-    };
-    task.lastAt = this.#now();
+    const known = this.#tasks.get(key);
+    if (known !== undefined && this.#isOver(known)) this.#end(key, known);
+    const task = this.#tasks.get(key) ?? { id: taskId(caller), caller, seen: [], running: 0, until: 0 };
+    task.until = this.#now() + PAUSE_MS;
     this.#tasks.delete(key);
     this.#tasks.set(key, task);
+    const [oldest] = this.#tasks;
+    if (this.#tasks.size > MOST_TASKS) this.#end(...oldest);
     return task;
+  }
+
+  /**
+   * Answers a request of a task, which goes on meanwhile, however long that takes.
+   * @param asks whether the answer is a question, which somebody has to think about
+   */
+  async during<Answer>(
+    task: Task,
+    work: () => Promise<Answer>,
+    asks: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    task.running++;
+    let pause = PAUSE_MS;
+    try {
+      const answer = await work();
+      if (asks(answer)) pause = QUESTION_MS;
+      return answer;
+    } finally {
+      task.running--;
+      task.until = Math.max(task.until, this.#now() + pause);
+    }
   }
 
   /** The caller was shown these tools. */
@@ -85,15 +109,15 @@ export class Callers {
 
   /** Ends the tasks of callers that have paused. */
   sweep(): void {
-    const before = this.#now() - PAUSE_MS;
-    for (const [key, task] of this.#tasks) {
-      if (task.lastAt >= before && this.#tasks.size <= MOST_TASKS) return;
-      this.#end(key, task);
-    }
+    for (const [key, task] of this.#tasks) if (this.#isOver(task)) this.#end(key, task);
   }
 
   all(): IterableIterator<Task> {
     return this.#tasks.values();
+  }
+
+  #isOver({ running, until }: Task): boolean {
+    return running === 0 && until < this.#now();
   }
 
   #end(key: string, task: Task): void {

@@ -1,4 +1,9 @@
-import { type CallToolResult, Server, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type CallToolResult,
+  isInputRequiredResult,
+  Server,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import type { Catalog } from '../catalog/catalog.ts';
 import { CallSignals } from '../gateway/call-signals.ts';
 import type { Tasks } from '../rewards/tasks.ts';
@@ -93,7 +98,8 @@ export class McpFront {
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
       const task = this.callers.taskOf(callerOf(context));
-      return (await this.#calls.answer({ catalog, task, context, params })) as CallToolResult;
+      const answer = () => this.#calls.answer({ catalog, task, context, params });
+      return (await this.callers.during(task, answer, isInputRequiredResult)) as CallToolResult;
     });
     passOn(
       server,

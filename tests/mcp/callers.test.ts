@@ -58,4 +58,29 @@ describe('a task', () => {
       expect(signals.ended('shop', mine.id)).toMatchObject([{ tool: 'x', outcome: 'success' }]);
     },
   );
+
+  it('goes on while a request of it is answered, and for ten minutes while somebody thinks about a question', async () => {
+    const { clock, ended, callers: all } = callers();
+    const task = all.taskOf(caller());
+    let answerIt = (_: string): void => {};
+    const answered = all.during(
+      task,
+      () =>
+        new Promise<string>((resolve) => {
+          answerIt = resolve;
+        }),
+      (answer) => answer === 'question',
+    );
+    clock.now += 3 * PAUSE_MS;
+    all.sweep();
+    expect(all.taskOf(caller())).toBe(task);
+    answerIt('question');
+    await answered;
+    clock.now += 2 * PAUSE_MS;
+    all.sweep();
+    expect(ended).toEqual([]);
+    clock.now += 1;
+    all.sweep();
+    expect(ended).toEqual([task]);
+  });
 });

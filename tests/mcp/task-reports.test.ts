@@ -35,7 +35,7 @@ async function taskOf(...decisionIds: string[]) {
   const task = callers.taskOf({ catalog: 'default', sessionId: 'one' });
   for (const [at, decisionId] of decisionIds.entries()) {
     const tool = `t${at}`;
-    reports.found(task, { decisionId, tools: [tool], deadline: 1e9 });
+    reports.found(task, { query: 'a job', decisionId, tools: [tool], deadline: 1e9 });
     reports.called(task, { id: `${at}`, tool, decisionId, end: 'ok' });
   }
   callers.end('one');

@@ -56,6 +56,7 @@ function gatewaysOf(catalogs: StubCatalogs, eager: readonly string[] = []) {
     addressOf: (source) => ({ command: source }),
     isEager: (source) => eager.includes(source),
     onListChanged: () => {},
+    hide: (text: string) => text,
     log: () => {},
   });
   open.push(gateways);
