@@ -148,10 +148,9 @@ describe('servers', () => {
       { hide: (text) => text.replaceAll('hunter2', '***'), log: (_, line) => lines.push(line) },
     );
     for (const name of ['a', 'b', 'c']) {
-      expect(await gateway.call(at(name, 'echo'), {})).toMatchObject({
-        kind: 'unavailable',
-        message: expect.stringContaining('***'),
-      });
+      const outcome = await gateway.call(at(name, 'echo'), {});
+      expect(outcome.kind).toBe('unavailable');
+      expect(JSON.stringify(outcome)).not.toContain('hunter2');
     }
     expect(lines.join()).toContain('***');
     expect(JSON.stringify([gateway.servers, lines])).not.toContain('hunter2');
