@@ -65,13 +65,14 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
 function noteInTask(
   { tasks }: CatalogState,
   { until }: ObservedRecord,
-  { task }: ObservedDecision,
+  { task, at }: ObservedDecision,
   applied: readonly OutcomeReport[],
 ): void {
   if (task === undefined || applied.length === 0) return;
   const calls = applied.filter(({ outcome }) => outcome !== 'not_used');
   tasks.note(
     task,
+    at,
     calls.map(({ tool }) => tool).filter((tool) => tool !== null),
     until,
   );
@@ -105,10 +106,15 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   return { kind: 'settlement', closed: true };
 }
 
-/** Folds the end of the task of a decision: it closes, with whatever was reported in the task; if nothing was, it stays as it is. */
+/**
+ * Folds the end of the task of a decision: it closes, with whatever was reported in the task since it ended before; if nothing
+ * was, it stays as it is.
+ */
 function* foldEnd(state: CatalogState, { decision, at }: SettlementEntry): Generator<void, FoldResult> {
   const known = state.decisions.get(decision.id);
-  const isReported = decision.task !== undefined && state.tasks.get(decision.task) !== undefined;
+  const { task } = decision;
+  if (task !== undefined) state.tasks.end(task, at);
+  const isReported = task !== undefined && state.tasks.get(task, decision.at)?.isReported === true;
   const isOver = isLate(state, decision, at) || state.decisions.mayBeDropped(decision);
   if (!isReported || isOver || known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);

@@ -99,7 +99,8 @@ export function* closeDecision(teaching: Teaching, silence = 0): Generator<void,
   if (!decision.learn || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];
   const slate = decision.tools.slice(0, decision.shown);
-  const calledElsewhere = decision.task === undefined ? undefined : state.tasks.get(decision.task)?.called;
+  const { task, at } = decision;
+  const calledElsewhere = task === undefined ? undefined : state.tasks.get(task, at)?.called;
   // The record has the calls of all reports, the decision beside its slate only those of the last ones.
   for (const name of new Set([...slate, ...record.tools.keys()])) {
     const index = slate.indexOf(name);

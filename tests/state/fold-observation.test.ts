@@ -358,6 +358,30 @@ describe('folding decisions of a task', () => {
     expect(updates(story)).toBe(2);
   });
 
+  it('count by themselves after an end: what was reported before it neither hides a tool nor makes the next end teach', () => {
+    const story = Story.withTools(3);
+    const again = { at: START + 2 * MINUTE };
+    const [a, b, c] = [
+      inTask('a', ['t0', 't1']),
+      inTask('b', ['t0', 't2'], again),
+      inTask('c', ['t0', 't1'], { at: START + 4 * MINUTE }),
+    ];
+    story.rewards(observe(a, [report('r1', 't0')]));
+    expect(story.tell(ended(a))).toMatchObject({ closed: true });
+    story.rewards(observe(b, [report('r2', 't2')]));
+    expect(story.tell(ended(b, START + 3 * MINUTE))).toMatchObject({ closed: true });
+    expect(story.state.decisions.get(b.id)?.tools.get('t0')?.silent ?? false).toBe(false);
+    // t0 called and t1 not, then t2 called and t0 not.
+    expect(updates(story)).toBe(4);
+    expect(story.tell(ended(c, START + 5 * MINUTE))).toMatchObject({ closed: false });
+    const copy = decodeSnapshot(encodeSnapshot(story.state), 'default', {
+      kernels: story.kernels,
+      derived: true,
+    });
+    expect(stateDigest(copy)).toEqual(stateDigest(story.state));
+    expect(updates(story)).toBe(4);
+  });
+
   it('closes one at once with a report that its whole slate was of no help', () => {
     const story = Story.withTools(2);
     const observed = inTask('a', ['t0', 't1']);
@@ -383,7 +407,7 @@ describe('folding decisions of a task', () => {
       report('r3', 't0', { at: later }),
     ]);
     fold(copy, { position: story.entries.length + 2, entry });
-    expect(copy.tasks.get('job')).toBeUndefined();
+    expect(copy.tasks.get('job', START)).toBeUndefined();
   });
 
   it('learns each call once, and 0 for exactly the shown tools that nobody had called in the task by then', () => {
