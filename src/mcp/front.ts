@@ -5,6 +5,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Catalog } from '../catalog/catalog.ts';
+import { pinnedNow } from '../catalog/pins.ts';
 import { CallSignals } from '../gateway/call-signals.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import { every } from '../scheduling/every.ts';
@@ -117,7 +118,8 @@ export class McpFront {
   toolsOf(name: string): FrontTools {
     const catalog = this.#parts.catalogs.get(name);
     const { state } = catalog;
-    const key = JSON.stringify([state.revision, state.settings.pins]);
+    // Pins end by themselves.
+    const key = JSON.stringify([state.revision, pinnedNow(state.settings.pins, catalog.now())]);
     const known = this.#lists.get(catalog);
     if (known?.key === key) return known.tools;
     const tools = frontTools(catalog, this.#parts.servers);

@@ -257,7 +257,10 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     isEager: (name) => configured.get(name)?.isEager === true,
     onListChanged: (catalog, source, list) => {
       if (list !== 'tools') mcp?.announceList(catalog, list);
-      else sources.refresh(catalog, source).catch((error) => onError('a changed list was not read', error));
+      else
+        sources
+          .refresh(catalog, source)
+          .catch((error) => isStoreAway(error) || onError('a changed list was not read', error));
     },
     log: (catalog, server, line) => log.info({ catalog, server }, line),
   });

@@ -68,6 +68,8 @@ const ASK_EVERY_MS = 250;
 export class Sources {
   readonly #catalogs: Catalogs;
   readonly #parts: SourcesParts;
+  /** When the newest refresh was asked for that is not over, by catalog and name. */
+  readonly #asked = new Map<string, number>();
 
   constructor(catalogs: Catalogs, parts: SourcesParts) {
     this.#catalogs = catalogs;
@@ -170,10 +172,29 @@ export class Sources {
     });
   }
 
-  /** Has a source read soon, such as when its server says that its list changed. Unknown ones are none of its business. */
+  /**
+   * Reads a source, such as when its server says that its list changed; settles when that has ended. One that is being read
+   * is read again, since its list may have changed after it was. Unknown ones are none of its business.
+   */
   async refresh(catalog: string, name: string): Promise<void> {
     const open = this.#catalogs.find(catalog);
-    if (open?.state.sources.get(name) !== undefined) await this.#parts.queue.add([syncJobOf(catalog, name)]);
+    if (open === undefined) return;
+    const key = JSON.stringify([catalog, name]);
+    const isAsked = this.#asked.has(key);
+    this.#asked.set(key, open.now());
+    if (isAsked) return;
+    try {
+      while (!open.closed.aborted) {
+        const record = open.state.sources.get(name);
+        const startedAt = record?.attempt?.startedAt ?? Number.NEGATIVE_INFINITY;
+        if (record === undefined || startedAt >= this.#asked.get(key)!) return;
+        await this.#parts.queue.add([syncJobOf(catalog, name)]);
+        const next = AbortSignal.any([open.closed, AbortSignal.timeout(ASK_EVERY_MS)]);
+        await open.replica.reached(open.state.position + 1, next);
+      }
+    } finally {
+      this.#asked.delete(key);
+    }
   }
 
   /** Serves definitions that were held back: those of these tools, or all. @throws Problem tool-not-found for one that is not held */
