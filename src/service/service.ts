@@ -230,6 +230,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   };
   const syncs = startSyncs({
     ...{ queue: stores.queue, catalogs, readVariable: read, hide, onError, faultsOf: toolFaults },
+    isShared: stores.mode === 'redis',
     timeoutMs: SYNC_TIMEOUT_MS,
     allowPrivate: settings.allowPrivateHosts,
     configuredServer,

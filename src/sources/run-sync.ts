@@ -15,6 +15,8 @@ export interface SyncParts extends SourceReaderParts {
   readonly catalogs: Pick<Catalogs, 'all' | 'find' | 'serves'>;
   /** The server of a source, if it runs already: what it says has changed need not be so in a second process of it. */
   running(catalog: string, source: string): ServerTools | null;
+  /** Other processes take these jobs, too: one of them may have what is missing here. */
+  readonly isShared: boolean;
   /** How long reading a source may take, ms. */
   readonly timeoutMs: number;
   /** A source could not be read; `why` is a sentence for people. */
@@ -54,7 +56,7 @@ export function startSyncs(parts: SyncParts): Repeated {
     const record = catalog?.state.sources.get(data.source);
     // It was deleted; or it is being opened, and is due again when it is open.
     if (catalog === undefined || record === undefined) return;
-    if (!isReadable(record, parts))
+    if (!isReadable(record, parts) && parts.isShared)
       throw new SourceElsewhereError(`server "${data.source}" is configured elsewhere`);
     await syncSource(catalog, record, parts, stop);
   };

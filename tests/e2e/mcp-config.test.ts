@@ -9,7 +9,7 @@ import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdi
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SourceView } from '../../src/sources/sources.ts';
 import { clientOf, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
-import { cleanEnvironment, mainFile, temporaryFolder, until } from './running-service.ts';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
 const dataDir = join(folder.path, 'data');
@@ -120,5 +120,21 @@ describe('the servers of a configuration', () => {
       'Server "secretive" needs the environment variable NOT_SET_ANYWHERE, which is not set.',
     );
     expect(Date.parse(nextSync ?? '') - Date.parse(lastAttempt ?? '')).toBe(30_000);
+  });
+
+  it('cannot be read by a service that has no configuration, which says so at once and keeps their tools', async () => {
+    await client.close();
+    const service = await RunningService.start(dataDir);
+    const { status, body } = await service.request<SourceView>(
+      'POST',
+      '/v1/catalogs/default/sources/local/sync',
+    );
+    expect([status, body.status, body.error]).toEqual([
+      200,
+      'error',
+      expect.stringMatching(/^Server "local" is not in the configuration that this process was started with/),
+    ]);
+    expect(body.tools).toBeGreaterThan(0);
+    expect(await service.stop()).toBe(0);
   });
 });
