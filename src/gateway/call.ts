@@ -1,4 +1,4 @@
-import type { CallToolResult, Progress } from '@modelcontextprotocol/client';
+import type { CallToolResult } from '@modelcontextprotocol/client';
 import type { InputRequest, ListedTool, McpRequestOptions } from '../outgoing/mcp/mcp-connection.ts';
 
 /** Which server a tool is called at, and by which name. */
@@ -9,16 +9,8 @@ export interface CallTarget {
   readonly tool?: ListedTool;
 }
 
-export interface CallOptions {
-  readonly signal?: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
-  /** `_meta` of the request; what belongs to the connection itself is not passed on. */
-  readonly meta?: Readonly<Record<string, unknown>>;
-  /** Answers to an `input-required`, and the state that came with it. */
-  readonly inputResponses?: Readonly<Record<string, unknown>>;
-  readonly requestState?: string;
-  /** Asks a server of 2025-11-25 for a task: `{ttl?}`. */
-  readonly task?: Readonly<Record<string, unknown>>;
+/** As for any request to a server; its time limits are the gateway's. */
+export interface CallOptions extends Omit<McpRequestOptions, 'timeouts'> {
   /** Whose call it is. A server's question is put to the caller only if all that it is doing is his. */
   readonly caller?: string;
 }
