@@ -71,6 +71,7 @@ describe('from the terminal', () => {
       'best',
       'worst',
       'policy',
+      'sources',
     ]);
   });
 
