@@ -11,6 +11,28 @@ import { refusingUnusable } from './embedders.ts';
 /** How often a change is computed again because the catalog changed while it was being embedded. */
 const MAX_ATTEMPTS = 8;
 
+/**
+ * Attempts a change until it fits the catalog as it is by then.
+ * @param attempt returns undefined where the catalog has changed while it was being prepared
+ * @param meanwhile what that was, for the sentence of the problem
+ * @throws Problem unavailable when the catalog changes all the time
+ */
+export async function attemptChange<Result>(
+  attempt: () => Promise<Result | undefined>,
+  meanwhile: string,
+): Promise<Result> {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const result = await attempt();
+    if (result !== undefined) return result;
+  }
+  throw new Problem(
+    'unavailable',
+    `The catalog kept changing while ${meanwhile}.`,
+    'Try again in a moment.',
+    { retryAfterSeconds: 1 },
+  );
+}
+
 export interface ChangeOptions {
   /** Revision that the catalog must have. */
   readonly ifMatch?: string;
@@ -62,7 +84,7 @@ async function change(
   { ifMatch, idempotencyKey, actor, signal }: ChangeOptions,
 ): Promise<ToolChanges> {
   const command = commandOf(idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  const attempt = async (): Promise<ToolChanges | undefined> => {
     const { fingerprint } = catalog.state;
     const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined, signal);
     const outcome = await catalog.replica.submit({
@@ -105,13 +127,9 @@ async function change(
         { violations },
       );
     }
-  }
-  throw new Problem(
-    'unavailable',
-    'The catalog kept changing while this request was being prepared.',
-    'Try again in a moment.',
-    { retryAfterSeconds: 1 },
-  );
+    return undefined;
+  };
+  return attemptChange(attempt, 'this request was being prepared');
 }
 
 /** Only what is new here or has changed is embedded; what has not is left out of a full sync. */

@@ -8,6 +8,7 @@ import {
   type McpEra,
   McpError,
 } from '../outgoing/mcp/mcp-connection.ts';
+import { orAborted } from '../scheduling/or-aborted.ts';
 
 export interface ServerDefinition {
   /** Where it is. Read when the server is started, so that secrets are looked up only then. */
@@ -128,7 +129,11 @@ export class Server {
     if (asked !== undefined) this.#asked.add(asked);
     try {
       for (let isFirst = true; ; isFirst = false) {
-        const connection = await orAborted(this.#running(), signal);
+        const connection = await orAborted(
+          this.#running(),
+          signal,
+          () => new McpError('aborted', 'the caller gave up'),
+        );
         try {
           return await work(connection);
         } catch (error) {
@@ -304,15 +309,4 @@ export class Server {
       return { action: 'decline' };
     return newest.ask(request, signal);
   }
-}
-
-/** What is shared goes on when one of those who wait for it gives up. */
-function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new McpError('aborted', 'the caller gave up'));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

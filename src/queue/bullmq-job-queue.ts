@@ -118,8 +118,8 @@ export class BullmqJobQueue implements JobQueue {
       for await (const id of idsOfJobs(this.#commands, name)) {
         const job = await available(WHAT, () => this.#queue(name).getJob(id));
         if (job === undefined) continue; // done meanwhile
-        const { timestamp, delay, data } = job;
-        yield { name, id: ownId(id), payload: data.payload, runAt: timestamp + delay };
+        const { timestamp, data } = job;
+        yield { name, id: ownId(id), payload: data.payload, runAt: data.runAt ?? timestamp };
       }
     }
   }
@@ -162,7 +162,11 @@ export class BullmqJobQueue implements JobQueue {
     const inOrder = jobs.toSorted((a, b) => (a.runAt ?? now) - (b.runAt ?? now));
     const bulk = inOrder.map(({ name, id, payload, runAt = now }) => ({
       name,
-      data: { payload: payload ?? null, failures: 0, ...(runAt > now && { dueAt: timestamp + runAt - now }) },
+      data: {
+        payload: payload ?? null,
+        failures: 0,
+        ...(runAt > now && { runAt, dueAt: timestamp + runAt - now }),
+      },
       opts: {
         jobId: bullmqId(id),
         timestamp,

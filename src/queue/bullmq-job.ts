@@ -8,7 +8,9 @@ export interface JobData {
   readonly payload: unknown;
   /** How often it failed, stores that were away not counted. */
   readonly failures: number;
-  /** Not before this time of the store, whatever the clock of the worker says; ms since the epoch. */
+  /** When it was asked for, if that was later than it was added; ms since the epoch by the clock of the store. */
+  readonly runAt?: number;
+  /** The same time by the clock of Redis. It does not run before, whatever the clock of the worker says. */
   readonly dueAt?: number;
 }
 

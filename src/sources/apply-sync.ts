@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type ToolChanges, withEmbeddings } from '../catalog/change-tools.ts';
+import { attemptChange, type ToolChanges, withEmbeddings } from '../catalog/change-tools.ts';
 import { Problem } from '../errors/problem.ts';
 import type { Position } from '../ledger/entry.ts';
 import type { SyncReport } from '../ledger/source-definition.ts';
@@ -9,8 +9,8 @@ import type { FaultsOf } from './formats/read-tools.ts';
 import type { Refused } from './formats/tool-fields.ts';
 import { type Offer, planSync } from './plan-sync.ts';
 
-/** How often a change is computed again because the catalog changed while it was being embedded. */
-const MAX_ATTEMPTS = 8;
+/** What the catalog may change during, for the problem that it did so all the time. */
+const MEANWHILE = 'its tools were being read';
 /** Of the tools that are left out so many are named, with so many bytes of JSON in all. */
 const NAMED = 100;
 const NAMED_BYTES = 32_768;
@@ -31,13 +31,13 @@ export interface SourceRead {
  * Returns false if the source was removed or defined anew meanwhile: nothing was changed then.
  * @throws Problem unavailable when the catalog changes all the time
  */
-export async function applySync(
+export function applySync(
   catalog: Catalog,
   { source, generation, startedAt, offer }: SourceRead,
   faultsOf: FaultsOf,
   signal?: AbortSignal,
 ): Promise<boolean> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  return attemptChange(async () => {
     const { state } = catalog;
     const record = state.sources.get(source);
     if (record?.generation !== generation) return false;
@@ -70,9 +70,8 @@ export async function applySync(
       },
     });
     if (outcome.kind === 'tools') return true;
-    if (outcome.kind === 'tools-refused' && outcome.reason === 'gone') return false;
-  }
-  throw keepsChanging();
+    return outcome.kind === 'tools-refused' && outcome.reason === 'gone' ? false : undefined;
+  }, MEANWHILE);
 }
 
 /** Returns those that the report of a sync names. It is written with each sync, so its length does not follow from what a source says. */
@@ -89,13 +88,13 @@ function namedOf(leftOut: readonly Refused[]): Refused[] {
 }
 
 /** Serves definitions that were held back: those of these names, or all. @throws Problem tool-not-found for one that is not held */
-export async function approveHeld(
+export function approveHeld(
   catalog: Catalog,
   source: string,
   names: readonly string[] | undefined,
   actor?: string,
 ): Promise<ToolChanges> {
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+  return attemptChange(async () => {
     const { state } = catalog;
     const held = state.sources.held(source);
     const approved = (names ?? [...held.keys()]).map((named) => {
@@ -117,18 +116,8 @@ export async function approveHeld(
       ...(generation !== undefined && { of: generation }),
       ...(actor !== undefined && { actor }),
     });
-    if (outcome.kind !== 'tools') continue;
+    if (outcome.kind !== 'tools') return undefined;
     const { kind: _, ...changes } = outcome;
     return changes;
-  }
-  throw keepsChanging();
-}
-
-function keepsChanging(): Problem {
-  return new Problem(
-    'unavailable',
-    'The catalog kept changing while its tools were being read.',
-    'Try again in a moment.',
-    { retryAfterSeconds: 1 },
-  );
+  }, MEANWHILE);
 }

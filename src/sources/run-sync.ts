@@ -6,6 +6,7 @@ import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
+import { orAborted } from '../scheduling/or-aborted.ts';
 import type { SourceRecord } from '../state/source-table.ts';
 import { applySync } from './apply-sync.ts';
 import { readSource, type ServerTools, type SourceReaderParts, whyUnreadable } from './read-source.ts';
@@ -107,7 +108,7 @@ async function syncSource(
   try {
     const running = parts.running(catalog.name, name);
     const reader = running === null ? parts : { ...parts, connect: async () => running };
-    const offer = await settled(readSource(name, definition, reader, signal), signal);
+    const offer = await orAborted(readSource(name, definition, reader, signal), signal);
     await applySync(catalog, { source: name, generation, startedAt, offer }, parts.faultsOf, signal);
   } catch (error) {
     if (catalog.closed.aborted || error instanceof LedgerRemovedError) return;
@@ -135,14 +136,4 @@ async function replaced(
   while (!signal.aborted && catalog.state.sources.get(name)?.generation === generation) {
     await catalog.replica.reached(catalog.state.position + 1, signal);
   }
-}
-
-/** Rejects when the signal aborts, whatever becomes of the work. */
-function settled<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -161,14 +161,10 @@ export class Sources {
       const asked = open.now();
       const giveUp = AbortSignal.timeout(SYNC_WAIT_MS);
       const over = AbortSignal.any([giveUp, open.closed, ...(signal === undefined ? [] : [signal])]);
-      for (;;) {
-        const record = recordOf(open, name);
-        if (record.attempt !== null && record.attempt.startedAt >= asked) return viewOf(open, record);
-        if (over.aborted) throw giveUp.aborted ? tooLong(name) : over.reason;
-        await this.#parts.queue.add([syncJobOf(catalog, name)]);
-        const next = AbortSignal.any([over, AbortSignal.timeout(ASK_EVERY_MS)]);
-        await open.replica.reached(open.state.position + 1, next);
-      }
+      const isRead = await this.#read(open, name, () => asked, over);
+      const record = recordOf(open, name);
+      if (!isRead) throw giveUp.aborted ? tooLong(name) : over.reason;
+      return viewOf(open, record);
     });
   }
 
@@ -184,16 +180,25 @@ export class Sources {
     this.#asked.set(key, open.now());
     if (isAsked) return;
     try {
-      while (!open.closed.aborted) {
-        const record = open.state.sources.get(name);
-        const startedAt = record?.attempt?.startedAt ?? Number.NEGATIVE_INFINITY;
-        if (record === undefined || startedAt >= this.#asked.get(key)!) return;
-        await this.#parts.queue.add([syncJobOf(catalog, name)]);
-        const next = AbortSignal.any([open.closed, AbortSignal.timeout(ASK_EVERY_MS)]);
-        await open.replica.reached(open.state.position + 1, next);
-      }
+      await this.#read(open, name, () => this.#asked.get(key)!, open.closed);
     } finally {
       this.#asked.delete(key);
+    }
+  }
+
+  /**
+   * Has a source read, and returns whether an attempt that began after `asked` has ended, well or not. If not, the source was
+   * removed, or `over` aborted.
+   */
+  async #read(open: Catalog, name: string, asked: () => number, over: AbortSignal): Promise<boolean> {
+    for (;;) {
+      const record = open.state.sources.get(name);
+      if (record === undefined) return false;
+      if (record.attempt !== null && record.attempt.startedAt >= asked()) return true;
+      if (over.aborted) return false;
+      await this.#parts.queue.add([syncJobOf(open.name, name)]);
+      const next = AbortSignal.any([over, AbortSignal.timeout(ASK_EVERY_MS)]);
+      await open.replica.reached(open.state.position + 1, next);
     }
   }
 

@@ -102,7 +102,9 @@ describe.each(ERAS)('a client of revision %s', (era) => {
     const client = clientOf(era, () => heard++);
     await client.connect(httpTransport(era, `${service.url}/mcp/${catalog}`));
     clients.push(client);
-    expect((await client.listTools()).tools[0].description).not.toContain('of one server');
+    expect((await client.listTools()).tools[0].description).toMatch(
+      /^Finds the tools for a job\. Ask it first /,
+    );
     const tool = {
       name: 'ship',
       description: 'Ships a parcel.',

@@ -5,6 +5,7 @@ import type { CallOutcome } from '../../src/gateway/call.ts';
 import { Gateway, type GatewayOptions } from '../../src/gateway/gateway.ts';
 import type { McpAddress } from '../../src/outgoing/mcp/mcp-connection.ts';
 import { openMcpConnection } from '../../src/outgoing/mcp/open-mcp-connection.ts';
+import { until } from '../e2e/running-service.ts';
 
 const servers = new URL('../set-up/mcp-servers/', import.meta.url).pathname;
 
@@ -41,10 +42,6 @@ function textOf(outcome: CallOutcome): string {
   return (outcome.result.content as { text: string }[]).map(({ text }) => text).join('');
 }
 const stateOf = (gateway: Gateway, name: string) => gateway.servers.find((one) => one.name === name)?.state;
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
 describe('servers', () => {
   it('start at their first call, once for calls that come together, and stop when they are idle', async () => {
     const gateway = gatewayOf({ a: plain(), b: plain() }, { idleMs: 50 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { afterEach, expect, it } from 'vitest';
 import { StdioBridge } from '../../src/mcp/stdio-bridge.ts';
+import { until } from '../e2e/running-service.ts';
 
 interface Asked {
   readonly name: string;
@@ -68,10 +69,6 @@ class Service {
       1,
     )[0];
   }
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 const ends: (() => Promise<unknown>)[] = [];

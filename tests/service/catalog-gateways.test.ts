@@ -2,6 +2,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import type { McpConnection } from '../../src/outgoing/mcp/mcp-connection.ts';
 import { CatalogGateways } from '../../src/service/catalog-gateways.ts';
+import { until } from '../e2e/running-service.ts';
 
 /** Catalogs whose sources are servers of a configuration. */
 class StubCatalogs {
@@ -61,10 +62,6 @@ function gatewaysOf(catalogs: StubCatalogs, eager: readonly string[] = []) {
   });
   open.push(gateways);
   return { gateways, running };
-}
-
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 it('the servers of a catalog end when it is deleted, and one of its name has its own', async () => {

@@ -9,6 +9,7 @@ import { authorizationOf } from '../../../src/gateway/oauth/stored-authorization
 import { TokenStore } from '../../../src/gateway/oauth/token-store.ts';
 import { outgoingFetch } from '../../../src/outgoing/fetch.ts';
 import { openMcpConnection } from '../../../src/outgoing/mcp/open-mcp-connection.ts';
+import { until } from '../../e2e/running-service.ts';
 import { type AuthorizedServer, startAuthorizedServer } from '../../set-up/mcp-servers/authorized-server.ts';
 
 const root = new URL('../../../', import.meta.url).pathname;
@@ -99,7 +100,7 @@ it('a login that the user refuses, or that another page began, gives nothing', a
   server.refuse = false;
   const asked: URL[] = [];
   const waiting = logIn(storeOf(), (address) => asked.push(address));
-  while (asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => asked.length > 0);
   const redirect = asked[0].searchParams.get('redirect_uri');
   expect((await fetch(`${redirect}?code=stolen&state=forged`)).status).toBe(400);
   browse(asked[0]);
