@@ -1,0 +1,205 @@
+import { enlarged } from '../columns.ts';
+import { savedArray } from '../learner-codec.ts';
+import type { LearnerState } from '../policy.ts';
+
+/** β, what a retrieval score of 1 is worth, before anything was learned. */
+const FIRST_SLOPE = 0.1;
+/** Bounds of β: instructions that nothing is known about keep the order of retrieval. */
+const LEAST_SLOPE = 0.01;
+const MOST_SLOPE = 1;
+/**
+ * n₀, how much evidence the prior is worth, in units of Σ(s − p)². The noise of an outcome between 0 and 1 has a variance of at most .25, and
+ * effects are of the order of .1: .25 / .1² = 25.
+ */
+const PRIOR_EVIDENCE = 25;
+/** The same for β. */
+const SLOPE_EVIDENCE = 50;
+/** Evidence beyond this takes the place of older evidence, so that an effect can change with the model or the tools. */
+const MOST_EVIDENCE = 1000;
+const FIRST_SLOTS = 16;
+
+/** Which instructions a decision could have shown, and which it did: columns of one length. */
+export interface DrawnInstructions {
+  readonly slots: ArrayLike<number>;
+  /** Probability of each to be shown, 0…1. Where it is 0 or 1 nothing can be learned. */
+  readonly propensity: ArrayLike<number>;
+  /** S: the retrieval score, 0…1. */
+  readonly score: ArrayLike<number>;
+  /** 1: it was shown; 0: it was not. */
+  readonly shown: ArrayLike<number>;
+}
+
+/**
+ * What each instruction adds to the outcome of a decision by being there. An instruction is never called, so outcomes credited to whatever
+ * was shown would teach how good decisions are, not what the instruction does. What tells them apart is chance: an instruction was shown
+ * with a known probability p, so s − p is independent of everything that else led to the outcome r, and the regression of r − r̂ on s − p
+ * (Robinson 1988) is unbiased for any r̂ that does not depend on the draw:
+ *
+ *   δ = (n₀·β·S + Σ (r − r̂ − others)·(s − p)) / (n₀ + Σ (s − p)²)
+ *
+ * `others` is what the other instructions of the decision explain so far, Σ δ·(s − p): only one of those that compete for a place is shown,
+ * so without it each would also be credited with the absence of the others. β·S, the effect that is expected of an instruction with
+ * retrieval score S, counts until there is evidence; β is the same regression over all instructions at once.
+ *
+ * Instructions are rows by their slot. Deterministic: the same calls in the same order give the same bits. The sums are linear in r, so an
+ * outcome can be corrected later; what one unit contributed cannot be taken out of them.
+ */
+export class InstructionEffects {
+  /** Σ (r − r̂ − others)(s − p) and Σ (s − p)² of each slot. */
+  private covariances = new Float64Array(FIRST_SLOTS);
+  private evidences = new Float64Array(FIRST_SLOTS);
+  /** Slots in use are below this. */
+  private slots = 0;
+  private slopeCovariance = 0;
+  private slopeEvidence = 0;
+
+  /** β: the effect that is expected of an instruction with retrieval score 1 of which nothing is known. */
+  get slope(): number {
+    const { slopeCovariance, slopeEvidence } = this;
+    const slope = (SLOPE_EVIDENCE * FIRST_SLOPE + slopeCovariance) / (SLOPE_EVIDENCE + slopeEvidence);
+    return Math.min(MOST_SLOPE, Math.max(LEAST_SLOPE, slope));
+  }
+
+  /**
+   * Returns the effect of each instruction, in reward: −1…1 as a rule.
+   * @param scores S of each, 0…1
+   */
+  gains(slots: ArrayLike<number>, scores: ArrayLike<number>): Float64Array {
+    const { slope } = this;
+    const gains = new Float64Array(slots.length);
+    for (let i = 0; i < gains.length; i++) gains[i] = this.#gain(slots[i], slope * scores[i]);
+    return gains;
+  }
+
+  /** How much is known about an instruction: Σ (s − p)², of which a decision adds at most 1. */
+  evidence(slot: number): number {
+    return slot < this.slots ? this.evidences[slot] : 0;
+  }
+
+  /**
+   * Learns from a decision.
+   * @param reward r: what it came to, 0…1
+   * @param baseline r̂: what was expected before the draw, 0…1
+   * @throws RangeError when a number is none, or out of its range; nothing is learned then
+   */
+  learn(drawn: DrawnInstructions, reward: number, baseline: number): void {
+    if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A reward is learned as 0 to 1, not ${reward}.`);
+    if (!(baseline >= 0 && baseline <= 1)) {
+      throw new RangeError(`What was expected is 0 to 1, not ${baseline}.`);
+    }
+    check(drawn);
+    const { slots, score } = drawn;
+    const surprises = surprisesOf(drawn);
+    const gains = this.gains(slots, score);
+    let explained = 0;
+    let slopeInput = 0;
+    for (let i = 0; i < surprises.length; i++) {
+      explained += gains[i] * surprises[i];
+      slopeInput += score[i] * surprises[i];
+    }
+    const residual = reward - baseline;
+    for (let i = 0; i < surprises.length; i++) {
+      const surprise = surprises[i];
+      if (surprise === 0) continue;
+      this.#reserve(slots[i]);
+      const others = explained - gains[i] * surprise;
+      this.covariances[slots[i]] += (residual - others) * surprise;
+      this.evidences[slots[i]] += surprise * surprise;
+      this.#keepWithin(slots[i]);
+    }
+    this.slopeCovariance += residual * slopeInput;
+    this.slopeEvidence += slopeInput * slopeInput;
+    if (this.slopeEvidence <= MOST_EVIDENCE) return;
+    this.slopeCovariance *= MOST_EVIDENCE / this.slopeEvidence;
+    this.slopeEvidence = MOST_EVIDENCE;
+  }
+
+  /** The reward of a decision that was learned changed by `delta`. @throws RangeError as `learn` */
+  correct(drawn: DrawnInstructions, delta: number): void {
+    if (!Number.isFinite(delta))
+      throw new RangeError(`A reward changes by a finite amount, not by ${delta}.`);
+    check(drawn);
+    let slopeInput = 0;
+    for (const [i, surprise] of surprisesOf(drawn).entries()) {
+      if (surprise === 0) continue;
+      this.#reserve(drawn.slots[i]);
+      this.covariances[drawn.slots[i]] += delta * surprise;
+      slopeInput += drawn.score[i] * surprise;
+    }
+    this.slopeCovariance += delta * slopeInput;
+  }
+
+  /** Keeps this share of what is known about an instruction, 0…1: after its text changed, or 0 when its slot is another one's. */
+  scale(slot: number, factor: number): void {
+    if (slot >= this.slots) return;
+    this.covariances[slot] *= factor;
+    this.evidences[slot] *= factor;
+  }
+
+  /** Forgets how much a retrieval score is worth, since scores are other ones from now on. */
+  resetSlope(): void {
+    this.slopeCovariance = 0;
+    this.slopeEvidence = 0;
+  }
+
+  save(): LearnerState['arrays'] {
+    return {
+      covariances: this.covariances.slice(0, this.slots),
+      evidences: this.evidences.slice(0, this.slots),
+      slope: Float64Array.of(this.slopeCovariance, this.slopeEvidence),
+    };
+  }
+
+  /** @throws Error when an array is missing or of another length */
+  static load(arrays: LearnerState['arrays']): InstructionEffects {
+    const effects = new InstructionEffects();
+    const covariances = savedArray(arrays, 'covariances', Float64Array);
+    const evidences = savedArray(arrays, 'evidences', Float64Array, covariances.length);
+    [effects.slopeCovariance, effects.slopeEvidence] = savedArray(arrays, 'slope', Float64Array, 2);
+    if (covariances.length > 0) effects.#reserve(covariances.length - 1);
+    effects.covariances.set(covariances);
+    effects.evidences.set(evidences);
+    return effects;
+  }
+
+  #gain(slot: number, prior: number): number {
+    if (slot >= this.slots) return prior;
+    return (PRIOR_EVIDENCE * prior + this.covariances[slot]) / (PRIOR_EVIDENCE + this.evidences[slot]);
+  }
+
+  #keepWithin(slot: number): void {
+    if (this.evidences[slot] > MOST_EVIDENCE) this.scale(slot, MOST_EVIDENCE / this.evidences[slot]);
+  }
+
+  #reserve(slot: number): void {
+    this.slots = Math.max(this.slots, slot + 1);
+    if (this.slots <= this.covariances.length) return;
+    this.covariances = enlarged(this.covariances, new Float64Array(2 * this.slots));
+    this.evidences = enlarged(this.evidences, new Float64Array(2 * this.slots));
+  }
+}
+
+/** s − p of each; 0 where chance had no part in it. */
+function surprisesOf({ propensity, shown }: DrawnInstructions): Float64Array {
+  const surprises = new Float64Array(propensity.length);
+  for (let i = 0; i < surprises.length; i++) {
+    if (propensity[i] > 0 && propensity[i] < 1) surprises[i] = shown[i] - propensity[i];
+  }
+  return surprises;
+}
+
+function check({ slots, propensity, score, shown }: DrawnInstructions): void {
+  const { length } = slots;
+  if (propensity.length !== length || score.length !== length || shown.length !== length) {
+    throw new RangeError('Instructions are learned from columns of one length.');
+  }
+  for (let i = 0; i < length; i++) {
+    if (!(propensity[i] >= 0 && propensity[i] <= 1)) {
+      throw new RangeError(`A propensity is 0 to 1, not ${propensity[i]}.`);
+    }
+    if (!Number.isFinite(score[i])) throw new RangeError(`A retrieval score is finite, not ${score[i]}.`);
+    if (shown[i] !== 0 && shown[i] !== 1) {
+      throw new RangeError(`An instruction was shown (1) or not (0), not ${shown[i]}.`);
+    }
+  }
+}
