@@ -10,6 +10,13 @@ export const SLATE_FORMATS = [
 ] as const;
 export type SlateFormat = (typeof SLATE_FORMATS)[number];
 
+/**
+ * What becomes of what was served before in the same session or task. append: it stays where it is, new things come after. prompt:
+ * the system prompt is made anew, as text. parts: instructions and tools anew, for the caller to put together.
+ */
+export const ASSEMBLIES = ['append', 'prompt', 'parts'] as const;
+export type Assembly = (typeof ASSEMBLIES)[number];
+
 /** Everything about one decision that explaining, learning and off-policy evaluation need later. */
 export interface Decision {
   readonly id: string;
@@ -71,6 +78,69 @@ export interface Decision {
   readonly notes?: readonly string[];
   /** Experiments it took part in; absent for none. */
   readonly assignments?: readonly Assignment[];
+  /** What it cost, and might cost; absent: its request named neither a token budget nor instructions. */
+  readonly budget?: DecisionBudget;
+  /** The instructions that were considered; absent: its request wanted none. */
+  readonly instructions?: DecisionInstructions;
+  /** Probability that what was served is enough, 0…1, as it was estimated before the draw; absent: it was not. */
+  readonly sufficiency?: number;
+  /** What was served before in the same session or task, and is served again; absent: nothing. */
+  readonly carried?: DecisionCarried;
+  /** Key of the session or task whose prompt it goes on with; absent: its assembly is not `append`. */
+  readonly thread?: string;
+}
+
+/** Everything in tokens of language models. */
+export interface DecisionBudget {
+  /** Most that all that is served may take; null: no limit was named. */
+  readonly tokenBudget: number | null;
+  readonly assembly: Assembly;
+  /** What counted the tokens. */
+  readonly counter: string;
+  /** Of each candidate's definition as it would be served; those that are carried cost this too, but nothing new. */
+  readonly tokens: readonly number[];
+  /** Candidates that would have been served if they had been free, by index, best first. */
+  readonly leftOut: readonly number[];
+  /** All tools of the catalog in full, and all its approved instructions. */
+  readonly monolithic: number;
+}
+
+/** The instructions of a decision. One value per candidate in every list; safety instructions are no candidates. */
+export interface DecisionInstructions {
+  readonly ids: readonly string[];
+  readonly hashes: readonly string[];
+  /** Expected increase of the success when it is present. */
+  readonly gain: readonly number[];
+  /** What retrieval says, 0…1. */
+  readonly score: readonly number[];
+  /** Probability of being served, 0…1. */
+  readonly propensity: readonly number[];
+  readonly tokens: readonly number[];
+  /** Candidates that were served, by index, in the order in which they were. */
+  readonly shown: readonly number[];
+  /** Candidates that would have been served if they had been free, by index, best first. */
+  readonly leftOut: readonly number[];
+  /** The approved safety instructions, which are always served, first. */
+  readonly overlay: readonly ServedInstruction[];
+}
+
+export interface ServedInstruction {
+  readonly id: string;
+  readonly hash: string;
+  readonly tokens: number;
+}
+
+/** What a decision took over. Its tools are the first of the slate, and its instructions the first that are shown. */
+export interface DecisionCarried {
+  /** The newest decisions whose prompt this one goes on with; more than one, when steps were asked for at once. */
+  readonly from: readonly string[];
+  /** How many tools of the slate, and how many of the instructions shown, were served before. */
+  readonly tools: number;
+  readonly instructions: number;
+  /** Names of carried tools, ids of carried instructions, whose text is another one than the one that was served. */
+  readonly changed?: readonly string[];
+  /** Tokens from the first text on that is another one, in which nothing can be read from a prompt cache; absent: none changed. */
+  readonly rewritten?: number;
 }
 
 /** Who decided. */
@@ -100,7 +170,7 @@ export interface DecisionRerank {
 }
 
 /** Why a tool is in the slate. */
-export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned';
+export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned' | 'carried';
 
 /** Why a slate is not the usual ranking. */
 export const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch'] as const;

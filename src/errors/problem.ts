@@ -36,6 +36,7 @@ export type ProblemCode =
   | 'expectation-failed'
   | 'request-timeout'
   | 'unknown-policy'
+  | 'budget-too-small'
   | 'reward-late'
   | 'too-many-requests'
   | 'unavailable'

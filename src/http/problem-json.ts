@@ -40,6 +40,7 @@ export const PROBLEM_STATUS = {
   'wrong-shard': 421,
   'validation-failed': 422,
   'unknown-policy': 422,
+  'budget-too-small': 422,
   'too-many-requests': 429,
   'headers-too-large': 431,
   internal: 500,

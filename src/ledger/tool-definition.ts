@@ -61,20 +61,3 @@ export function listedTool(tool: ToolDefinition): Omit<ToolDefinition, keyof Own
   } = tool;
   return listed;
 }
-
-/** Bytes of English text or JSON per token of today's language models, within a fifth. */
-const BYTES_PER_TOKEN = 4;
-
-/** Returns about how many tokens `shown` takes in the context of a language model: a quarter of the UTF-8 bytes of its JSON. */
-export function tokensOf(shown: unknown): number {
-  return Math.ceil(Buffer.byteLength(JSON.stringify(shown)) / BYTES_PER_TOKEN);
-}
-
-/** Returns about how many tokens a tool takes whose name, description and input schema are shown. */
-export function definitionTokens({
-  name,
-  description,
-  inputSchema,
-}: Pick<ToolDefinition, 'name' | 'inputSchema'> & { readonly description?: string }): number {
-  return tokensOf({ name, description, inputSchema });
-}

@@ -3,10 +3,12 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { type AssignedVariant, assign } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
+import type { Carried } from './carried.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';
 import { type DrawSettings, selectSlate } from './select-slate.ts';
+import type { TokenCosts } from './token-costs.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
 export interface Question {
@@ -17,6 +19,10 @@ export interface Question {
   readonly request: RouteRequest;
   readonly text: string;
   readonly query: UnderstoodQuery;
+  /** What its answer would cost; absent: the request names neither a token budget nor instructions. */
+  readonly costs?: TokenCosts;
+  /** What was served before in its session or task, where it goes on with that. */
+  readonly carried?: Carried;
 }
 
 /**

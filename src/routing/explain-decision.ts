@@ -254,6 +254,7 @@ function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>
 
 function circumstances({ reason, rank, propensity }: Omit<ExplainedCandidate, 'sentence'>): string[] {
   if (reason === 'pinned') return ['pinned'];
+  if (reason === 'carried') return ['served before in this session or task'];
   if (reason === 'explored') return [`shown to try it out (chance ${Math.round(propensity * 100)} %)`];
   if (rank === null) return ['not shown this time'];
   return [];

@@ -1,4 +1,5 @@
 import {
+  type Assembly,
   type Decision,
   type DecisionPolicy,
   type Fallback,
@@ -43,6 +44,56 @@ export interface RouteAnswer {
   readonly notes?: readonly string[];
   /** ISO time until which rewards are learned. */
   readonly rewardDeadline: string;
+  /** In the order in which they belong into the prompt, the safety overlay first; absent: the request wanted none. */
+  readonly instructions?: readonly RoutedInstruction[];
+  /** Absent, like all that follows but `sufficiency`: the request named neither a token budget nor instructions. */
+  readonly tokens?: AnswerTokens;
+  readonly leftOut?: LeftOut;
+  readonly costTokens?: CostTokens;
+  readonly assembly?: Assembly;
+  /** The system prompt, with assembly `prompt`. */
+  readonly prompt?: string;
+  /** Probability that the slate is enough, 0…1. */
+  readonly sufficiency?: number;
+}
+
+export interface RoutedInstruction {
+  readonly id: string;
+  readonly text: string;
+  readonly tokens: number;
+  /** Expected increase of the success when it is present; 0 for safety instructions, which are not weighed. */
+  readonly gain: number;
+  /** `safety`, `role`, `policy`, `style` or `exemplar`. */
+  readonly kind: string;
+  /** Probability that this instruction was served, 0…1. */
+  readonly propensity: number;
+  readonly carried?: boolean;
+}
+
+export interface AnswerTokens {
+  /** Of all definitions, carried ones too. */
+  readonly slate: number;
+  readonly instructions: number;
+  /** Of all that is served. */
+  readonly total: number;
+  /** Of all tools of the catalog in full, and all its approved instructions. */
+  readonly monolithic: number;
+}
+
+/** What would have been served if it had cost nothing, best first. */
+export interface LeftOut {
+  readonly tools: readonly { readonly name: string; readonly tokens: number }[];
+  readonly instructions: readonly { readonly id: string; readonly tokens: number }[];
+}
+
+/** What is served, in tokens by how a provider with a prompt cache charges for them. */
+export interface CostTokens {
+  /** New in the prompt. */
+  readonly written: number;
+  /** There before, byte for byte. */
+  readonly read: number;
+  /** At the full price: written × 1.25 + read × 0.1; where the prompt is made anew, which no cache helps, all of it × 1. */
+  readonly full: number;
 }
 
 /** A decision as the agent gets it, with definitions in the format that its model takes. */

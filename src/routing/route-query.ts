@@ -12,7 +12,7 @@ import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
-import { definitionTokensIn } from './slate-definition.ts';
+import type { TokenCosts } from './token-costs.ts';
 import { comparable, readQuery, understandQuery } from './understand-query.ts';
 
 /** What routing needs beside the catalog. */
@@ -22,6 +22,7 @@ export interface RoutingParts {
   readonly decisionLogs: DecisionLogs;
   readonly exposures: ExposureRecorder;
   readonly shadows: ShadowRanking;
+  readonly costs: TokenCosts;
   /** Names of tools that cannot be called now, since their servers are down: they are in no slate. */
   unavailable(catalog: string): readonly string[];
   /** ms since the epoch. */
@@ -81,7 +82,7 @@ export async function routeQuery(
 
   parts.exposures.leaveOut(catalog, leftOut);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
-  if (decision.activation === 'now') expose(decision, catalog, parts.exposures);
+  if (decision.activation === 'now') expose(decision, catalog, parts);
   parts.shadows.rank(question, decision, catalog);
   return routed(decision);
 }
@@ -123,19 +124,27 @@ async function firstOf(id: string, log: DecisionLog): Promise<Decision> {
 const BEST = 5;
 
 /** Counts a slate that was shown in the experiment that it belongs to. */
-export function expose(decision: Decision, catalog: Catalog, recorder: ExposureRecorder): void {
+export function expose(
+  decision: Decision,
+  catalog: Catalog,
+  { exposures, costs }: Pick<RoutingParts, 'exposures' | 'costs'>,
+): void {
   const { assignments = [], id: decisionId } = decision;
   for (const assignment of assignments) {
-    const tokens = slateTokens(decision, catalog);
-    recorder.expose(catalog, { ...assignment, decisionId, covariate: covariateOf(decision), tokens });
+    const tokens = slateTokens(decision, catalog, costs);
+    exposures.expose(catalog, { ...assignment, decisionId, covariate: covariateOf(decision), tokens });
   }
 }
 
-/** Returns about how many tokens the definitions in the slate take as they are sent; of a tool without one, its name. */
-function slateTokens({ slate, candidates, format, detail }: Decision, { state }: Catalog): number {
+/** Returns how many tokens the definitions in the slate take as they are sent; of a tool without one, its name. */
+function slateTokens(
+  { slate, candidates, format, detail }: Decision,
+  { state }: Catalog,
+  costs: TokenCosts,
+): number {
   return slate.reduce((sum, index) => {
     const record = state.tools.find(candidates[index]);
-    return sum + (record === undefined ? 0 : definitionTokensIn(format, detail, record.tool));
+    return sum + (record === undefined ? 0 : costs.tool(record.tool, format, detail));
   }, 0);
 }
 

@@ -1,4 +1,4 @@
-import type { SlateFormat } from '../decisions/decision.ts';
+import type { Assembly, SlateFormat } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import type { ContextValue } from '../ledger/experiment-definition.ts';
 
@@ -30,4 +30,31 @@ export interface RouteRequest {
   readonly explore: boolean;
   /** False: outcomes are counted but nothing is learned from them. */
   readonly learn: boolean;
+  /** Most tokens that all that is served may take, 1…10,000,000; absent: no limit. */
+  readonly tokenBudget?: number;
+  /** True: instructions are served, too. */
+  readonly instructions?: boolean;
+  /** How many instructions at most that were not served before, 0…50, beside the safety overlay; absent: 4. */
+  readonly maxInstructions?: number;
+  /** Absent: `append` in a session or task, else `parts`. */
+  readonly assembly?: Assembly;
 }
+
+/** Returns whether a request asks for less than everything, or for instructions: then tokens are counted. */
+export function countsTokens({
+  tokenBudget,
+  instructions,
+}: Pick<RouteRequest, 'tokenBudget' | 'instructions'>): boolean {
+  return tokenBudget !== undefined || instructions === true;
+}
+
+/** Returns what becomes of what was served before. */
+export function assemblyOf({
+  assembly,
+  sessionId,
+  task,
+}: Pick<RouteRequest, 'assembly' | 'sessionId' | 'task'>): Assembly {
+  return assembly ?? (sessionId !== undefined || task !== undefined ? 'append' : 'parts');
+}
+
+export const DEFAULT_MAX_INSTRUCTIONS = 4;

@@ -71,7 +71,7 @@ export class Routing {
       return log?.activate(decisionId, this.#parts.now());
     });
     const decision = await this.find(decisionId);
-    if (activation === 'first') expose(decision, this.#catalogs.get(catalog), this.#parts.exposures);
+    if (activation === 'first') expose(decision, this.#catalogs.get(catalog), this.#parts);
     await this.#settleIfDefault(decision);
     return {
       decisionId,

@@ -1,7 +1,7 @@
 import type { SlateFormat } from '../decisions/decision.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
-import { definitionTokens, listedTool, type ToolDefinition, tokensOf } from '../ledger/tool-definition.ts';
+import { listedTool, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { firstParagraph } from '../retrieval/document-text.ts';
 import { briefSchema } from './brief-schema.ts';
 import { objectSchema, providerSchema } from './provider-schema.ts';
@@ -19,14 +19,18 @@ export function definitionIn(format: SlateFormat, detail: DetailLevel, tool: Too
 }
 
 /**
- * Returns about how many tokens the definition takes in the context of a language model; of a tool without one, its name. Of
- * MCP's members models get the name, the description and the input schema: the others are for the client.
+ * Returns the definition as text in the context of a language model; of a tool without one, its name. Of MCP's members models
+ * get the name, the description and the input schema: the others are for the client.
  */
-export function definitionTokensIn(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): number {
-  if (format === 'mcp') return definitionTokens(LEVELS[detail](tool));
+export function textForModel(format: SlateFormat, detail: DetailLevel, tool: ToolDefinition): string {
+  if (format === 'mcp') {
+    const { name, description, inputSchema } = LEVELS[detail](tool);
+    return JSON.stringify({ name, description, inputSchema });
+  }
   // A reference becomes the definition there.
   const sent = format === 'anthropic-tool-reference' ? 'anthropic' : format;
-  return tokensOf(definitionIn(sent, detail, tool) ?? tool.name);
+  const definition = definitionIn(sent, detail, tool);
+  return definition === undefined ? tool.name : JSON.stringify(definition);
 }
 
 /** Takes any arguments. OpenAI wants `properties` in every schema of a function, MCP and Anthropic the type. */

@@ -35,6 +35,7 @@ import { Rewards } from '../rewards/rewards.ts';
 import { Tasks } from '../rewards/tasks.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
+import { TokenCosts } from '../routing/token-costs.ts';
 import { every } from '../scheduling/every.ts';
 import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
@@ -44,6 +45,7 @@ import { Secrets } from '../sources/secrets.ts';
 import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
+import { ESTIMATE } from '../tokens/estimate.ts';
 import { CatalogGateways } from './catalog-gateways.ts';
 import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
 import { ServiceHealth } from './health.ts';
@@ -186,6 +188,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     catalogs,
     {
       ...{ splitters, rerankers, decisionLogs, exposures, shadows, now },
+      costs: new TokenCosts(ESTIMATE),
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
     settlements,

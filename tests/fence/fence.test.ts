@@ -98,6 +98,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../queries/conversation.ts', '../ledger/entry.ts', './turns.ts'],
     forbidden: ['../queries/splitter.ts', '../catalog/cases.ts', '../ledger/ledger.ts', 'zod'],
   },
+  'src/tokens': {
+    allowed: ['./token-counter.ts', 'node:fs/promises', '@huggingface/tokenizers'],
+    forbidden: ['../ledger/entry.ts', '../models/embedder.ts', '../errors/problem.ts', 'zod'],
+  },
   'src/queries': {
     allowed: ['../retrieval/tokenise.ts', '../models/http/chat-endpoint.ts', './splitter.ts'],
     forbidden: ['../retrieval/tool-index.ts', '../decisions/decision.ts', '../errors/problem.ts', 'zod'],

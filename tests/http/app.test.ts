@@ -54,7 +54,7 @@ describe('a request', () => {
     ['not UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400, 'malformed-request'],
     ['no object', '[]', 422, 'validation-failed'],
     ['infinite', '{"query": "q", "k": 1e999}', 422, 'validation-failed'],
-    ['a key too many', '{"query": "q", "tokenBudget": 5}', 422, 'validation-failed'],
+    ['a key too many', '{"query": "q", "tokens": 5}', 422, 'validation-failed'],
     ['both query and messages', '{"query": "q", "messages": [{"role": "user"}]}', 422, 'validation-failed'],
     ['neither', '{}', 422, 'validation-failed'],
     ['polluting', '{"query": "q", "__proto__": {"k": 1}}', 422, 'validation-failed'],

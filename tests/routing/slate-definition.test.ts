@@ -4,13 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../../src/ledger/catalog-settings.ts';
 import { providerName } from '../../src/ledger/provider-name.ts';
-import { type ToolDefinition, tokensOf } from '../../src/ledger/tool-definition.ts';
+import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { providerSchema } from '../../src/routing/provider-schema.ts';
 import {
   BRIEF_DESCRIPTION,
   composedDefinitions,
   definitionIn,
-  definitionTokensIn,
+  textForModel,
 } from '../../src/routing/slate-definition.ts';
 import { schemaFaults } from '../examples/schema-faults.ts';
 
@@ -154,13 +154,13 @@ describe('a definition', () => {
     });
   });
 
-  it('takes as many tokens as a model gets of it', () => {
+  it('is, as text for a model, what the model gets of it', () => {
     const shown = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: {} } };
-    const tool = { ...shown, icons: [{ src: 'x'.repeat(1000) }], _meta: { a: 'x'.repeat(1000) } };
-    expect(definitionTokensIn('mcp', 'full', tool)).toBe(tokensOf(shown));
-    expect(definitionTokensIn('names', 'full', tool)).toBe(1);
+    const tool = { ...shown, server: 's', tags: ['t'], icons: [{ src: 'x' }], _meta: { a: 'x' } };
+    expect(JSON.parse(textForModel('mcp', 'full', tool))).toEqual(shown);
+    expect(textForModel('names', 'full', tool)).toBe('a');
     const [reference, whole] = ['anthropic-tool-reference', 'anthropic'] as const;
-    expect(definitionTokensIn(reference, 'full', tool)).toBe(definitionTokensIn(whole, 'full', tool));
+    expect(textForModel(reference, 'full', tool)).toBe(textForModel(whole, 'full', tool));
   });
 
   it('takes fewer tokens the less detail it has', () => {

@@ -1,12 +1,15 @@
 import { z } from '@hono/zod-openapi';
-import { FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
+import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
+import { countsTokens, DEFAULT_MAX_INSTRUCTIONS } from '../../routing/route-request.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
 import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
 export const MAX_QUERY_LENGTH = 32_768;
 const MAX_NAMED_TOOLS = 200;
+/** More than any language model reads. */
+const MAX_TOKEN_BUDGET = 10_000_000;
 
 const namedTools = z.array(toolName).max(MAX_NAMED_TOOLS, `must not name more than ${MAX_NAMED_TOOLS} tools`);
 
@@ -70,6 +73,32 @@ export const routeRequestSchema = z
       .boolean()
       .default(true)
       .meta({ description: 'false: outcomes are counted, nothing is learned.' }),
+    tokenBudget: z
+      .int()
+      .min(1, 'must be at least 1: leave it out for no limit')
+      .max(MAX_TOKEN_BUDGET, `must not be more than ${MAX_TOKEN_BUDGET}: leave it out for no limit`)
+      .optional()
+      .meta({
+        description:
+          'Most tokens that all that is served may take: tools, instructions and safety overlay, what is carried along included. Absent: no limit.',
+        example: 1500,
+      }),
+    instructions: z.boolean().optional().meta({
+      description:
+        'true: also the instructions that are worth carrying, and always all approved safety instructions.',
+    }),
+    maxInstructions: z
+      .int()
+      .min(0)
+      .max(50)
+      .optional()
+      .meta({
+        description: `How many instructions beside the safety overlay; absent: ${DEFAULT_MAX_INSTRUCTIONS}.`,
+      }),
+    assembly: z.enum(ASSEMBLIES).optional().meta({
+      description:
+        'What becomes of what was served before, where there is a token budget or instructions are wanted. `append`: what was served in the session or task stays where it is, and new things come after, so that a prompt cache keeps its worth. `prompt`: a system prompt, made anew. `parts`: instructions and tools, anew. Absent: `append` where the request names a session or a task, else `parts`.',
+    }),
   })
   .refine((request) => request.query !== undefined || request.messages !== undefined, {
     path: ['query'],
@@ -92,6 +121,18 @@ export const routeRequestSchema = z
     message:
       'must be `names`, or left out, with format `names`, which has no definitions: use another `format`',
   })
+  .refine((request) => request.assembly === undefined || countsTokens(request), {
+    path: ['assembly'],
+    message: 'needs `tokenBudget` or `instructions: true`',
+  })
+  .refine((request) => request.maxInstructions === undefined || request.instructions === true, {
+    path: ['maxInstructions'],
+    message: 'needs `instructions: true`',
+  })
+  .refine(
+    ({ assembly, sessionId, task }) => assembly !== 'append' || sessionId !== undefined || task !== undefined,
+    { path: ['assembly'], message: '`append` needs a `sessionId` or a `task` whose prompt it goes on with' },
+  )
   .openapi('RouteRequest');
 
 export const policySchema = z
@@ -111,9 +152,9 @@ export const uncertaintySchema = z.number().meta({
   description:
     'How little is known about this tool for such queries, √(xᵀA⁻¹x): it falls with every outcome of something alike.',
 });
-export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned']).meta({
+export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned', 'carried']).meta({
   description:
-    'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for.',
+    'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for. carried: it was served before in this session or task.',
 });
 
 const routedToolSchema = z
@@ -144,6 +185,55 @@ export const detailSchema = z
   .enum(DETAIL_LEVELS)
   .meta({ description: 'How much of each definition was served.' });
 
+const routedInstructionSchema = z
+  .object({
+    id: z.string(),
+    text: z.string(),
+    tokens: z.int(),
+    gain: z.number().meta({
+      description:
+        'Expected increase of the success when it is present; 0 for safety instructions, which are not weighed.',
+    }),
+    kind: z.string().meta({ description: '`safety`, `role`, `policy`, `style` or `exemplar`.' }),
+    propensity: z.number().min(0).max(1).meta({ description: 'Probability of being served.' }),
+    carried: z.boolean().optional().meta({
+      description: 'true: it was served before in this session or task, and is where it was.',
+    }),
+  })
+  .openapi('RoutedInstruction');
+
+export const tokensSchema = z
+  .object({
+    slate: z.int().meta({ description: 'Of all definitions, carried ones too.' }),
+    instructions: z.int(),
+    total: z.int().meta({ description: 'Of all that is served.' }),
+    monolithic: z.int().meta({
+      description: 'Of all tools of the catalog in full, and all its approved instructions.',
+    }),
+  })
+  .meta({
+    description:
+      'How many tokens of a language model it takes. Absent: the request named neither a token budget nor instructions.',
+  });
+
+export const leftOutSchema = z
+  .object({
+    tools: z.array(z.object({ name: toolName, tokens: z.int() })),
+    instructions: z.array(z.object({ id: z.string(), tokens: z.int() })),
+  })
+  .meta({ description: 'What would have been served if it had cost nothing, best first.' });
+
+export const costTokensSchema = z
+  .object({
+    written: z.int().meta({ description: 'New in the prompt.' }),
+    read: z.int().meta({ description: 'There before, byte for byte.' }),
+    full: z.number().meta({
+      description:
+        'At the full price: written × 1.25 + read × 0.1; where the prompt is made anew, which no cache helps, all of it × 1.',
+    }),
+  })
+  .meta({ description: 'What is served, as a provider with a prompt cache charges for it.' });
+
 export const routeAnswerSchema = z
   .object({
     decisionId,
@@ -165,5 +255,23 @@ export const routeAnswerSchema = z
       description: 'What was asked for and could not be had: pins that are no tools, or do not fit in.',
     }),
     rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),
+    instructions: z.array(routedInstructionSchema).optional().meta({
+      description:
+        'In the order in which they belong into the prompt, the safety overlay first. Absent: the request wanted none.',
+    }),
+    tokens: tokensSchema.optional(),
+    leftOut: leftOutSchema.optional(),
+    costTokens: costTokensSchema.optional(),
+    assembly: z.enum(ASSEMBLIES).optional(),
+    prompt: z.string().optional().meta({
+      description:
+        'The system prompt: safety overlay, instructions, tools, routing note. With assembly `prompt` alone.',
+    }),
+    sufficiency: z
+      .number()
+      .min(0)
+      .max(1)
+      .optional()
+      .meta({ description: 'Probability that what was served is enough.' }),
   })
   .openapi('RouteAnswer');
