@@ -1,0 +1,208 @@
+import type { Random } from '../random.ts';
+import { exactKnapsack, greedyKnapsack, type KnapsackCorpus } from './knapsack.ts';
+
+/** Candidates of one corpus, column by column. */
+export interface BudgetedCandidates {
+  /** What its presence is expected to add; the sum over what is chosen becomes as large as possible. */
+  readonly gain: Float64Array;
+  /** What exploration draws by, in the units of the temperature. */
+  readonly score: Float64Array;
+  /** Whole numbers of at least 0. */
+  readonly tokens: Float64Array;
+  /** Indices that are chosen whatever they cost, in the order in which they are served. */
+  readonly forced: readonly number[];
+  /** Most that may be chosen beside those that are forced. */
+  readonly limit: number;
+}
+
+export interface BudgetedRequest {
+  readonly tools: BudgetedCandidates;
+  readonly instructions: BudgetedCandidates;
+  /** Tokens for both corpora together. */
+  readonly budget: number;
+  /** `greedy` takes by gain per token. */
+  readonly method: 'exact' | 'greedy';
+  /** False: what the knapsack chose is served. */
+  readonly explore: boolean;
+  /** T > 0, in units of the score. */
+  readonly temperature: number;
+  /** Draws keyed by the decision id. */
+  readonly random: Random;
+}
+
+export interface SelectedCandidates {
+  /** Indices: the forced ones, then the others by falling score. */
+  readonly chosen: readonly number[];
+  /** Probability of each candidate to be chosen: 1 if forced, 0 for what fits in no place. */
+  readonly propensity: Float64Array;
+  /** Indices that a budget without end would have served, and this one did not; ascending. */
+  readonly leftOut: readonly number[];
+  /** Natural log of the probability of exactly these. The corpora are drawn from independently, so theirs may be added. */
+  readonly logProbability: number;
+}
+
+export interface Selection {
+  readonly tools: SelectedCandidates;
+  readonly instructions: SelectedCandidates;
+}
+
+/** What is forced does not fit. */
+export interface BudgetTooSmall {
+  /** Tokens of everything that is forced. */
+  readonly needed: number;
+}
+
+/** Counters of the draws; the tools' first. */
+const DRAWS_PER_CORPUS = 2;
+
+/**
+ * Selects what is worth most within a budget, and explores in one place of each corpus.
+ *
+ * The core is the knapsack's choice. Of the m candidates of a corpus that it chose and that were not forced, one is given up, each with
+ * probability 1/m; its tokens, and this corpus's share of the tokens that were left over, are the room. It is drawn anew among itself,
+ * all candidates outside the core that fit into the room, and nothing (score 0), with probabilities in proportion to exp(score/T). A
+ * core that chose nothing has one place, which is empty. Shares are fixed before anything is drawn, so the two draws are independent,
+ * and the probability of a candidate is the mean over the places:
+ *   outside the core  P_j = (1/m) Σ_i e^(s_j/T)·1[j fits in place i] / Z_i,
+ *   in the core       P_i = 1 − (1/m)(1 − e^(s_i/T)/Z_i).
+ * @throws RangeError on a temperature, cost or gain that is none.
+ */
+export function selectUnderBudget(request: BudgetedRequest): Selection | BudgetTooSmall {
+  const { tools, instructions, budget, method, explore, temperature, random } = request;
+  const needed = forcedTokens(tools) + forcedTokens(instructions);
+  if (needed > budget) return { needed };
+  const solve = method === 'greedy' ? greedyKnapsack : exactKnapsack;
+  const free = [tools, instructions].map(freeOf);
+  const core = solve(free[0], free[1], budget - needed);
+  const rich = solve(free[0], free[1], Number.MAX_VALUE);
+  const left = budget - needed - costOf(core.tools, tools) - costOf(core.instructions, instructions);
+  const draws = [tools, instructions].map(({ limit }) => explore && limit > 0);
+  const share = draws[0] ? (draws[1] ? Math.floor(left / 2) : left) : 0;
+  const select = (
+    candidates: BudgetedCandidates,
+    at: 0 | 1,
+    chosen: readonly number[],
+    wished: readonly number[],
+  ) => {
+    const uniform = (counter: number) => random.uniform(at * DRAWS_PER_CORPUS + counter);
+    const explored = draws[at]
+      ? exploreOne(candidates, chosen, at === 0 ? share : left - share, temperature, uniform)
+      : asChosen(candidates, chosen);
+    return selected(candidates, explored, wished);
+  };
+  return {
+    tools: select(tools, 0, core.tools, rich.tools),
+    instructions: select(instructions, 1, core.instructions, rich.instructions),
+  };
+}
+
+interface Explored {
+  readonly indices: readonly number[];
+  readonly propensity: Float64Array;
+  readonly logProbability: number;
+}
+
+/** Gives up one place of the core, and fills it by chance. */
+function exploreOne(
+  { score, tokens, forced }: BudgetedCandidates,
+  core: readonly number[],
+  share: number,
+  temperature: number,
+  uniform: (counter: number) => number,
+): Explored {
+  const taken = new Set([...forced, ...core]);
+  const outside: number[] = [];
+  for (let index = 0; index < score.length; index++) if (!taken.has(index)) outside.push(index);
+  const places: readonly number[] = core.length === 0 ? [NOTHING] : core;
+  const given = Math.min(places.length - 1, Math.floor(uniform(0) * places.length));
+  const propensity = new Float64Array(score.length);
+  for (const index of taken) propensity[index] = 1;
+  /** Probability of what the core itself has chosen; every place may bring it back. */
+  let unchanged = 0;
+  let drawn = NOTHING;
+  let probability = 0;
+  for (const [at, place] of places.entries()) {
+    const room = share + (place === NOTHING ? 0 : tokens[place]);
+    const options = [place, ...outside.filter((index) => tokens[index] <= room)];
+    if (place !== NOTHING) options.push(NOTHING);
+    const chances = softmax(
+      options.map((index) => (index === NOTHING ? 0 : score[index])),
+      temperature,
+    );
+    const { length } = places;
+    let replaced = 0;
+    for (let i = 1; i < options.length; i++) {
+      replaced += chances[i];
+      if (options[i] !== NOTHING) propensity[options[i]] += chances[i] / length;
+    }
+    if (place !== NOTHING) propensity[place] = 1 - replaced / length;
+    unchanged += chances[0] / length;
+    if (at !== given) continue;
+    const option = pick(chances, uniform(1));
+    drawn = options[option];
+    probability = option === 0 ? 0 : chances[option] / length;
+  }
+  const kept = drawn === places[given];
+  const rest = kept ? core : core.filter((index) => index !== places[given]);
+  return {
+    indices: kept || drawn === NOTHING ? rest : [...rest, drawn],
+    propensity,
+    logProbability: Math.log(kept ? unchanged : probability),
+  };
+}
+
+/** In place of an index: no candidate. */
+const NOTHING = -1;
+
+function softmax(scores: readonly number[], temperature: number): Float64Array {
+  const most = Math.max(...scores);
+  const chances = Float64Array.from(scores, (score) => Math.exp((score - most) / temperature));
+  const total = chances.reduce((sum, value) => sum + value, 0);
+  return chances.map((value) => value / total);
+}
+
+/** Returns the index in which a uniform number falls. */
+function pick(chances: Float64Array, uniform: number): number {
+  let sum = 0;
+  for (let i = 0; i < chances.length; i++) {
+    sum += chances[i];
+    if (uniform < sum) return i;
+  }
+  return 0;
+}
+
+function asChosen({ score, forced }: BudgetedCandidates, indices: readonly number[]): Explored {
+  const propensity = new Float64Array(score.length);
+  for (const index of [...forced, ...indices]) propensity[index] = 1;
+  return { indices, propensity, logProbability: 0 };
+}
+
+function selected(
+  { score, forced }: BudgetedCandidates,
+  { indices, propensity, logProbability }: Explored,
+  wished: readonly number[],
+): SelectedCandidates {
+  const ordered = [...indices].sort((a, b) => score[b] - score[a] || a - b);
+  return {
+    chosen: [...forced, ...ordered],
+    propensity,
+    leftOut: wished.filter((index) => !indices.includes(index)),
+    logProbability,
+  };
+}
+
+/** The candidates as the knapsack sees them: forced ones are not for it to choose. */
+function freeOf({ gain, tokens, forced, limit }: BudgetedCandidates): KnapsackCorpus {
+  if (forced.length === 0) return { gain, tokens, limit };
+  const free = gain.slice();
+  for (const index of forced) free[index] = 0;
+  return { gain: free, tokens, limit };
+}
+
+function forcedTokens({ forced, tokens }: BudgetedCandidates): number {
+  return costOf(forced, { tokens });
+}
+
+function costOf(indices: readonly number[], { tokens }: Pick<BudgetedCandidates, 'tokens'>): number {
+  return indices.reduce((sum, index) => sum + tokens[index], 0);
+}
