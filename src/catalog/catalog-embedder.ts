@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
 import type { BoundEmbedder, EmbedderEntry } from '../ledger/entry.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Embedder, EmbedderUnavailableError } from '../models/embedder.ts';
+import { denseText } from '../retrieval/document-text.ts';
 import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 import type { Catalog } from './catalog.ts';
@@ -44,13 +44,13 @@ export class CatalogEmbedder {
   }
 
   /** @throws EmbedderUnavailableError */
-  async embedTools(
-    tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
+  async embedDocuments(
+    texts: readonly string[],
     signal?: AbortSignal,
   ): Promise<readonly (Float32Array | null)[]> {
-    if (tools.length === 0) return [];
+    if (texts.length === 0) return [];
     const open = this.#parts.embedders.of(this.#bound.fingerprint);
-    if (open !== null) return open.documents.of(tools, signal);
+    if (open !== null) return open.documents.of(texts, signal);
     throw new EmbedderUnavailableError(
       `Catalog "${this.#parts.name}" has the embedding model "${this.#bound.model}", which cannot be asked here now.`,
     );
@@ -154,7 +154,7 @@ export class CatalogEmbedder {
 const MAX_ROUNDS = 16;
 
 /**
- * Moves a catalog to an embedder: all live tools are embedded, then an entry says so, and the fold sees to it that
+ * Moves a catalog to an embedder: all live tools and instructions are embedded, then an entry says so, and the fold sees to it that
  * none is missing. Until then the one before serves. @throws EmbedderUnavailableError @throws Problem
  */
 export async function bindEmbedder(
@@ -167,11 +167,17 @@ export async function bindEmbedder(
   const fingerprint = embedder?.fingerprint ?? null;
   const isNew = (): boolean => replica.state.fingerprint !== fingerprint;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const live = isNew() ? [...replica.state.tools.live()] : [];
-    const missing = embedder === null ? [] : live.filter(({ hash }) => !made.has(hash));
+    const { tools, instructions } = replica.state;
+    const liveTools = isNew() ? [...tools.live()] : [];
+    const liveInstructions = isNew() ? [...instructions.live()] : [];
+    const texts = [
+      ...liveTools.map(({ tool }) => denseText(tool)),
+      ...liveInstructions.map(({ instruction }) => instruction.text),
+    ];
+    const missing = embedder === null ? [] : [...new Set(texts)].filter((text) => !made.has(text));
     if (missing.length > 0) {
       const vectors = await documents.of(missing);
-      for (const [at, { hash }] of missing.entries()) made.set(hash, vectors[at]!);
+      for (const [at, text] of missing.entries()) made.set(text, vectors[at]!);
       continue;
     }
     const outcome = await replica.submit({
@@ -182,9 +188,13 @@ export async function bindEmbedder(
       model,
       fingerprint,
       dimensions: embedder?.dimensions ?? 0,
-      vectors: live.flatMap(({ tool, hash }) => {
-        const embedding = made.get(hash);
+      vectors: liveTools.flatMap(({ tool, hash }) => {
+        const embedding = made.get(denseText(tool));
         return embedding === undefined ? [] : [{ name: tool.name, hash, embedding }];
+      }),
+      instructions: liveInstructions.flatMap(({ instruction: { id, text }, hash }) => {
+        const embedding = made.get(text);
+        return embedding === undefined ? [] : [{ id, hash, embedding }];
       }),
     });
     if (outcome.kind === 'embedder') return outcome;

@@ -1,18 +1,19 @@
 import type { BoundEmbedder } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Embedder } from '../models/embedder.ts';
-import type { ToolIndex } from '../retrieval/tool-index.ts';
+import type { InstructionIndex, ToolIndex } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 
-/** One open catalog: its ledger, the replica that folds it, and the index that follows the replica's tools. */
+/** One open catalog: its ledger, the replica that folds it, and the indexes that follow the replica's tools and instructions. */
 export interface Catalog {
   readonly name: string;
   readonly ledger: Ledger;
   readonly replica: Replica;
   readonly index: ToolIndex;
+  /** Of the approved instructions that are chosen for a query. */
+  readonly instructionIndex: InstructionIndex;
   /** The state to read from; only the replica writes it. After an `await` it may be another object. */
   readonly state: CatalogState;
   /** Aborted when the catalog is closed: what is kept for it elsewhere has to be released then. */
@@ -28,11 +29,8 @@ export interface Catalog {
   /** Back to the embedder that a version of the policy was learned with, and to that version. @throws as above */
   bindVersion(version: string, learnedWith: BoundEmbedder): Promise<EmbedderResult>;
   /**
-   * Vectors of definitions, from the cache or the embedder; null for each where there is no embedder.
+   * Vectors of the texts of tools or instructions, from the cache or the embedder; null for each where there is no embedder.
    * @throws EmbedderUnavailableError
    */
-  embedTools(
-    tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
-    signal?: AbortSignal,
-  ): Promise<readonly (Float32Array | null)[]>;
+  embedDocuments(texts: readonly string[], signal?: AbortSignal): Promise<readonly (Float32Array | null)[]>;
 }

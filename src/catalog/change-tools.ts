@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
+import { denseText } from '../retrieval/document-text.ts';
 import { inSlices, mapInSteps } from '../scheduling/slices.ts';
 import type { ToolsApplied } from '../state/fold-result.ts';
 import type { Catalog } from './catalog.ts';
@@ -147,7 +148,12 @@ export async function withEmbeddings(
     return { vector: tools.vectors.get(record.slot).slice(), isSame: record.nameThere === nameThere };
   });
   const changed = hashed.filter((_, at) => known[at] === null);
-  const made = await refusingUnusable(() => catalog.embedTools(changed, signal));
+  const made = await refusingUnusable(() =>
+    catalog.embedDocuments(
+      changed.map(({ tool }) => denseText(tool)),
+      signal,
+    ),
+  );
   const fresh = new Map(changed.map(({ tool }, at) => [tool.name, made[at]]));
   return hashed.flatMap((one, at) => {
     const { vector, isSame } = known[at] ?? { vector: fresh.get(one.tool.name) ?? null, isSame: false };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { InstructionDraft } from '../ledger/instruction-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
 /**
@@ -14,6 +15,11 @@ export function definitionHash(tool: ToolDefinition, { ignoreDates = false } = {
   const { replaces: _, ...content } = tool;
   const counted = ignoreDates ? withoutDates(content) : content;
   return createHash('sha256').update(canonicalJson(counted)).digest('hex').slice(0, 32);
+}
+
+/** The same of an instruction: over everything but its status, so that an approval is no change of it. */
+export function instructionHash({ status: _, ...content }: InstructionDraft): string {
+  return createHash('sha256').update(canonicalJson(content)).digest('hex').slice(0, 32);
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,14 +1,12 @@
 import { Problem } from '../errors/problem.ts';
 import type { BoundEmbedder } from '../ledger/entry.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { EmbeddingCache } from '../models/cache/embedding-cache.ts';
 import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
-import { denseText } from '../retrieval/document-text.ts';
 
-/** Definitions that are embedded between two looks at the signal. */
+/** Texts that are embedded between two looks at the signal. */
 const AT_ONCE = 256;
 
-/** Vectors of definitions: from the cache on disk where it has them, else from the embedder, and then cached. */
+/** Vectors of the texts of tools and instructions: from the cache on disk where it has them, else from the embedder, and then cached. */
 export class DocumentEmbeddings {
   readonly #embedder: Embedder | null;
   readonly #cache: EmbeddingCache | null;
@@ -19,17 +17,13 @@ export class DocumentEmbeddings {
   }
 
   /**
-   * One vector per definition, null for each where there is no embedder. What was embedded is cached as it comes, so
+   * One vector per text, null for each where there is no embedder. What was embedded is cached as it comes, so
    * that a request which is cancelled and sent again goes on where it was.
    * @throws EmbedderUnavailableError, or the reason of `signal` when that aborts
    */
-  async of(
-    tools: readonly { readonly tool: ToolDefinition; readonly hash: string }[],
-    signal?: AbortSignal,
-  ): Promise<readonly (Float32Array | null)[]> {
-    if (this.#embedder === null) return tools.map(() => null);
-    const texts = tools.map(({ tool }) => denseText(tool));
-    const vectors = (await this.#cache?.get(texts)) ?? tools.map(() => null);
+  async of(texts: readonly string[], signal?: AbortSignal): Promise<readonly (Float32Array | null)[]> {
+    if (this.#embedder === null) return texts.map(() => null);
+    const vectors = (await this.#cache?.get(texts)) ?? texts.map(() => null);
     const missing = texts.filter((_, index) => vectors[index] === null);
     if (missing.length === 0) return vectors;
     const fresh: Float32Array[] = [];

@@ -1,6 +1,6 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Ledger, Ledgers, PositionedEntry } from '../ledger/ledger.ts';
-import { type CreateVectorIndex, ToolIndex } from '../retrieval/tool-index.ts';
+import { type CreateVectorIndex, InstructionIndex, ToolIndex } from '../retrieval/tool-index.ts';
 import type { SnapshotStores } from '../snapshots/snapshot-store.ts';
 import { loadState } from '../snapshots/stored-state.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -57,6 +57,7 @@ async function follow(
     return state;
   };
   const index = new ToolIndex(parts.kernels, parts.createVectorIndex);
+  const instructionIndex = new InstructionIndex(parts.kernels, parts.createVectorIndex);
   let embedding: CatalogEmbedder | null = null;
   const replica = new Replica(await load(), ledger, {
     now: parts.steadyNow,
@@ -72,6 +73,8 @@ async function follow(
       );
       old.tools.unfollow(index);
       fresh.tools.follow(index);
+      old.instructions.unfollow(instructionIndex);
+      fresh.instructions.follow(instructionIndex);
       embedding?.follow();
       parts.onReload(name);
     },
@@ -83,10 +86,12 @@ async function follow(
     own.close();
     await replica.close(because);
     index.free();
+    instructionIndex.free();
     replica.state.free();
   };
   try {
     replica.state.tools.follow(index);
+    replica.state.instructions.follow(instructionIndex);
     await replica.catchUp();
     // From now on and not when it has started: another process may move the catalog while our model is being opened.
     embedding = own;
@@ -101,6 +106,7 @@ async function follow(
     ledger,
     replica,
     index,
+    instructionIndex,
     get state() {
       return replica.state;
     },
@@ -114,7 +120,7 @@ async function follow(
     },
     bindEmbedder: (model) => own.bind(model),
     bindVersion: (version, learnedWith) => own.bindVersion(version, learnedWith),
-    embedTools: (tools, signal) => own.embedTools(tools, signal),
+    embedDocuments: (texts, signal) => own.embedDocuments(texts, signal),
     close: async (because) => {
       await close(because);
       await ledger.close();

@@ -4,6 +4,8 @@ import type {
   CasesEntry,
   EmbedderEntry,
   Entry,
+  InstructionPut,
+  InstructionsEntry,
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
@@ -11,12 +13,13 @@ import type {
   ToolPut,
   ToolsEntry,
 } from './entry.ts';
+import type { InstructionDraft } from './instruction-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 5;
+const VERSION = 6;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -41,6 +44,8 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
   switch (entry.kind) {
     case 'tools':
       return yield* encodeTools(entry);
+    case 'instructions':
+      return yield* encodeInstructions(entry);
     case 'embedder':
       return encodeEmbedder(entry);
     case 'observation':
@@ -80,11 +85,10 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
   switch (packed.kind) {
     case 'tools':
       return yield* decodeTools(packed, arrays);
+    case 'instructions':
+      return yield* decodeInstructions(packed, arrays);
     case 'embedder':
-      return {
-        ...packed,
-        vectors: packed.vectors.map((vector, i) => ({ ...vector, embedding: arrays[i] as Float32Array })),
-      };
+      return decodeEmbedder(packed, arrays);
     case 'observation':
       return decodeObservation(packed, arrays);
     case 'settlement':
@@ -110,6 +114,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
 
 type PackedEntry =
   | PackedTools
+  | PackedInstructions
   | PackedEmbedder
   | PackedObservation
   | PackedSettlement
@@ -123,12 +128,17 @@ type PackedEntry =
  * The definitions are texts of their own, since to write or parse ten thousand of them at once would take too long:
  * the first array holds them all in UTF-8, the second one their lengths. `embedding`: index of its array, −1 for none.
  */
-type PackedTools = Omit<ToolsEntry, 'put'> & {
-  readonly put: readonly (Omit<ToolPut, 'tool' | 'embedding'> & { readonly embedding: number })[];
+type PackedPut<Put> = Omit<Put, 'tool' | 'instruction' | 'embedding'> & { readonly embedding: number };
+
+type PackedTools = Omit<ToolsEntry, 'put'> & { readonly put: readonly PackedPut<ToolPut>[] };
+
+type PackedInstructions = Omit<InstructionsEntry, 'put'> & {
+  readonly put: readonly PackedPut<InstructionPut>[];
 };
 
-type PackedEmbedder = Omit<EmbedderEntry, 'vectors'> & {
+type PackedEmbedder = Omit<EmbedderEntry, 'vectors' | 'instructions'> & {
   readonly vectors: readonly Omit<EmbedderEntry['vectors'][number], 'embedding'>[];
+  readonly instructions?: readonly { readonly id: string; readonly hash: string }[];
 };
 
 type PackedCases = Omit<CasesEntry, 'cases'> & {
@@ -149,38 +159,93 @@ type ReportNumber = 'value' | 'weight' | 'latencyMs' | 'cost';
 const NUMBERS_PER_REPORT = 4;
 
 function* encodeTools(entry: ToolsEntry): Steps<Buffer> {
+  const definitions = entry.put.map(({ tool, ...rest }) => ({ ...rest, definition: tool }));
+  const { put, arrays } = yield* packPut(definitions);
+  return pack({ ...entry, put }, arrays);
+}
+
+function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Steps<ToolsEntry> {
+  const put = yield* unpackPut(packed.put, arrays);
+  return {
+    ...packed,
+    put: put.map(({ definition, ...rest }) => ({ tool: definition as ToolDefinition, ...rest })),
+  };
+}
+
+function* encodeInstructions(entry: InstructionsEntry): Steps<Buffer> {
+  const definitions = entry.put.map(({ instruction, ...rest }) => ({ ...rest, definition: instruction }));
+  const { put, arrays } = yield* packPut(definitions);
+  return pack({ ...entry, put }, arrays);
+}
+
+function* decodeInstructions(
+  packed: PackedInstructions,
+  arrays: readonly NumberArray[],
+): Steps<InstructionsEntry> {
+  const put = yield* unpackPut(packed.put, arrays);
+  return {
+    ...packed,
+    put: put.map(({ definition, ...rest }) => ({ instruction: definition as InstructionDraft, ...rest })),
+  };
+}
+
+interface Embedded {
+  readonly embedding: Float32Array | null;
+}
+
+function* packPut<Rest extends Embedded & { readonly definition: unknown }>(
+  all: readonly Rest[],
+): Steps<{
+  put: (Omit<Rest, 'definition' | 'embedding'> & { embedding: number })[];
+  arrays: NumberArray[];
+}> {
   const texts: Buffer[] = [];
   const vectors: NumberArray[] = [];
-  const put: PackedTools['put'][number][] = [];
-  for (const { tool, embedding, ...rest } of entry.put) {
-    texts.push(Buffer.from(JSON.stringify(tool)));
+  const put: (Omit<Rest, 'definition' | 'embedding'> & { embedding: number })[] = [];
+  for (const { definition, embedding, ...rest } of all) {
+    texts.push(Buffer.from(JSON.stringify(definition)));
     put.push({ ...rest, embedding: embedding === null ? -1 : 1 + vectors.push(embedding) });
     yield;
   }
   const lengths = Uint32Array.from(texts, ({ length }) => length);
   const text = new Uint8Array(Buffer.concat(texts));
-  return pack({ ...entry, put }, [text, lengths, ...vectors]);
+  return { put, arrays: [text, lengths, ...vectors] };
 }
 
-function* decodeTools(packed: PackedTools, arrays: readonly NumberArray[]): Steps<ToolsEntry> {
+function* unpackPut<Rest extends { readonly embedding: number }>(
+  packed: readonly Rest[],
+  arrays: readonly NumberArray[],
+): Steps<(Omit<Rest, 'embedding'> & Embedded & { definition: unknown })[]> {
   const [text, lengths] = arrays;
   const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
-  const put: ToolPut[] = [];
+  const put: (Omit<Rest, 'embedding'> & Embedded & { definition: unknown })[] = [];
   let start = 0;
-  for (const [i, { embedding, ...rest }] of packed.put.entries()) {
+  for (const [i, { embedding, ...rest }] of packed.entries()) {
     const end = start + lengths[i];
-    const tool = JSON.parse(bytes.toString('utf8', start, end)) as ToolDefinition;
-    put.push({ tool, ...rest, embedding: embedding < 0 ? null : (arrays[embedding] as Float32Array) });
+    const definition: unknown = JSON.parse(bytes.toString('utf8', start, end));
+    put.push({ definition, ...rest, embedding: embedding < 0 ? null : (arrays[embedding] as Float32Array) });
     start = end;
     yield;
   }
-  return { ...packed, put };
+  return put;
 }
 
-function encodeEmbedder(entry: EmbedderEntry): Buffer {
+/** The vectors of the tools, then those of the instructions. */
+function encodeEmbedder({ instructions, ...entry }: EmbedderEntry): Buffer {
+  const arrays = [...entry.vectors, ...(instructions ?? [])].map(({ embedding }) => embedding);
   const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
-  const arrays = entry.vectors.map(({ embedding }) => embedding);
-  return pack({ ...entry, vectors }, arrays);
+  const named = instructions?.map(({ id, hash }) => ({ id, hash }));
+  return pack({ ...entry, vectors, ...(named !== undefined && { instructions: named }) }, arrays);
+}
+
+function decodeEmbedder(
+  { instructions, ...packed }: PackedEmbedder,
+  arrays: readonly NumberArray[],
+): EmbedderEntry {
+  const embeddings = arrays as readonly Float32Array[];
+  const vectors = packed.vectors.map((one, i) => ({ ...one, embedding: embeddings[i] }));
+  const named = instructions?.map((one, i) => ({ ...one, embedding: embeddings[vectors.length + i] }));
+  return { ...packed, vectors, ...(named !== undefined && { instructions: named }) };
 }
 
 function encodeCases(entry: CasesEntry): Buffer {

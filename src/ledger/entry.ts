@@ -1,6 +1,7 @@
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
+import type { InstructionDraft } from './instruction-definition.ts';
 import type { SourceChange, SyncReport } from './source-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -12,6 +13,7 @@ export type Entry =
   | EmbedderEntry
   | SettingsEntry
   | ToolsEntry
+  | InstructionsEntry
   | SourceEntry
   | ObservationEntry
   | SettlementEntry
@@ -54,6 +56,12 @@ export interface EmbedderEntry extends EntryBase, BoundEmbedder {
   /** Vectors of all live tools, by name, for exactly this definition hash. */
   readonly vectors: readonly {
     readonly name: string;
+    readonly hash: string;
+    readonly embedding: Float32Array;
+  }[];
+  /** The same of all live instructions, by id; absent: there are none. */
+  readonly instructions?: readonly {
+    readonly id: string;
     readonly hash: string;
     readonly embedding: Float32Array;
   }[];
@@ -106,6 +114,31 @@ export interface ToolPut {
   readonly held?: true;
   readonly hash: string;
   /** Unit vector of the document text, or null when there is no embedder. */
+  readonly embedding: Float32Array | null;
+}
+
+/** Instructions that are put, approved or removed, with their embeddings. Refused if it names others that are not there, or a circle. */
+export interface InstructionsEntry extends EntryBase {
+  readonly kind: 'instructions';
+  readonly put: readonly InstructionPut[];
+  readonly remove: readonly string[];
+  /** Full sync: ids of all instructions that the catalog has afterwards. What did not change is not among `put`. */
+  readonly sync?: readonly string[];
+  /** Refused unless the instructions have this revision. */
+  readonly ifMatch?: string;
+  /** The same for the revision that its sender prepared it for, who prepares it again. */
+  readonly preparedFor?: string;
+  /** Digest of what was asked for, where the sender chose the key: the key is refused for anything else. */
+  readonly content?: string;
+  /** Fingerprint of the embedder that made the vectors. */
+  readonly fingerprint: string | null;
+}
+
+export interface InstructionPut {
+  readonly instruction: InstructionDraft;
+  /** Of everything but its status. */
+  readonly hash: string;
+  /** Unit vector of its text, or null when there is no embedder. */
   readonly embedding: Float32Array | null;
 }
 

@@ -1,3 +1,4 @@
+import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 
 /**
@@ -33,6 +34,16 @@ export function lexicalText({
 }: ToolDefinition): string {
   const parts = [server, ...tags, name, title, description, ...examples];
   return [...parts, ...parameterTexts(tool.inputSchema)].join('\n');
+}
+
+/** Returns the text of an instruction for BM25: the words of its id, domain, tags and text. The embedder reads its text alone. */
+export function instructionText({
+  id,
+  domain = '',
+  tags = [],
+  text,
+}: Pick<InstructionDefinition, 'id' | 'domain' | 'tags' | 'text'>): string {
+  return [separateWords(id), domain, ...tags, text].join('\n');
 }
 
 const MAX_DEPTH = 12;

@@ -1,10 +1,11 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { BestSlots, proposalsInTurns } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
-import { lexicalText } from './document-text.ts';
+import { instructionText, lexicalText } from './document-text.ts';
 import { DecomposedScores, PartScores } from './part-scores.ts';
 import { FusedScores } from './retrieval-scores.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
@@ -38,10 +39,11 @@ export interface ToolSearchResult extends Shortlist {
 }
 
 /**
- * Finds the tools of one catalog by words and by vectors. It follows the catalog's tool table (as a `ToolFollower`); vectors
- * are read from the table's `ToolVectors` and have to be stored there before `put` is called.
+ * Finds the texts of one table of a catalog by words and by vectors. It follows the table (as a `Follower`); vectors are read
+ * from the table's `ToolVectors` and have to be stored there before `put` is called.
  */
-export class ToolIndex {
+export class TextIndex<Indexed extends { readonly slot: number }> {
+  readonly #textOf: (record: Indexed) => string | null;
   readonly #kernels: Kernels;
   readonly #createVectorIndex: CreateVectorIndex;
   readonly #live = new SlotSet();
@@ -49,22 +51,31 @@ export class ToolIndex {
   #vectors: VectorIndex | null = null;
   #dimensions = 0;
 
+  /** @param textOf what BM25 reads of a record; null: it must not be found. */
   constructor(
     kernels: Kernels,
+    textOf: (record: Indexed) => string | null,
     createVectorIndex: CreateVectorIndex = (own, vectors) => new ExactIndex(own, vectors),
   ) {
     this.#kernels = kernels;
+    this.#textOf = textOf;
     this.#createVectorIndex = createVectorIndex;
   }
 
-  /** Number of tools that can be found. */
+  /** Number of records that can be found. */
   get size(): number {
     return this.#live.size;
   }
 
-  put({ slot, tool }: { readonly slot: number; readonly tool: ToolDefinition }): void {
+  put(record: Indexed): void {
+    const { slot } = record;
+    const text = this.#textOf(record);
+    if (text === null) {
+      this.remove(record);
+      return;
+    }
     this.#live.add(slot);
-    this.#words.put(slot, tokenise(lexicalText(tool)));
+    this.#words.put(slot, tokenise(text));
     this.#vectors?.put(slot);
   }
 
@@ -80,7 +91,7 @@ export class ToolIndex {
     this.replaceVectors(vectors);
   }
 
-  /** Replaces the vectors of the same tools; their words stay indexed. */
+  /** Replaces the vectors of the same records; their words stay indexed. */
   replaceVectors(vectors: ToolVectors): void {
     this.#vectors?.free();
     this.#dimensions = vectors.dimensions;
@@ -165,6 +176,27 @@ export class ToolIndex {
   free(): void {
     this.#vectors?.free();
     this.#vectors = null;
+  }
+}
+
+/** Finds the tools of one catalog. */
+export class ToolIndex extends TextIndex<{ readonly slot: number; readonly tool: ToolDefinition }> {
+  constructor(kernels: Kernels, createVectorIndex?: CreateVectorIndex) {
+    super(kernels, ({ tool }) => lexicalText(tool), createVectorIndex);
+  }
+}
+
+/** Finds the instructions of one catalog that are approved. Those of kind `safety` are in every prompt, and never looked for. */
+export class InstructionIndex extends TextIndex<{
+  readonly slot: number;
+  readonly instruction: InstructionDefinition;
+}> {
+  constructor(kernels: Kernels, createVectorIndex?: CreateVectorIndex) {
+    const textOf = (instruction: InstructionDefinition): string | null =>
+      instruction.status === 'approved' && instruction.kind !== 'safety'
+        ? instructionText(instruction)
+        : null;
+    super(kernels, ({ instruction }) => textOf(instruction), createVectorIndex);
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { definitionHash } from '../catalog/definition-hash.ts';
+import { definitionHash, instructionHash } from '../catalog/definition-hash.ts';
 import type { Decision } from '../decisions/decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry, OutcomeReport } from '../ledger/entry.ts';
+import type { InstructionDraft } from '../ledger/instruction-definition.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
-import { ToolIndex } from '../retrieval/tool-index.ts';
+import { InstructionIndex, ToolIndex } from '../retrieval/tool-index.ts';
 import { observedDecision } from '../rewards/observed-decision.ts';
 import { completeOutcome } from '../rewards/reward-report.ts';
 import { decide } from '../routing/decide.ts';
@@ -40,6 +41,7 @@ export class SimulatedCatalog {
   readonly name = NAME;
   readonly state: CatalogState;
   readonly index: ToolIndex;
+  readonly instructionIndex: InstructionIndex;
   #entries = 0;
   #step = 0;
 
@@ -47,12 +49,14 @@ export class SimulatedCatalog {
   constructor(kernels: Kernels, dimensions: number, policy: PolicySettings) {
     this.state = new CatalogState(NAME, { kernels, derived: true });
     this.index = new ToolIndex(kernels);
+    this.instructionIndex = new InstructionIndex(kernels);
     this.#fold({ kind: 'settings', patch: { policy, rewards: { windowSeconds: WINDOW_SECONDS } } });
     if (dimensions > 0) {
       const fingerprint = `${NAME}/${dimensions}`;
       this.#fold({ kind: 'embedder', model: NAME, fingerprint, dimensions, vectors: [] });
     }
     this.state.tools.follow(this.index);
+    this.state.instructions.follow(this.instructionIndex);
   }
 
   /** Sets the step. */
@@ -63,6 +67,16 @@ export class SimulatedCatalog {
   put(tools: readonly PreparedTool[]): void {
     const put = tools.map(({ tool, embedding }) => ({ tool, hash: definitionHash(tool), embedding }));
     this.#fold({ kind: 'tools', source: API_SOURCE, put, remove: [], fingerprint: this.state.fingerprint });
+  }
+
+  putInstructions(
+    instructions: readonly {
+      readonly instruction: InstructionDraft;
+      readonly embedding: Float32Array | null;
+    }[],
+  ): void {
+    const put = instructions.map((one) => ({ ...one, hash: instructionHash(one.instruction) }));
+    this.#fold({ kind: 'instructions', put, remove: [], fingerprint: this.state.fingerprint });
   }
 
   remove(names: readonly string[]): void {
@@ -142,6 +156,7 @@ export class SimulatedCatalog {
 
   free(): void {
     this.index.free();
+    this.instructionIndex.free();
     this.state.free();
   }
 

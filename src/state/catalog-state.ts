@@ -2,6 +2,7 @@ import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalo
 import type { BoundEmbedder, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
 import type { FoldResult } from './fold-result.ts';
+import { InstructionTable } from './instruction-table.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
@@ -38,10 +39,11 @@ export class CatalogState {
   taught: Position = 0;
   /** The largest `at` of an entry: the only time that the state knows, ms since the epoch. */
   clock = 0;
-  /** Changes whenever a tool changes. */
+  /** Changes whenever a tool changes; instructions have a revision of their own. */
   revision = 'r0';
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
+  readonly instructions: InstructionTable;
   readonly sources = new SourceTable();
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;
@@ -59,6 +61,7 @@ export class CatalogState {
     this.catalog = catalog;
     this.decisions = new ObservedDecisions(catalog);
     this.tools = new ToolTable(context.kernels, embedder.dimensions);
+    this.instructions = new InstructionTable(context.kernels, embedder.dimensions);
     this.learners = new Learners(context, embedder);
     this.learners.activate(this.settings.policy, this.tools.vectors, []);
   }
@@ -97,5 +100,6 @@ export class CatalogState {
   free(): void {
     this.learners.free();
     this.tools.free();
+    this.instructions.free();
   }
 }

@@ -49,6 +49,11 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
     if (!hasAllVectors(state, entry)) return { kind: 'embedder-refused', reason: 'stale' };
     const vectors = new Map(entry.vectors.map(({ name, embedding }) => [name, embedding]));
     state.tools.replaceVectors(dimensions, ({ tool }) => vectors.get(tool.name) ?? null);
+    const ofInstructions = new Map(entry.instructions?.map(({ id, embedding }) => [id, embedding]));
+    state.instructions.replaceVectors(
+      dimensions,
+      ({ instruction }) => ofInstructions.get(instruction.id) ?? null,
+    );
     endExperiments(
       state,
       'The embedding model was changed: nothing that was learned before can be compared with it.',
@@ -61,11 +66,18 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
   return { kind: 'embedder', policyVersion: active.version, kept };
 }
 
-/** Returns whether the entry has a vector for every tool; those that were put or changed after its sender read them have none. */
-function hasAllVectors({ tools }: CatalogState, { fingerprint, vectors }: EmbedderEntry): boolean {
+/** Returns whether the entry has a vector for every tool and instruction; those that changed after its sender read them have none. */
+function hasAllVectors(
+  { tools, instructions }: CatalogState,
+  { fingerprint, vectors, instructions: ofInstructions = [] }: EmbedderEntry,
+): boolean {
   if (fingerprint === null) return true;
   const hashes = new Map(vectors.map(({ name, hash }) => [name, hash]));
-  return [...tools.live()].every(({ tool, hash }) => hashes.get(tool.name) === hash);
+  const byId = new Map(ofInstructions.map(({ id, hash }) => [id, hash]));
+  return (
+    [...tools.live()].every(({ tool, hash }) => hashes.get(tool.name) === hash) &&
+    [...instructions.live()].every(({ instruction, hash }) => byId.get(instruction.id) === hash)
+  );
 }
 
 /** Erases what was learned about a tool or from a unit. */

@@ -3,6 +3,7 @@ import type { Outcome } from '../ledger/entry.ts';
 /** What the fold decided about an entry; `Replica.submit` returns it. */
 export type FoldResult =
   | ToolsResult
+  | InstructionsResult
   | SourceResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
   /** The policy has another name than its sender read: that of `policy`. */
@@ -45,6 +46,40 @@ export interface ToolsApplied {
   readonly kind: 'tools';
   readonly added: number;
   readonly changed: number;
+  readonly removed: number;
+  readonly unchanged: number;
+  readonly revision: string;
+}
+
+export type InstructionsResult =
+  | InstructionsApplied
+  /** `revision`: If-Match named another one. `stale`: something changed after its sender read it. */
+  | {
+      readonly kind: 'instructions-refused';
+      readonly reason: 'revision' | 'stale';
+      readonly revision: string;
+    }
+  /** There would be no instructions with the ids that these include. */
+  | {
+      readonly kind: 'instructions-refused';
+      readonly reason: 'includes';
+      readonly dangling: readonly { readonly id: string; readonly include: string }[];
+    }
+  /** Each of these would include the next, and the last the first. */
+  | {
+      readonly kind: 'instructions-refused';
+      readonly reason: 'circle';
+      readonly circle: readonly string[];
+    };
+
+/** One that is new and approved at once counts as both. */
+export interface InstructionsApplied {
+  readonly kind: 'instructions';
+  readonly added: number;
+  readonly changed: number;
+  readonly approved: number;
+  /** Were approved, and are drafts again. */
+  readonly withdrawn: number;
   readonly removed: number;
   readonly unchanged: number;
   readonly revision: string;

@@ -5,6 +5,7 @@ import type { CatalogState } from './catalog-state.ts';
 import { foldExposures } from './experiments/count-experiments.ts';
 import { foldExperiment } from './experiments/fold-experiment.ts';
 import { foldCases } from './fold-cases.ts';
+import { foldInstructions } from './fold-instructions.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
 import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
@@ -50,6 +51,8 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* foldCases(state, entry);
     case 'tools':
       return yield* once(state, entry, () => foldTools(state, entry, position));
+    case 'instructions':
+      return yield* once(state, entry, () => foldInstructions(state, entry, position));
     case 'source':
       return yield* once(state, entry, () => foldSource(state, entry, position));
     case 'embedder':
@@ -81,6 +84,7 @@ const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
 
 const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'tools-refused',
+  'instructions-refused',
   'source-refused',
   'settings-refused',
   'embedder-refused',

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import type { Position } from '../ledger/entry.ts';
 import { atOnce, type Steps } from '../scheduling/slices.ts';
 import { type Answer, CatalogState } from './catalog-state.ts';
 import { ExperimentParts, experimentParts } from './experiments/experiment-parts.ts';
 import type { RewardOutcome } from './fold-result.ts';
+import type { InstructionChange, InstructionRecord } from './instruction-table.ts';
 import { LearnerParts, learnerParts } from './learner-parts.ts';
 import type { LearnerContext, SavedLearners } from './learner-version.ts';
 import type { SavedTask } from './observed/task-calls.ts';
@@ -21,6 +23,7 @@ import type { ToolRecord } from './tool-table.ts';
 
 /** How many of them make one part. */
 const TOOLS = 32;
+const CHANGES = 32;
 const ANSWERS = 1024;
 const REFUSED = 1024;
 const TASKS = 1024;
@@ -89,6 +92,7 @@ export function* decodeSnapshotInSteps(
       yield;
     }
     state.tools.restoreFreeSlots(head.freeSlots);
+    state.instructions.restoreFreeSlots(head.freeInstructionSlots);
     state.experiments.restore(experiments.complete());
     state.learners.restore({ ...head.learners, versions: learners.complete() }, state.tools.vectors);
     return state;
@@ -110,6 +114,7 @@ type Head = Pick<
   'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'embedder' | 'settings'
 > & {
   readonly freeSlots: readonly number[];
+  readonly freeInstructionSlots: readonly number[];
   readonly droppedThrough: number;
   readonly rewardHours: ReturnType<CatalogState['rewards']['hours']>;
   readonly learners: Omit<SavedLearners, 'versions'>;
@@ -129,12 +134,19 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   const head: Head = {
     ...{ catalog, position, taught, clock, revision, embedder, settings, learners },
     freeSlots: tools.freeSlots(),
+    freeInstructionSlots: state.instructions.freeSlots(),
     droppedThrough: state.decisions.droppedThrough,
     rewardHours: rewards.hours(),
   };
   yield part('catalog', head);
   for (const records of inBlocks(tools.records(), TOOLS)) {
-    yield part('tools', records, [vectorsOf(state, records)]);
+    yield part('tools', records, [vectorsOf(state.tools, records)]);
+  }
+  for (const records of inBlocks(state.instructions.records(), TOOLS)) {
+    yield part('instructions', records, [vectorsOf(state.instructions, records)]);
+  }
+  for (const changes of inBlocks(state.instructions.changes(), CHANGES)) {
+    yield part('instruction-changes', changes);
   }
   for (const records of inBlocks(state.sources.all(), TOOLS)) yield part('sources', records);
   for (const held of inBlocks(state.sources.saveHeld(), TOOLS)) yield part('held', held);
@@ -154,7 +166,13 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
 function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart): void {
   switch (part) {
     case 'tools':
-      restoreTools(state, json as ToolRecord[], arrays[0] as Float32Array);
+      restoreRecords(state.tools, json as ToolRecord[], arrays[0] as Float32Array);
+      break;
+    case 'instructions':
+      restoreRecords(state.instructions, json as InstructionRecord[], arrays[0] as Float32Array);
+      break;
+    case 'instruction-changes':
+      for (const change of json as InstructionChange[]) state.instructions.log(change);
       break;
     case 'sources':
       for (const record of json as SourceRecord[]) state.sources.restore(record);
@@ -190,16 +208,22 @@ function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart):
   }
 }
 
-function restoreTools(state: CatalogState, records: readonly ToolRecord[], vectors: Float32Array): void {
-  const { dimensions } = state.tools.vectors;
+function restoreRecords<Kept>(
+  table: { vectors: ToolVectors; restore(record: Kept, vector: Float32Array): void },
+  records: readonly Kept[],
+  vectors: Float32Array,
+): void {
+  const { dimensions } = table.vectors;
   for (const [index, record] of records.entries()) {
-    state.tools.restore(record, vectors.subarray(index * dimensions, (index + 1) * dimensions));
+    table.restore(record, vectors.subarray(index * dimensions, (index + 1) * dimensions));
   }
 }
 
 /** Returns the rows in the order of the records, without the padding of the kernels' table. */
-function vectorsOf(state: CatalogState, records: readonly ToolRecord[]): Float32Array {
-  const { vectors } = state.tools;
+function vectorsOf(
+  { vectors }: { vectors: ToolVectors },
+  records: readonly { slot: number }[],
+): Float32Array {
   const rows = new Float32Array(records.length * vectors.dimensions);
   for (const [index, { slot }] of records.entries()) rows.set(vectors.get(slot), index * vectors.dimensions);
   return rows;

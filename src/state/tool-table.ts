@@ -34,14 +34,14 @@ export interface ToolRecord {
   readonly statistics: ToolStatistics;
 }
 
-/** Is called for every change of the live tools, to keep something derived from them up to date, for example an index. */
-export interface ToolFollower {
-  /** The tool at this slot is new, was put again after its removal, or was changed. */
-  put(record: ToolRecord): void;
-  remove(record: ToolRecord): void;
-  /** The follower has to forget all tools; `put` is called for each live one next. */
+/** Is called for every change of the live records of a table, to keep something derived from them up to date, for example an index. */
+export interface Follower<Followed> {
+  /** The record at this slot is new, was put again after its removal, or was changed. */
+  put(record: Followed): void;
+  remove(record: Followed): void;
+  /** The follower has to forget all records; `put` is called for each live one next. */
   reset(vectors: ToolVectors): void;
-  /** All vectors were replaced, perhaps with other dimensions; the tools are the same. */
+  /** All vectors were replaced, perhaps with other dimensions; the records are the same. */
   replaceVectors(vectors: ToolVectors): void;
 }
 
@@ -55,7 +55,7 @@ export class ToolTable {
   readonly #freeSlots: number[] = [];
   #vectors: ToolVectors;
   #live = 0;
-  #followers: ToolFollower[] = [];
+  #followers: Follower<ToolRecord>[] = [];
 
   constructor(kernels: Kernels, dimensions: number) {
     this.#kernels = kernels;
@@ -103,13 +103,13 @@ export class ToolTable {
   }
 
   /** Calls `follower` for every live tool, and from now on for every change. */
-  follow(follower: ToolFollower): void {
+  follow(follower: Follower<ToolRecord>): void {
     this.#followers.push(follower);
     follower.reset(this.#vectors);
     for (const record of this.live()) follower.put(record);
   }
 
-  unfollow(follower: ToolFollower): void {
+  unfollow(follower: Follower<ToolRecord>): void {
     this.#followers = this.#followers.filter((other) => other !== follower);
   }
 

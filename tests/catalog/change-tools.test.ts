@@ -34,7 +34,7 @@ function reloading(): { readonly catalog: Catalog; readonly submitted: ToolsEntr
         return next.tell(entry);
       },
     },
-    embedTools: async (tools: readonly unknown[]) => {
+    embedDocuments: async (tools: readonly unknown[]) => {
       replaced.replace();
       return tools.map(() => axis('t3'));
     },
@@ -61,7 +61,7 @@ describe('a change of tools', () => {
       state: story.state,
       now: () => START,
       replica: { submit: async (entry: ToolsEntry) => story.tell(entry) },
-      embedTools: async (tools: readonly unknown[]) => tools.map(() => axis('t3')),
+      embedDocuments: async (tools: readonly unknown[]) => tools.map(() => axis('t3')),
     } as unknown as Catalog;
     const refused = await syncTools(catalog, [tool('t0'), tool('inbox')]).catch((error) => error);
     expect(refused).toMatchObject({ code: 'validation-failed' });

@@ -94,6 +94,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     ],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/instructions': {
+    allowed: ['../catalog/catalog.ts', '../retrieval/tool-index.ts', '../state/instruction-table.ts'],
+    forbidden: ['../routing/decide.ts', '../decisions/decision.ts', '../http/app.ts'],
+  },
   'src/transcripts': {
     allowed: ['../queries/conversation.ts', '../ledger/entry.ts', './turns.ts'],
     forbidden: ['../queries/splitter.ts', '../catalog/cases.ts', '../ledger/ledger.ts', 'zod'],

@@ -39,6 +39,19 @@ const tool = withOptional(
   'metadata',
 );
 
+const instruction = withOptional(
+  {
+    id: text,
+    text,
+    kind: fc.constantFrom('policy' as const, 'safety' as const),
+    priority: fc.nat(100),
+    includes: fc.array(text),
+    status: fc.constantFrom('draft' as const, 'approved' as const),
+  },
+  'includes',
+  'status',
+);
+
 export const observedDecision: fc.Arbitrary<ObservedDecision> = fc.record(
   {
     id: text,
@@ -112,12 +125,34 @@ export const entry = fc.oneof(
   withOptional(
     {
       ...base,
+      kind: fc.constant('instructions'),
+      put: fc.array(fc.record({ instruction, hash: text, embedding: vector }, { noNullPrototype: true }), {
+        maxLength: 4,
+      }),
+      remove: fc.array(text),
+      sync: fc.array(text),
+      ifMatch: text,
+      preparedFor: text,
+      content: text,
+      fingerprint: fc.option(text),
+    },
+    'sync',
+    'ifMatch',
+    'preparedFor',
+    'content',
+  ),
+  withOptional(
+    {
+      ...base,
       kind: fc.constant('embedder'),
       model: text,
       fingerprint: fc.option(text),
       dimensions: fc.nat(),
       first: fc.constant(true),
       version: text,
+      instructions: fc.array(
+        fc.record({ id: text, hash: text, embedding: fc.float32Array() }, { noNullPrototype: true }),
+      ),
       vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
     },
     'first',

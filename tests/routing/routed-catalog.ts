@@ -5,7 +5,7 @@ import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import type { ExposureRecorder } from '../../src/experiments/exposure-recorder.ts';
 import type { SettingsPatch } from '../../src/ledger/catalog-settings.ts';
 import type { Reranker } from '../../src/models/reranker.ts';
-import { ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { InstructionIndex, ToolIndex } from '../../src/retrieval/tool-index.ts';
 import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { type RouteOptions, type RoutingParts, routeQuery } from '../../src/routing/route-query.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
@@ -34,6 +34,7 @@ const REQUEST: RouteRequest = {
 export class RoutedCatalog {
   readonly story: Story;
   readonly index = new ToolIndex(createTypescriptKernels());
+  readonly instructionIndex = new InstructionIndex(createTypescriptKernels());
   readonly decisionLogs: FileDecisionLogs;
   readonly routing: Routing;
   readonly request = REQUEST;
@@ -61,9 +62,11 @@ export class RoutedCatalog {
       patch: { decomposition: 'none', ...patch },
     });
     this.state.tools.follow(this.index);
+    this.state.instructions.follow(this.instructionIndex);
     const folder = temporaryFolder();
     disposals.push(() => folder.remove());
     disposals.push(() => this.index.free());
+    disposals.push(() => this.instructionIndex.free());
     this.decisionLogs = new FileDecisionLogs(folder.path, { retainMs: 3_600_000, now: () => START });
     disposals.push(() => this.decisionLogs.close());
     this.catalog = this.#open();
@@ -110,6 +113,7 @@ export class RoutedCatalog {
         return self.embedderDown ? null : embedder;
       },
       index: this.index,
+      instructionIndex: this.instructionIndex,
     } as unknown as Catalog;
   }
 

@@ -1,10 +1,12 @@
 import type {
   Entry,
+  InstructionsEntry,
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
   ToolsEntry,
 } from '../../src/ledger/entry.ts';
+import type { InstructionDraft } from '../../src/ledger/instruction-definition.ts';
 import type { SourceDefinition } from '../../src/ledger/source-definition.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
@@ -98,6 +100,29 @@ export function putTools(tools: readonly ToolDefinition[], more: Partial<ToolsEn
       tool: definition,
       hash: JSON.stringify(definition),
       embedding: axis(definition.name),
+    })),
+    remove: [],
+    fingerprint: 'e1',
+    ...more,
+  };
+}
+
+export function instruction(id: string, more: Partial<InstructionDraft> = {}): InstructionDraft {
+  return { id, text: `always ${id}`, kind: 'policy', priority: 50, ...more };
+}
+
+export function putInstructions(
+  instructions: readonly InstructionDraft[],
+  more: Partial<InstructionsEntry> = {},
+): InstructionsEntry {
+  return {
+    kind: 'instructions',
+    key: `instructions/${keys++}`,
+    at: START,
+    put: instructions.map(({ status, ...content }) => ({
+      instruction: { ...content, ...(status !== undefined && { status }) },
+      hash: JSON.stringify(content),
+      embedding: axis(content.id),
     })),
     remove: [],
     fingerprint: 'e1',

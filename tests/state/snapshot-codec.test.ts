@@ -4,7 +4,18 @@ import type { Entry } from '../../src/ledger/entry.ts';
 import { fold } from '../../src/state/fold.ts';
 import { decodeSnapshot, encodeSnapshot, encodeSnapshotParts } from '../../src/state/snapshot-codec.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
-import { decision, emptyState, observe, putTools, report, START, Story, tool } from './entries.ts';
+import {
+  decision,
+  emptyState,
+  instruction,
+  observe,
+  putInstructions,
+  putTools,
+  report,
+  START,
+  Story,
+  tool,
+} from './entries.ts';
 import { assignment, create, exposure, exposures, move } from './experiment-entries.ts';
 
 /** Bytes. */
@@ -16,7 +27,7 @@ const context = () => ({ kernels: createTypescriptKernels(), derived: true });
 const history: fc.Arbitrary<Entry[]> = fc
   .array(
     fc.record({
-      kind: fc.constantFrom('put', 'remove', 'reward', 'more', 'repeat'),
+      kind: fc.constantFrom('put', 'remove', 'reward', 'more', 'repeat', 'instruct', 'approve', 'withdraw'),
       source: fc.constantFrom('api', 'mail'),
       tool: fc.integer({ min: 0, max: 5 }),
       other: fc.integer({ min: 0, max: 5 }),
@@ -32,6 +43,14 @@ const history: fc.Arbitrary<Entry[]> = fc
       if (kind === 'put') {
         return putTools([tool(`t${index}`, { description: `words ${value}` })], { at, source });
       }
+      if (kind === 'instruct' || kind === 'approve') {
+        const text = `words ${Math.sign(value)}`;
+        return putInstructions(
+          [instruction(`i${index}`, { text, ...(kind === 'approve' && { status: 'approved' }) })],
+          { at, actor: source },
+        );
+      }
+      if (kind === 'withdraw') return putInstructions([], { remove: [`i${index}`], at });
       if (kind === 'remove') return putTools([], { remove: [`t${index}`], at });
       const tools = [...new Set([`t${index}`, `t${other}`])];
       const rewardId = kind === 'repeat' ? `r${id}` : `r${step}`;
@@ -104,7 +123,7 @@ describe('snapshots', () => {
     const bytes = Buffer.from(encodeSnapshot(emptyState()));
     bytes.writeUInt32LE(2, 4);
     expect(() => decodeSnapshot(bytes, 'default', context())).toThrow(
-      /has version 2; version 11 can be read/,
+      /has version 2; version 12 can be read/,
     );
   });
 

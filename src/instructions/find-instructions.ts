@@ -1,0 +1,55 @@
+import type { Candidates } from '../../bandit/policy.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { SearchedText } from '../retrieval/tool-index.ts';
+import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
+
+/** A query as retrieval compares it. */
+export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
+  readonly features: Pick<SearchedText, 'embedding'>;
+  readonly parts?: readonly SearchedText[];
+}
+
+/**
+ * Returns the approved instructions that fit a query best, at most `limit`, with their retrieval scores, best first. The scores
+ * are those of tools: h and c are normalised over all instructions that can be chosen. What has to be in every prompt
+ * (`safetyOverlay`) is not among them, and what comes with an instruction is `includedBy`.
+ */
+export function findInstructions(
+  { features, tokens, parts }: InstructionQuery,
+  { instructionIndex }: Pick<Catalog, 'instructionIndex'>,
+  limit: number,
+): Candidates {
+  return instructionIndex.search({ embedding: features.embedding, tokens, parts, limit }).candidates;
+}
+
+/** Returns what has to be in every prompt: approved instructions of kind `safety` and what they include, in the order of a prompt. */
+export function safetyOverlay(instructions: InstructionTable): readonly InstructionRecord[] {
+  const safety = [...instructions.live()].filter(
+    ({ instruction: { status, kind } }) => status === 'approved' && kind === 'safety',
+  );
+  const all = safety.flatMap((record) => [record, ...includedBy(instructions, record)]);
+  return inPromptOrder(new Set(all));
+}
+
+/** Returns what comes with an instruction: everything approved that it includes, and what that includes; without itself. */
+export function includedBy(
+  instructions: InstructionTable,
+  record: InstructionRecord,
+): readonly InstructionRecord[] {
+  const found = new Set<InstructionRecord>([record]);
+  for (const { instruction } of found) {
+    for (const id of instruction.includes ?? []) {
+      const included = instructions.get(id);
+      if (included?.instruction.status === 'approved') found.add(included);
+    }
+  }
+  found.delete(record);
+  return [...found];
+}
+
+/** Returns the records by priority, highest first; of equals by id, so that the same ones always give the same prompt. */
+export function inPromptOrder(records: Iterable<InstructionRecord>): readonly InstructionRecord[] {
+  return [...records].sort(
+    ({ instruction: a }, { instruction: b }) => b.priority - a.priority || (a.id < b.id ? -1 : 1),
+  );
+}

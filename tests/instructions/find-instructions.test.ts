@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { findInstructions, includedBy, safetyOverlay } from '../../src/instructions/find-instructions.ts';
+import { tokenise } from '../../src/retrieval/tokenise.ts';
+import { InstructionIndex } from '../../src/retrieval/tool-index.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
+import { instruction, putInstructions, Story } from '../state/entries.ts';
+
+function corpus() {
+  const story = Story.withTools(0);
+  const instructionIndex = new InstructionIndex(createTypescriptKernels());
+  story.state.instructions.follow(instructionIndex);
+  const { instructions } = story.state;
+  const find = (text: string, limit = 10): string[] => {
+    const query = { features: { embedding: null }, tokens: tokenise(text) };
+    const { slots } = findInstructions(query, { instructionIndex }, limit);
+    return Array.from(slots, (slot) => instructions.atSlot(slot)!.instruction.id);
+  };
+  return { story, instructions, find };
+}
+
+const approved = (id: string, text: string, more = {}) =>
+  instruction(id, { text, status: 'approved', ...more });
+
+describe('finding instructions', () => {
+  it('finds approved ones by words, best first, and no draft', () => {
+    const { story, find } = corpus();
+    story.tell(
+      putInstructions([
+        approved('refunds', 'Refunds above 100 need a manager.'),
+        approved('tone', 'Be short.'),
+        instruction('drafted', { text: 'Refunds are never given.' }),
+      ]),
+    );
+    expect(find('a refund for a customer', 1)).toEqual(['refunds']);
+    expect(find('refund')).not.toContain('drafted');
+    story.tell(
+      putInstructions([instruction('drafted', { text: 'Refunds are never given.', status: 'approved' })]),
+    );
+    expect(find('refund never given')[0]).toBe('drafted');
+    story.tell(putInstructions([], { remove: ['drafted'] }));
+    expect(find('refund never given')).toEqual(['refunds', 'tone']);
+  });
+
+  it('goes on finding the approved text while a change of it waits', () => {
+    const { story, find } = corpus();
+    story.tell(putInstructions([approved('a', 'parcels by ship'), approved('b', 'letters by air')]));
+    story.tell(putInstructions([instruction('a', { text: 'submarine' })]));
+    expect(find('ship')[0]).toBe('a');
+    story.tell(putInstructions([approved('a', 'submarine')]));
+    expect(find('submarine')[0]).toBe('a');
+    story.tell(putInstructions([instruction('a', { text: 'submarine', status: 'draft' })]));
+    expect(find('submarine')).toEqual(['b']);
+  });
+
+  it('keeps safety ones out of what is chosen, since every prompt has them, in order of priority', () => {
+    const { story, instructions, find } = corpus();
+    story.tell(
+      putInstructions([
+        approved('low', 'Never share passwords.', { kind: 'safety', priority: 10 }),
+        approved('high', 'Never give legal advice.', { kind: 'safety', priority: 90, includes: ['law'] }),
+        approved('law', 'Legal advice is what a lawyer signs.', { priority: 20 }),
+        instruction('draft', { kind: 'safety' }),
+      ]),
+    );
+    expect(find('passwords')).toEqual(['law']);
+    expect(safetyOverlay(instructions).map((one) => one.instruction.id)).toEqual(['high', 'law', 'low']);
+  });
+
+  it('brings what an instruction includes, and what that includes, if it is approved', () => {
+    const { story, instructions } = corpus();
+    story.tell(
+      putInstructions([
+        approved('a', 'a', { includes: ['b', 'd'] }),
+        approved('b', 'b', { includes: ['c'] }),
+        approved('c', 'c'),
+        instruction('d'),
+      ]),
+    );
+    const ids = includedBy(instructions, instructions.get('a')!).map((one) => one.instruction.id);
+    expect(ids).toEqual(['b', 'c']);
+  });
+});
