@@ -1,5 +1,7 @@
 import {
   type JSONRPCMessage,
+  SdkErrorCode,
+  SdkHttpError,
   StreamableHTTPClientTransport,
   type Transport,
 } from '@modelcontextprotocol/client';
@@ -163,6 +165,7 @@ export class StdioBridge {
 
   async #fail(waiting: Waiting, error: Error): Promise<void> {
     this.#done(waiting);
+    this.#options.onError(error);
     const answer = jsonRpcError(textIn(error)) ?? {
       code: INTERNAL_ERROR,
       message: `The tool router did not answer: ${error.message}. Whether the request took effect is not known.`,
@@ -216,7 +219,10 @@ export class StdioBridge {
       requestInit: { headers },
       fetch: async (target, init) => {
         try {
-          return await fetch(target, init);
+          const response = await fetch(target, init);
+          if (init?.method === 'GET' && response.status === 503 && isClosing(await response.clone().text()))
+            this.#relink(self());
+          return response;
         } catch (error) {
           if (init?.method === 'GET' && hasGone(error)) this.#relink(self());
           throw error;
@@ -235,7 +241,9 @@ export class StdioBridge {
         signal,
       });
     };
-    transport.onerror = onError;
+    transport.onerror = (error) => {
+      if (!isSeenTo(error)) onError(error);
+    };
     transport.onmessage = (message) => {
       const { id, method, result } = message as {
         id?: string | number;
@@ -301,7 +309,22 @@ function wasNotSent(error: unknown): boolean {
 function statusOf(error: unknown): 'closing' | 'busy' | null {
   const { data } = error as { data?: { status?: number } };
   if (data?.status !== 503) return null;
-  return textIn(error)?.includes('"shutting-down"') === true ? 'closing' : 'busy';
+  return isClosing(textIn(error) ?? '') ? 'closing' : 'busy';
+}
+
+function isClosing(answer: string): boolean {
+  return answer.includes('"shutting-down"');
+}
+
+/**
+ * Returns whether people need not hear of an error of a transport: who sent a message gets its error as well; and a stream of a
+ * service that has gone, or is busy, is opened again, here or at the next service, and it is said if that fails for good.
+ */
+function isSeenTo(error: Error): boolean {
+  if (error instanceof SdkHttpError && error.code !== SdkErrorCode.ClientHttpFailedToOpenStream) return true;
+  return (
+    hasGone(error) || isBusy(error) || /^(?:SSE stream disconnected|Failed to reconnect)/.test(error.message)
+  );
 }
 
 /** What a service answered with a status of HTTP that says no. */

@@ -19,11 +19,14 @@ class Service {
   readonly asked: Asked[] = [];
   readonly streams = new Set<ServerResponse>();
   opened = 0;
+  #refusal: { readonly status: number; readonly code: string } | null = null;
   readonly #server: Server;
 
   constructor() {
     this.#server = createServer(async (request, response) => {
       if (request.method === 'GET') {
+        if (this.#refusal !== null)
+          return void response.writeHead(this.#refusal.status).end(JSON.stringify(this.#refusal));
         this.streams.add(response);
         response.once('close', () => this.streams.delete(response));
         response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
@@ -61,6 +64,11 @@ class Service {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
+  /** Streams are answered with this status of HTTP and code of a problem from now on. */
+  refuseStreams(status: number, code: string): void {
+    this.#refusal = { status, code };
+  }
+
   /** The next request of this name and id that comes. */
   async next(name: string): Promise<Asked> {
     await until(() => this.asked.some((one) => one.name === name));
@@ -85,13 +93,15 @@ async function service(): Promise<{ service: Service; url: string }> {
 /** A client that has opened its conversation over a bridge. */
 async function connect(find: () => string) {
   const answers = new Map<unknown, object>();
+  const said: string[] = [];
   const client = {
     start: async () => {},
     send: async (message: { id?: unknown }) => void answers.set(message.id, message),
     close: async () => client.onclose?.(),
   } as Transport & { send(message: JSONRPCMessage): Promise<void> };
   const bridge = new StdioBridge({
-    ...{ client, catalog: 'default', sessionId: 'session', onError: () => {} },
+    ...{ client, catalog: 'default', sessionId: 'session' },
+    onError: ({ message }) => void said.push(message),
     find: async () => ({ url: find() }),
   });
   const running = bridge.run();
@@ -111,7 +121,7 @@ async function connect(find: () => string) {
     await until(() => answers.has(id));
     return answers.get(id);
   };
-  return { call, answer, say };
+  return { call, answer, say, said };
 }
 
 it('asks a service again that is busy, and calls that it works on go on', async () => {
@@ -179,4 +189,49 @@ it('repeats nothing that its client has cancelled', async () => {
   (await only.next('find_tools 3')).answer({ third: true });
   expect(await answer(3)).toMatchObject({ result: { third: true } });
   expect(only.asked).toEqual([]);
+});
+
+it.each([
+  ['is closing', async (service: Service) => service.refuseStreams(503, 'shutting-down')],
+  ['was killed', (service: Service) => service.stop()],
+])('says nothing when the service %s and the next one is there', async (_, leave) => {
+  const [{ service: first, url: from }, { service: second, url: to }] = [await service(), await service()];
+  let url = from;
+  const { call, answer, said } = await connect(() => url);
+  await until(() => first.streams.size === 1);
+  call(1, 'find_tools');
+  const left = await first.next('find_tools 1');
+  await leave(first);
+  for (const stream of first.streams) stream.end();
+  url = to;
+  left.breakOff();
+  (await second.next('find_tools 1')).answer({ by: 'second' });
+  expect(await answer(1)).toMatchObject({ result: { by: 'second' } });
+  await until(() => second.streams.size === 1);
+  expect(said).toEqual([]);
+});
+
+it('takes the next service when the stream of one that is closing cannot be opened again', async () => {
+  const [{ service: first, url: from }, { service: second, url: to }] = [await service(), await service()];
+  let url = from;
+  const { said } = await connect(() => url);
+  await until(() => first.streams.size === 1);
+  first.refuseStreams(503, 'shutting-down');
+  url = to;
+  for (const stream of first.streams) stream.end();
+  await until(() => second.streams.size === 1);
+  expect(said).toEqual([]);
+});
+
+it('says what really fails, once', async () => {
+  const { service: only, url } = await service();
+  only.refuseStreams(500, 'internal');
+  const { call, answer, said } = await connect(() => url);
+  await until(() => said.length > 0);
+  expect(said.every((message) => message.includes('Failed to open SSE stream'))).toBe(true);
+  said.length = 0;
+  call(1, 'call_tool');
+  (await only.next('call_tool 1')).refuse(400, 'malformed-request');
+  expect(await answer(1)).toMatchObject({ error: {} });
+  expect(said).toEqual([expect.stringContaining('malformed-request')]);
 });
