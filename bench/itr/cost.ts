@@ -1,0 +1,47 @@
+/** Prices beside that of a token that is read for the first time: from the prompt cache, and into it. */
+export const CACHE_READ = 0.1;
+export const CACHE_WRITE = 1.25;
+
+/** New tokens in the history of a conversation with each step: the paper's Table 1. */
+export const HISTORY_PER_STEP = 2000;
+
+/** What one request to the language model holds, in tokens. */
+export interface StepTokens {
+  /** What every request of the episode begins with, byte for byte. */
+  readonly prefix: number;
+  /** What is made anew in each step and stands before the history. */
+  readonly changing: number;
+  /** What is appended to the conversation with this step, and stays there. */
+  readonly appended: number;
+}
+
+/** Full-price tokens of all requests of an episode, by the history that grows with each step, without a prompt cache. */
+export function uncachedCost(steps: readonly StepTokens[], historyPerStep = HISTORY_PER_STEP): number {
+  let kept = 0;
+  let cost = 0;
+  for (const { prefix, changing, appended } of steps) {
+    kept += appended;
+    cost += prefix + changing + kept;
+    kept += historyPerStep;
+  }
+  return cost;
+}
+
+/**
+ * The same with a prompt cache. What stays where it is, is written once and then read; nothing behind a text that changes can
+ * be read, so it is neither read nor written, but paid for.
+ */
+export function cachedCost(steps: readonly StepTokens[], historyPerStep = HISTORY_PER_STEP): number {
+  let inCache = 0;
+  let kept = 0;
+  let cost = 0;
+  for (const { prefix, changing, appended } of steps) {
+    const all = prefix + kept + appended;
+    const stable = changing === 0 ? all : prefix;
+    const read = Math.min(inCache, stable);
+    cost += CACHE_READ * read + CACHE_WRITE * (stable - read) + changing + (all - stable);
+    inCache = stable;
+    kept += appended + historyPerStep;
+  }
+  return cost;
+}

@@ -1,0 +1,157 @@
+import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
+import type { View } from './agent.ts';
+import type { StepTokens } from './cost.ts';
+import type { BenchInstruction } from './instructions.ts';
+import type { Product, RouteQuestion } from './product.ts';
+
+/** What the agent is given for one step. */
+export interface Served {
+  readonly view: View;
+  readonly tokens: StepTokens;
+  /** Of the product; absent: it was not asked. */
+  readonly answer?: RouteAnswer;
+  readonly milliseconds?: number;
+}
+
+/** A way to decide what the agent is given. */
+export interface Strategy {
+  readonly name: string;
+  /** @param key of the step, in the session of its episode */
+  serve(query: string, session: string, key: string): Promise<Served>;
+  /** More tools for the same step; absent: there is no such thing. */
+  more?(served: Served): Promise<Served>;
+}
+
+/** All that a prompt could hold. */
+export interface Whole {
+  readonly tools: readonly ToolDefinition[];
+  readonly instructions: readonly BenchInstruction[];
+  /** Tokens of what is sent of a tool, and of a text. */
+  tokensOf(text: string): number;
+}
+
+export function toolTokens({ name, description, inputSchema }: ToolDefinition, whole: Whole): number {
+  return whole.tokensOf(JSON.stringify({ name, description, inputSchema }));
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
+
+export function sizeOf(whole: Whole): { readonly prompt: number; readonly tools: number } {
+  return {
+    prompt: sum(whole.instructions.map(({ text }) => whole.tokensOf(text))),
+    tools: sum(whole.tools.map((tool) => toolTokens(tool, whole))),
+  };
+}
+
+/** Everything, in every step. */
+export function monolith(whole: Whole): Strategy {
+  const { prompt, tools } = sizeOf(whole);
+  const view: View = {
+    tools: whole.tools.map(({ name }) => name),
+    instructions: new Set(whole.instructions.map(({ id }) => id)),
+    promptShare: 1,
+  };
+  const tokens = { prefix: prompt + tools, changing: 0, appended: 0 };
+  return { name: 'B0 monolith', serve: async () => ({ view, tokens }) };
+}
+
+/** The tools from the product, and the whole prompt, which stands first. */
+export function routerOnly(product: Product, whole: Whole, asked: Omit<RouteQuestion, 'query'>): Strategy {
+  const { prompt } = sizeOf(whole);
+  const instructions = new Set(whole.instructions.map(({ id }) => id));
+  const costs = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool, whole)]));
+  return {
+    name: 'B1 router only',
+    serve: async (query, _session, key) => {
+      const { answer, milliseconds } = await product.route({ ...asked, query }, key);
+      const tools = answer.tools.map(({ name }) => name);
+      const changing = sum(tools.map((name) => costs.get(name)!));
+      return {
+        view: { tools, instructions, promptShare: 1 },
+        tokens: { prefix: prompt, changing, appended: 0 },
+        ...{ answer, milliseconds },
+      };
+    },
+  };
+}
+
+/** The instructions from the product, and all tools, which stand first. */
+export function promptRag(product: Product, whole: Whole, asked: Omit<RouteQuestion, 'query'>): Strategy {
+  const size = sizeOf(whole);
+  const tools = whole.tools.map(({ name }) => name);
+  return {
+    name: 'B2 prompt-RAG',
+    serve: async (query, _session, key) => {
+      const question = { ...asked, query, instructions: true, assembly: 'prompt' } as const;
+      const { answer, milliseconds } = await product.route(question, key);
+      const { instructions = [] } = answer;
+      const changing = sum(instructions.map(({ tokens }) => tokens));
+      return {
+        view: {
+          tools,
+          instructions: new Set(instructions.map(({ id }) => id)),
+          promptShare: changing / size.prompt,
+        },
+        tokens: { prefix: size.tools, changing, appended: 0 },
+        ...{ answer, milliseconds },
+      };
+    },
+  };
+}
+
+/** Tools and instructions from the product, by one of its two ways. */
+export function itr(
+  product: Product,
+  whole: Whole,
+  asked: Omit<RouteQuestion, 'query'> & { readonly assembly: 'prompt' | 'append' },
+): Strategy {
+  const size = sizeOf(whole);
+  const costs = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool, whole)]));
+  /** Of the whole that a session was served, in tokens. */
+  const before = new Map<string, number>();
+  const servedBy = new WeakMap<RouteAnswer, string>();
+  const tokensFor = (session: string, total: number): StepTokens => {
+    if (asked.assembly === 'prompt') return { prefix: 0, changing: total, appended: 0 };
+    const appended = total - (before.get(session) ?? 0);
+    before.set(session, total);
+    return { prefix: 0, changing: 0, appended };
+  };
+  return {
+    name: `ITR by ${asked.assembly}`,
+    serve: async (query, session, key) => {
+      const question = { ...asked, query, instructions: true, sessionId: session };
+      const { answer, milliseconds } = await product.route(question, key);
+      servedBy.set(answer, session);
+      const { instructions = [] } = answer;
+      return {
+        view: {
+          tools: answer.tools.map(({ name }) => name),
+          instructions: new Set(instructions.map(({ id }) => id)),
+          promptShare: sum(instructions.map(({ tokens }) => tokens)) / size.prompt,
+        },
+        tokens: tokensFor(session, answer.tokens!.total),
+        ...{ answer, milliseconds },
+      };
+    },
+    more: async (served) => {
+      const { view, tokens, answer } = served;
+      const found = await product.discover(answer!, { k: DISCOVERED });
+      const added = found.tools.map(({ name }) => name).filter((name) => !view.tools.includes(name));
+      const cost = sum(added.map((name) => costs.get(name)!));
+      const session = servedBy.get(answer!)!;
+      const total = (before.get(session) ?? 0) + cost;
+      return {
+        ...served,
+        view: { ...view, tools: [...view.tools, ...added] },
+        tokens:
+          asked.assembly === 'append'
+            ? tokensFor(session, total)
+            : { ...tokens, changing: tokens.changing + cost },
+      };
+    },
+  };
+}
+
+/** Tools that a search for more brings. */
+const DISCOVERED = 5;
