@@ -113,6 +113,11 @@ export const settingsSchema = z.strictObject({
       'Encrypts the tokens of MCP servers that want OAuth, which `bandolier sources login` puts into the data folder. The same for that command and for the service.',
     secret: true,
   }),
+  tokenizer: z.string().min(1).default('estimate').meta({
+    description:
+      'What counts tokens, for budgets and reports: `estimate` (within some percent of `o200k`), `o200k` (the encoding of OpenAI’s models; needs the package gpt-tokenizer), or the tokenizer.json of a model or the folder with it. The same on all routers.',
+    unit: 'file or folder',
+  }),
   hubUrl: z
     .url({ protocol: /^https?$/ })
     .default('https://huggingface.co')

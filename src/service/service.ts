@@ -45,7 +45,7 @@ import { Secrets } from '../sources/secrets.ts';
 import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
-import { ESTIMATE } from '../tokens/estimate.ts';
+import { openTokenCounter } from '../tokens/open-token-counter.ts';
 import { CatalogGateways } from './catalog-gateways.ts';
 import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
 import { ServiceHealth } from './health.ts';
@@ -188,7 +188,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     catalogs,
     {
       ...{ splitters, rerankers, decisionLogs, exposures, shadows, now },
-      costs: new TokenCosts(ESTIMATE),
+      costs: new TokenCosts(await openTokenCounter(settings.tokenizer)),
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
     settlements,

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ESTIMATE } from '../../src/tokens/estimate.ts';
 import { Deployment } from '../redis/deployment.ts';
 import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
@@ -23,7 +24,7 @@ const BRIEF = {
 };
 const LEVELS = { names: { name: TOOL.name, inputSchema: NOTHING }, brief: BRIEF, full: TOOL } as const;
 type Level = keyof typeof LEVELS;
-const tokensOf = (shown: unknown) => Math.ceil(Buffer.byteLength(JSON.stringify(shown)) / 4);
+const tokensOf = (shown: unknown) => ESTIMATE.count(JSON.stringify(shown));
 
 interface Report {
   readonly variants: readonly { name: string; decisions: number; exposures: number; tokens: number | null }[];

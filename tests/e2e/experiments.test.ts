@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ESTIMATE } from '../../src/tokens/estimate.ts';
 import { RunningService, temporaryFolder } from './running-service.ts';
 import { SHOP_TOOLS, Shop } from './shop.ts';
 
@@ -107,9 +108,9 @@ describe('an experiment', () => {
     expect(meaning).toMatchObject({ successRate: 1, meanReward: 1, latencyMs: 5 });
     expect(Number(chance.successRate)).toBeLessThan(0.4);
     expect(report).toMatchObject({ srm: { ok: true }, decision: true, winner: 'meaning', withoutUnit: 1 });
-    // The same tool every time: a quarter of the bytes of its definition.
+    // The same tool every time: the tokens of its definition.
     const shown = SHOP_TOOLS.find(({ name }) => name === 'refund_payment');
-    expect(meaning.tokens).toBe(Math.ceil(Buffer.byteLength(JSON.stringify(shown)) / 4));
+    expect(meaning.tokens).toBe(ESTIMATE.count(JSON.stringify(shown)));
     expect(Number(chance.tokens)).toBeGreaterThan(10);
     const difference = report.differences.find(({ metric }) => metric === 'reward');
     expect(difference).toMatchObject({ variant: 'meaning', against: 'chance' });

@@ -103,7 +103,12 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     forbidden: ['../queries/splitter.ts', '../catalog/cases.ts', '../ledger/ledger.ts', 'zod'],
   },
   'src/tokens': {
-    allowed: ['./token-counter.ts', 'node:fs/promises', '@huggingface/tokenizers'],
+    allowed: [
+      './token-counter.ts',
+      'node:fs/promises',
+      '@huggingface/tokenizers',
+      'gpt-tokenizer/encoding/o200k_base',
+    ],
     forbidden: ['../ledger/entry.ts', '../models/embedder.ts', '../errors/problem.ts', 'zod'],
   },
   'src/queries': {

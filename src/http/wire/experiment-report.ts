@@ -30,7 +30,7 @@ export const experimentReportSchema = z
         cost: mean,
         tokens: mean.meta({
           description:
-            'Of the definitions as they were sent, estimated (bytes / 4); per decision that was shown.',
+            'Of the definitions as they were sent, as the setting `tokenizer` says; per decision that was shown.',
         }),
         version: z.string().nullable(),
         outBecause: z.string().nullable(),
