@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { OUTCOMES } from '../ledger/entry.ts';
 import { isFields, type ReadLine, readClaudeLine, readCodexLine } from './sessions.ts';
 import { hasSpans, SpanCollector } from './spans.ts';
-import { MOST_CALLS, type PastTurn, type TurnCall, TurnCollector, turnId, withoutSecrets } from './turns.ts';
+import { MOST_CALLS, type PastTurn, type TurnCall, TurnCollector, turnId } from './turns.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** Whose transcript a file is; `ours`: lines of `{query, calls: [{tool, outcome}]}`. */
 export const DIALECTS = ['claude-code', 'codex', 'opentelemetry', 'ours'] as const;

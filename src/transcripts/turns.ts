@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Outcome } from '../ledger/entry.ts';
 import { conversationQuery } from '../queries/conversation.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** What somebody asked for, and the tools that an agent called for it. */
 export interface PastTurn {
@@ -123,22 +124,4 @@ export class TurnCollector {
 /** Returns an id for the turn that is called so in its transcript: 32 hex digits, from which nothing can be read. */
 export function turnId(dialect: string, name: string): string {
   return createHash('sha256').update(`${dialect}/${name}`).digest('hex').slice(0, 32);
-}
-
-/** Keys and tokens as services make them, and long words of letters and digits that say nothing. */
-const SECRETS = new RegExp(
-  [
-    '-----BEGIN [A-Z ]{3,40}-----[\\s\\S]*?(?:-----END [A-Z ]{3,40}-----|$)',
-    '\\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abposr]|npm|hf|AKIA|ASIA|AIza|ya29)[-_.]?[A-Za-z0-9_.-]{16,}',
-    '\\beyJ[A-Za-z0-9_-]{8,}\\.[A-Za-z0-9_-]{8,}(?:\\.[A-Za-z0-9_-]*)?',
-    '(?<=\\b(?:password|passwd|secret|token|api[_-]?key|authorization|bearer)["\']?\\s{0,4}[:=]?\\s{0,4}["\']?)[^\\s"\']{8,}',
-    '(?<=://[^\\s/:@]{1,100}:)[^\\s/@]{1,200}(?=@)',
-    '\\b(?=[A-Za-z0-9+/_-]*[0-9])(?=[A-Za-z0-9+/_-]*[A-Za-z])[A-Za-z0-9+/_-]{32,}={0,2}',
-  ].join('|'),
-  'gi',
-);
-
-/** Returns the text with a blank in place of everything that looks like a key, a token or a password. */
-export function withoutSecrets(text: string): string {
-  return text.slice(0, 4 * LONGEST_QUERY).replace(SECRETS, ' ');
 }

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { readTranscript, transcriptFiles } from '../../src/transcripts/read-transcripts.ts';
-import { withoutSecrets } from '../../src/transcripts/turns.ts';
 import { temporaryFolder } from '../e2e/running-service.ts';
 
 const FIXTURES = fileURLToPath(new URL('./fixtures', import.meta.url));
@@ -29,7 +28,7 @@ describe('transcripts', () => {
     expect(rest).toMatchObject({ dialect: 'claude-code', lines: 23, broken: 1, tooLong: 0 });
     expect(turns).toEqual([
       [
-        'The customer of order 8812 wants the money back. Our key is',
+        'The customer of order 8812 wants the money back. Our key is  .',
         ['create_refund failure', 'mcp__shop__create_refund success'],
       ],
       [expect.stringMatching(/track the parcel/), ['mcp__shop__track_parcel refused', 'Bash success']],
@@ -116,31 +115,5 @@ describe('transcripts', () => {
     expect(await transcriptFiles(join(folder.path, 'deep'))).toEqual([join(inner, 'a.jsonl')]);
     expect(await transcriptFiles(join(inner, 'b.txt'))).toEqual([join(inner, 'b.txt')]);
     await expect(transcriptFiles(join(folder.path, 'nothing'))).rejects.toThrow(/ENOENT/);
-  });
-});
-
-describe('withoutSecrets', () => {
-  it.each([
-    'ghp_16C7e42F292c6912E7710c838347Ae178B4a',
-    'AKIAIOSFODNN7EXAMPLE1',
-    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U',
-    'xoxb-1234567890-abcdefghijkl',
-    '-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----',
-    'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00',
-  ])('leaves %s out', (secret) => {
-    expect(withoutSecrets(`use ${secret} for it`)).toMatch(/^use\s+for it$/);
-  });
-
-  it('leaves passwords out, and words in', () => {
-    expect(withoutSecrets('the password: correcthorse9 is old')).toBe('the password:   is old');
-    expect(withoutSecrets('postgres://shop:s3cr3tpw@db/orders')).not.toContain('s3cr3tpw');
-    const plain =
-      'Refund order 8812 of 2026-11-20 in mail_search_all_mailboxes_of_customers and tell supercalifragilisticexpialidocious';
-    expect(withoutSecrets(plain)).toBe(plain);
-  });
-
-  it('takes no long time for any text', () => {
-    for (const sign of ['a', 'a1', '-', ':', 'password ', '://a', 'eyJ'])
-      withoutSecrets(sign.repeat(100_000));
   });
 });
