@@ -15,7 +15,11 @@ export interface Gate {
 
 export const NO_DISCOVERY: Gate = { rating: false, least: 0 };
 
+/** How the agent asks first: for what it needs, or in the words in which it was told. */
+export type Words = 'need' | 'said';
+
 export interface PlayOptions {
+  readonly words?: Words;
   readonly tools: readonly BenchTool[];
   readonly agent: AgentParameters;
   readonly gate: Gate;
@@ -49,9 +53,10 @@ export interface Episode {
 /** Tries of one step; then the episode has failed. */
 const TRIES = 3;
 
-/** What the agent looks for: what it needs now; when that did not help, in the light of the whole task. */
-function queryOf(task: Task, hop: Hop, attempt: number): string {
-  return attempt === 0 ? hop.say : `${hop.say} (${task.text})`;
+/** What the agent looks for: what it needs; when that did not help, with what was said of this step, then of the whole task. */
+function queryOf(task: Task, { said, need }: Hop, attempt: number, words: Words): string {
+  const [first, second] = words === 'need' ? [need, said] : [said, need];
+  return [first, `${first}: ${second}`, `${first} (${task.text})`][attempt];
 }
 
 /** Plays one task to its end. Deterministic, if the strategy is. */
@@ -65,7 +70,7 @@ export async function play(task: Task, strategy: Strategy, options: PlayOptions)
     let seen = false;
     for (let attempt = 0; attempt < TRIES && !done; attempt++) {
       const key = `${session}/${at}/${attempt}`;
-      const served = await strategy.serve(queryOf(task, hop, attempt), session, key);
+      const served = await strategy.serve(queryOf(task, hop, attempt, options.words ?? 'need'), session, key);
       const tried = await tryHop(hop, served, strategy, { ...options, key }, world);
       steps.push(...tried.steps);
       done = tried.done;

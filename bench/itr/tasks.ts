@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { World } from './tool-box.ts';
 
-/** One step of a task: what the agent says that it needs, and what it should do. */
+/** One step of a task, and what the agent should do. */
 export interface Hop {
-  readonly say: string;
+  /** In the words of the one who gave the task. */
+  readonly said: string;
+  /** What the agent is to do, in words with which it would look for a tool that does it. */
+  readonly need: string;
   /** The tools that are right for it. */
   readonly gold: readonly string[];
   readonly given: Readonly<Record<string, string>>;
@@ -23,8 +26,8 @@ export interface Task {
 export const TASK_SETS = ['T1', 'T2', 'T3'] as const;
 
 /**
- * The tasks of a set, in the order of its file. A task is `id | text`, then a line for each step, `- say => tool argument=value;
- * … ~ instructions`, then `= what has to be there in the end`: `known collection/key`, or `collection/key field=value …`.
+ * The tasks of a set, in the order of its file. A task is `id | text`, then a line for each step, `- said | need => tool
+ * argument=value; … ~ instructions`, then `= what has to be there in the end`: `known collection/key`, or `collection/key field=value …`.
  */
 export function readTasks(set: Task['set']): Task[] {
   const text = readFileSync(new URL(`${set.toLowerCase()}.txt`, import.meta.url), 'utf8');
@@ -49,14 +52,15 @@ function taskOf(set: Task['set'], [head, ...lines]: readonly string[]): Task {
 }
 
 function hopOf(line: string): Hop {
-  const [said, done] = line.slice(2).split(' => ');
+  const [words, done] = line.slice(2).split(' => ');
+  const [said, need] = words.split(' | ');
   const [call, labels = ''] = done.split(' ~ ');
   const [, tool, rest] = /^(\S+) (.*)$/.exec(call)!;
   const given = rest
     .split('; ')
     .map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
   const instructions = labels === '' ? [] : labels.split(', ');
-  return { say: said, gold: [tool], given: Object.fromEntries(given), instructions };
+  return { said, need, gold: [tool], given: Object.fromEntries(given), instructions };
 }
 
 interface Condition {
