@@ -13,7 +13,6 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
-import { ESTIMATE } from '../src/tokens/estimate.ts';
 import { type AgentParameters, agentParameters, fitMonolith, PAPER_MONOLITH } from './itr/agent.ts';
 import { costsAfter, follow, mostLoops } from './itr/compounding.ts';
 import { readInstructions } from './itr/instructions.ts';
@@ -41,8 +40,7 @@ const tasks = TASK_SETS.flatMap(readTasks);
 const { choose, report } = split(tasks);
 const agent = agentParameters();
 const product = await Product.start();
-const tokensOf = await tokenCount();
-const whole: Whole = { tools: tools.map(({ definition }) => definition), instructions, tokensOf };
+const whole: Whole = { tools: tools.map(({ definition }) => definition), instructions };
 
 /** Passes over the tasks to learn from before figures are taken. */
 const PASSES = 2;
@@ -59,11 +57,6 @@ const results: Record<string, unknown> = existsSync(resultsFile())
 
 function resultsFile(): string {
   return join(packageRoot(), 'bench', 'results', 'itr.json');
-}
-
-/** What the service itself counts, so that all ways are counted alike. */
-async function tokenCount(): Promise<(text: string) => number> {
-  return (text) => ESTIMATE.count(text);
 }
 
 let catalogs = 0;

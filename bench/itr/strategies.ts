@@ -1,5 +1,7 @@
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { RouteAnswer } from '../../src/routing/route-answer.ts';
+import { TokenCosts } from '../../src/routing/token-costs.ts';
+import { ESTIMATE } from '../../src/tokens/estimate.ts';
 import type { View } from './agent.ts';
 import type { StepTokens } from './cost.ts';
 import type { BenchInstruction } from './instructions.ts';
@@ -27,20 +29,18 @@ export interface Strategy {
 export interface Whole {
   readonly tools: readonly ToolDefinition[];
   readonly instructions: readonly BenchInstruction[];
-  /** Tokens of what is sent of a tool, and of a text. */
-  tokensOf(text: string): number;
 }
 
-export function toolTokens({ name, description, inputSchema }: ToolDefinition, whole: Whole): number {
-  return whole.tokensOf(JSON.stringify({ name, description, inputSchema }));
-}
+/** As the service counts them, so that all ways are counted alike. */
+const costs = new TokenCosts(ESTIMATE);
+const toolTokens = (tool: ToolDefinition): number => costs.tool(tool, 'mcp', 'full');
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 export function sizeOf(whole: Whole): { readonly prompt: number; readonly tools: number } {
   return {
-    prompt: sum(whole.instructions.map(({ text }) => whole.tokensOf(text))),
-    tools: sum(whole.tools.map((tool) => toolTokens(tool, whole))),
+    prompt: sum(whole.instructions.map((instruction) => costs.instruction(instruction))),
+    tools: sum(whole.tools.map(toolTokens)),
   };
 }
 
@@ -60,13 +60,13 @@ export function monolith(whole: Whole): Strategy {
 export function routerOnly(product: Product, whole: Whole, asked: Omit<RouteQuestion, 'query'>): Strategy {
   const { prompt } = sizeOf(whole);
   const instructions = new Set(whole.instructions.map(({ id }) => id));
-  const costs = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool, whole)]));
+  const tokensOf = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool)]));
   return {
     name: 'B1 router only',
     serve: async (query, _session, key) => {
       const { answer, milliseconds } = await product.route({ ...asked, query }, key);
       const tools = answer.tools.map(({ name }) => name);
-      const changing = sum(tools.map((name) => costs.get(name)!));
+      const changing = sum(tools.map((name) => tokensOf.get(name)!));
       return {
         view: { tools, instructions, promptShare: 1 },
         tokens: { prefix: prompt, changing, appended: 0 },
@@ -107,7 +107,7 @@ export function itr(
   asked: Omit<RouteQuestion, 'query'> & { readonly assembly: 'prompt' | 'append' },
 ): Strategy {
   const size = sizeOf(whole);
-  const costs = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool, whole)]));
+  const tokensOf = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool)]));
   /** Of the whole that a session was served, in tokens. */
   const before = new Map<string, number>();
   const servedBy = new WeakMap<RouteAnswer, string>();
@@ -138,7 +138,7 @@ export function itr(
       const { view, tokens, answer } = served;
       const found = await product.discover(answer!, { k: DISCOVERED });
       const added = found.tools.map(({ name }) => name).filter((name) => !view.tools.includes(name));
-      const cost = sum(added.map((name) => costs.get(name)!));
+      const cost = sum(added.map((name) => tokensOf.get(name)!));
       const session = servedBy.get(answer!)!;
       const total = (before.get(session) ?? 0) + cost;
       return {

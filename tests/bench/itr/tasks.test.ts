@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readInstructions, unknownLabels } from '../../../bench/itr/instructions.ts';
 import { catalogOf, readTasks, split, TASK_SETS } from '../../../bench/itr/tasks.ts';
 import { readTools, World } from '../../../bench/itr/tool-box.ts';
+import { ESTIMATE } from '../../../src/tokens/estimate.ts';
 
 const tools = readTools();
 const tasks = TASK_SETS.flatMap(readTasks);
@@ -89,4 +90,6 @@ it('instructions have ids of their own, and are the same in each run', () => {
   const instructions = readInstructions(tools);
   expect(new Set(instructions.map(({ id }) => id)).size).toBe(instructions.length);
   expect(readInstructions(readTools())).toEqual(instructions);
+  const tokens = instructions.map(({ text }) => ESTIMATE.count(text));
+  expect(tokens.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(15_000);
 });
