@@ -18,6 +18,10 @@ export interface BufferedDecision {
   activatedAt: number | null;
 }
 
+function isOf({ task, thread }: Decision, key: string): boolean {
+  return task?.startsWith(key) === true || thread === key;
+}
+
 /** Returns when a decision was activated; null: not yet. */
 export function activationOf({ decision, activatedAt }: BufferedDecision): number | null {
   return decision.activatedAt ?? activatedAt;
@@ -63,9 +67,9 @@ export class DecisionBuffer {
     return this.#waiting.get(id);
   }
 
-  /** Returns the decisions of a task that wait. @param key of a task, or of a task id alone */
+  /** Returns the decisions of a task that wait. @param key of a task, of a task id alone, or of a thread */
   ofTask(key: string): BufferedDecision[] {
-    return [...this.#waiting.values()].filter(({ decision }) => decision.task?.startsWith(key));
+    return [...this.#waiting.values()].filter(({ decision }) => isOf(decision, key));
   }
 
   recent(id: string): BufferedDecision | undefined {

@@ -43,8 +43,8 @@ export interface IndexedRecord {
   readonly isDecision: boolean;
   /** When a decision with a default reward, which was shown, has to be settled; ms since the epoch. */
   readonly deadline?: number | undefined;
-  /** Of a decision of a task that was shown. */
-  readonly inTask?: TaskDecision | undefined;
+  /** Of a decision of a task or thread that was shown. */
+  readonly inTasks?: readonly TaskDecision[] | undefined;
 }
 
 /**
@@ -100,7 +100,7 @@ export class DecisionIndex {
   }
 
   /** Adds a record at a byte of a segment. */
-  add(segment: number, offset: number, { id, at, isDecision, deadline, inTask }: IndexedRecord): void {
+  add(segment: number, offset: number, { id, at, isDecision, deadline, inTasks = [] }: IndexedRecord): void {
     let indexed = this.newest;
     if (indexed?.first !== segment) indexed = this.#segments.find(({ first }) => first === segment);
     if (indexed === undefined) {
@@ -110,7 +110,7 @@ export class DecisionIndex {
     indexed.keys.add(id, offset);
     indexed.newestAt = Math.max(indexed.newestAt, at);
     if (deadline !== undefined) indexed.due.push({ id, deadline });
-    if (inTask !== undefined) {
+    for (const inTask of inTasks) {
       indexed.tasks.push(inTask);
       this.#tasks.add(inTask, this.dueAfter);
     }
@@ -119,7 +119,7 @@ export class DecisionIndex {
     indexed.hours.set(hour, (indexed.hours.get(hour) ?? 0) + 1);
   }
 
-  /** Returns the ids of the decisions of a task that were shown, newest first. @param key of a task, or of a task id alone */
+  /** Returns the ids of the decisions of a task that were shown, newest first. @param key of a task, of a task id alone, or of a thread */
   ofTask(key: string): string[] {
     return this.#tasks.find(key);
   }

@@ -26,11 +26,12 @@ export interface DecisionLog {
   /** Marks a decision as shown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<Activation>;
   /**
-   * Returns the heads of the decisions of a task that were shown, newest first: the newest `TASK_DECISIONS` of them, as long as
-   * they have not expired. Like `head`, it makes sure that they are written. @param key of a task, or of a task id alone
+   * Returns the heads of the decisions of a task that were shown, newest first: the newest `limit` of them, as long as they have
+   * not expired. Like `head`, it makes sure that they are written.
+   * @param key of a task, of a task id alone, or of a thread @param limit 1…`TASK_DECISIONS`, which it is if it is absent
    * @throws LostNamesError; StoreUnavailableError
    */
-  ofTask(key: string): Promise<DecisionHead[]>;
+  ofTask(key: string, limit?: number): Promise<DecisionHead[]>;
   /** Returns how many decisions were made in this hour or later. @param hour beginning of an hour of UTC, ms since the epoch */
   countSince(hour: number): Promise<number>;
   /** Yields the unexpired decisions, oldest first. Those without their names are reported, and left out. */

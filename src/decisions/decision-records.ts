@@ -13,18 +13,18 @@ export interface Activated {
   readonly at: number;
   /** When a decision with a default reward has to be settled. */
   readonly due?: number;
-  /** Where it was made in a task. */
-  readonly inTask?: TaskDecision;
+  /** Where it was made in a task or thread. */
+  readonly inTasks?: readonly TaskDecision[];
 }
 
 /** Returns the activation of a decision that was shown at this time, ms since the epoch. */
 export function activationRecord(decision: Decision, at: number): Activated {
-  const { id, defaultReward, task } = decision;
+  const { id, defaultReward } = decision;
   const deadline = rewardDeadline({ ...decision, activatedAt: at });
   return {
     ...{ id, at },
     ...(defaultReward !== undefined && { due: deadline }),
-    ...(task !== undefined && { inTask: { task, id, deadline } }),
+    ...tasksOf(decision, deadline),
   };
 }
 
@@ -45,19 +45,27 @@ export function indexedRecord(bytes: Uint8Array): IndexedRecord {
   return indexedDecision(unpackDocument(DECISION_TAG, bytes).json as Decision);
 }
 
-export function indexedActivation({ id, at, due, inTask }: Activated): IndexedRecord {
-  return { id, at, isDecision: false, deadline: due, inTask };
+export function indexedActivation({ id, at, due, inTasks }: Activated): IndexedRecord {
+  return { id, at, isDecision: false, deadline: due, inTasks };
 }
 
 export function indexedDecision(
-  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward' | 'task'>,
+  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward' | 'task' | 'thread'>,
 ): IndexedRecord {
-  const { id, at, activatedAt, defaultReward, task } = decision;
+  const { id, at, activatedAt, defaultReward } = decision;
   if (activatedAt === null) return { id, at, isDecision: true };
   const deadline = rewardDeadline(decision);
   return {
     ...{ id, at, isDecision: true },
     deadline: defaultReward === undefined ? undefined : deadline,
-    inTask: task === undefined ? undefined : { task, id, deadline },
+    ...tasksOf(decision, deadline),
   };
+}
+
+function tasksOf(
+  { id, task, thread }: Pick<Decision, 'id' | 'task' | 'thread'>,
+  deadline: number,
+): Pick<Activated, 'inTasks'> {
+  const keys = [task, thread].filter((key) => key !== undefined);
+  return keys.length === 0 ? {} : { inTasks: keys.map((key) => ({ task: key, id, deadline })) };
 }

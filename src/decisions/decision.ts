@@ -137,6 +137,8 @@ export interface DecisionCarried {
   /** How many tools of the slate, and how many of the instructions shown, were served before. */
   readonly tools: number;
   readonly instructions: number;
+  /** How much of each carried tool's definition was served the first time, and is again. */
+  readonly details: readonly DetailLevel[];
   /** Names of carried tools, ids of carried instructions, whose text is another one than the one that was served. */
   readonly changed?: readonly string[];
   /** Tokens from the first text on that is another one, in which nothing can be read from a prompt cache; absent: none changed. */

@@ -11,7 +11,7 @@ import {
   type IndexedRecord,
   type IndexedSegment,
 } from './decision-index.ts';
-import type { Activation, DecisionLog, LoggedDecision } from './decision-log.ts';
+import { type Activation, type DecisionLog, type LoggedDecision, TASK_DECISIONS } from './decision-log.ts';
 import { DecisionNames, LostNamesError } from './decision-names.ts';
 import {
   activationIn,
@@ -118,9 +118,9 @@ export class FileDecisionLog implements DecisionLog {
     return this.#inTurn(id, () => this.#activate(id, at));
   }
 
-  async ofTask(key: string): Promise<DecisionHead[]> {
+  async ofTask(key: string, limit = TASK_DECISIONS): Promise<DecisionHead[]> {
     const heads: DecisionHead[] = [];
-    for (const id of this.#index.ofTask(key)) {
+    for (const id of this.#index.ofTask(key).slice(0, limit)) {
       const head = await this.head(id);
       if (head !== null) heads.push(head);
     }

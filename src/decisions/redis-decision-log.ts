@@ -166,11 +166,13 @@ export class RedisDecisionLog implements DecisionLog {
     return isFirst === 1 ? 'first' : 'again';
   }
 
-  async ofTask(key: string): Promise<DecisionHead[]> {
+  async ofTask(key: string, limit = TASK_DECISIONS): Promise<DecisionHead[]> {
     for (const buffered of this.#buffer.ofTask(key)) {
       await this.#available(() => this.#buffer.writeWaiting(buffered));
     }
-    const ids = await this.#available(() => this.#client.zrange(this.#taskKey(key), '0', '-1', 'REV'));
+    const ids = await this.#available(() =>
+      this.#client.zrange(this.#taskKey(key), '0', `${limit - 1}`, 'REV'),
+    );
     if (ids.length === 0) await this.#notHere();
     const heads = await Promise.all(ids.map((id) => this.head(id)));
     return heads.filter((head) => head !== null && head.activatedAt !== null) as DecisionHead[];
@@ -241,9 +243,10 @@ export class RedisDecisionLog implements DecisionLog {
     const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
     const head = JSON.stringify(headOf(decision));
     const activations = [decision.activatedAt ?? '', activatedAt ?? ''];
-    const { task } = decision;
-    const tasks = task === undefined ? [] : [...new Set([task, taskIdKey(task)])];
-    const taskKeys = tasks.map((key) => this.#taskKey(key)).join(' ');
+    const { task, thread } = decision;
+    const tasks = new Set(task === undefined ? [] : [task, taskIdKey(task)]);
+    if (thread !== undefined) tasks.add(thread);
+    const taskKeys = [...tasks].map((key) => this.#taskKey(key)).join(' ');
     const args = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys];
     const first = await this.#writes.ask({ id: decision.id, args });
     // The first one of an id is what has to be written again, should Redis lose it.

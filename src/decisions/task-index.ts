@@ -1,7 +1,7 @@
 import { taskIdKey } from '../ledger/unit.ts';
 import { TASK_DECISIONS } from './decision-log.ts';
 
-/** A decision that was made in a task and shown, and when its window closes; ms since the epoch. */
+/** A decision that was made in a task, or in a thread, whose key is then in the place of the task's, and shown, and when its window closes; ms since the epoch. */
 export interface TaskDecision {
   readonly task: string;
   readonly id: string;
@@ -16,15 +16,16 @@ const MOST_DECISIONS = 100_000;
  * nowhere, since it follows from the log.
  */
 export class TaskIndex {
-  /** By id, in the order in which they were shown. */
+  /** By task and id, in the order in which they were shown. */
   readonly #all = new Map<string, TaskDecision>();
   /** Ids by key of the task, and by key of the task id alone; oldest first. */
   readonly #ids = new Map<string, string[]>();
 
   /** @param dueAfter decisions that were due before this are dropped; ms since the epoch */
   add(decision: TaskDecision, dueAfter: number): void {
-    if (this.#all.has(decision.id)) return;
-    this.#all.set(decision.id, decision);
+    const entry = entryOf(decision);
+    if (this.#all.has(entry)) return;
+    this.#all.set(entry, decision);
     for (const key of keysOf(decision)) {
       const ids = this.#ids.get(key) ?? [];
       this.#ids.set(key, ids);
@@ -42,7 +43,7 @@ export class TaskIndex {
   }
 
   #drop(decision: TaskDecision): void {
-    this.#all.delete(decision.id);
+    this.#all.delete(entryOf(decision));
     for (const key of keysOf(decision)) {
       const ids = this.#ids.get(key);
       // It is the oldest, or the task has forgotten it already.
@@ -50,6 +51,10 @@ export class TaskIndex {
       if (ids?.length === 0) this.#ids.delete(key);
     }
   }
+}
+
+function entryOf({ task, id }: TaskDecision): string {
+  return `${task}/${id}`;
 }
 
 function keysOf({ task }: TaskDecision): string[] {

@@ -28,6 +28,22 @@ export function taskIdKey(key: string): string {
   return key.slice(0, 16);
 }
 
+/** Parts of the name of a thread: what is served in it stays where it is. */
+export interface ThreadName {
+  readonly sessionId?: string | undefined;
+  /** Counts where there is no session. */
+  readonly task?: string | undefined;
+  readonly owner?: string | undefined;
+  /** Definitions in another format are other bytes. */
+  readonly format: string;
+}
+
+/** Returns 16 hex digits that stand for a thread. */
+export function threadKey({ sessionId, task, owner, format }: ThreadName): string {
+  const conversation = sessionId === undefined ? { task } : { sessionId };
+  return unitKey(`thread/${JSON.stringify([conversation, owner ?? null, format])}`);
+}
+
 /**
  * Returns the first 32 bits of a unit's key, which is all that learners know of it. 0 stands for no unit, so that a key that
  * begins with eight zeros has number 1.

@@ -23,6 +23,8 @@ export interface Question {
   readonly costs?: TokenCosts;
   /** What was served before in its session or task, where it goes on with that. */
   readonly carried?: Carried;
+  /** What its answer has to say beside what is found out here. */
+  readonly notes?: readonly string[];
 }
 
 /**

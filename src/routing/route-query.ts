@@ -4,13 +4,16 @@ import type { Rerankers } from '../catalog/rerankers.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
+import { LostNamesError } from '../decisions/decision-names.ts';
 import { Problem } from '../errors/problem.ts';
+import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import type { Splitters } from '../queries/llm-splitter.ts';
+import { readCarried, threadOf } from './carried.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
-import type { RouteRequest } from './route-request.ts';
+import { countsTokens, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 import type { TokenCosts } from './token-costs.ts';
 import { comparable, readQuery, understandQuery } from './understand-query.ts';
@@ -71,10 +74,18 @@ export async function routeQuery(
     waitsForModels(catalog) ? options.signal : undefined,
   );
 
+  const thread = threadOf(request);
+  const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);
+  if (countsTokens(request)) await parts.costs.countAll(catalog.state, request.format);
+
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);
   const exclude = [...(request.exclude ?? []), ...parts.unavailable(catalog.name)];
-  const question = { id, at: parts.now(), request: { ...request, exclude }, text: asked.text, query };
+  const question = {
+    ...{ id, at: parts.now(), request: { ...request, exclude }, text: asked.text, query },
+    ...(countsTokens(request) && { costs: parts.costs }),
+    ...(carried === 'unread' ? { notes: [UNREAD] } : carried !== undefined && { carried }),
+  };
   const { assigned, ...leftOut } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
@@ -85,6 +96,15 @@ export async function routeQuery(
   if (decision.activation === 'now') expose(decision, catalog, parts);
   parts.shadows.rank(question, decision, catalog);
   return routed(decision);
+}
+
+const UNREAD =
+  'What was served before in this session or task cannot be read now: everything is served anew. Replace it in the prompt.';
+
+/** Routing goes on without its store. */
+function unread(error: unknown): 'unread' {
+  if (error instanceof StoreUnavailableError || error instanceof LostNamesError) return 'unread';
+  throw error;
 }
 
 /** Returns whether understanding a query may take long: another process or thread is asked. */

@@ -1,8 +1,20 @@
 import { SLATE_FORMATS, type SlateFormat } from '../decisions/decision.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../ledger/catalog-settings.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { inSlices, mapInSteps } from '../scheduling/slices.ts';
+import type { InstructionTable } from '../state/instruction-table.ts';
+import type { ToolTable } from '../state/tool-table.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 import { textForModel } from './slate-definition.ts';
+
+/** Fewer are counted within a few milliseconds. */
+const MANY_TOOLS = 200;
+
+interface MonolithicState {
+  readonly revision: string;
+  readonly tools: ToolTable;
+  readonly instructions: InstructionTable;
+}
 
 /**
  * What tools and instructions cost in the prompt of a language model, in tokens. Each definition is counted once per format and
@@ -11,6 +23,9 @@ import { textForModel } from './slate-definition.ts';
 export class TokenCosts {
   readonly counter: TokenCounter;
   readonly #tools = new WeakMap<ToolDefinition, (number | undefined)[]>();
+  readonly #monoliths = new WeakMap<ToolTable, { revision: string; tokens: Map<SlateFormat, number> }>();
+  /** Revision and format that were counted last. */
+  readonly #counted = new WeakMap<ToolTable, string>();
   readonly #texts = new WeakMap<object, number>();
 
   constructor(counter: TokenCounter) {
@@ -27,6 +42,36 @@ export class TokenCosts {
     const at = SLATE_FORMATS.indexOf(format) * DETAIL_LEVELS.length + DETAIL_LEVELS.indexOf(detail);
     known[at] ??= this.counter.count(textForModel(format, detail, tool));
     return known[at];
+  }
+
+  /**
+   * Of everything that the catalog has: all tools in full, and all approved instructions. It is added up once per revision, and
+   * counted only for what is new in it.
+   */
+  monolithic(state: MonolithicState, format: SlateFormat): number {
+    const revision = `${state.revision}/${state.instructions.revision}`;
+    let known = this.#monoliths.get(state.tools);
+    if (known?.revision !== revision) {
+      known = { revision, tokens: new Map() };
+      this.#monoliths.set(state.tools, known);
+    }
+    let tokens = known.tokens.get(format);
+    if (tokens === undefined) {
+      tokens = 0;
+      for (const { tool } of state.tools.live()) tokens += this.tool(tool, format, 'full');
+      for (const { instruction } of state.instructions.live()) {
+        if (instruction.status === 'approved') tokens += this.instruction(instruction);
+      }
+      known.tokens.set(format, tokens);
+    }
+    return tokens;
+  }
+
+  /** Counts the tools of a large catalog a few milliseconds at a time, so that `monolithic` has only to add up. */
+  async countAll({ revision, tools }: MonolithicState, format: SlateFormat): Promise<void> {
+    if (tools.size < MANY_TOOLS || this.#counted.get(tools) === `${revision}/${format}`) return;
+    await inSlices(mapInSteps([...tools.live()], ({ tool }) => this.tool(tool, format, 'full')));
+    this.#counted.set(tools, `${revision}/${format}`);
   }
 
   instruction(instruction: { readonly text: string }): number {

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { type Decision, headOf } from '../../src/decisions/decision.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
-import { taskIdKey, taskKey } from '../../src/ledger/unit.ts';
+import { taskIdKey, taskKey, unitKey } from '../../src/ledger/unit.ts';
 import { decision as arbitraryDecision, sampleDecision } from '../decisions/arbitrary-decision.ts';
 
 /** One place in which decisions are kept, used by one process at a time. */
@@ -100,6 +100,18 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       expect(new Set(await found(again, task))).toEqual(new Set(['default.a', 'default.b', 'default.c']));
       await place.advance(place.retainMs + 10);
       expect(await found(again, task)).toEqual([]);
+    });
+
+    it('finds the newest decisions of a thread, also of one that was made in a task', async () => {
+      const [log, task, thread] = [await start(), taskKey({ task: 'job' }), unitKey('a thread')];
+      const at = place.now();
+      for (const [n, id] of ['a', 'b', 'c'].entries()) {
+        await log.append({ ...made(id), at: at + n, activatedAt: at, thread, ...(id === 'b' && { task }) });
+      }
+      for (const open of [log, await restart()]) {
+        expect((await open.ofTask(thread, 2)).map(({ id }) => id)).toEqual(['default.c', 'default.b']);
+        expect((await open.ofTask(task)).map(({ id }) => id)).toEqual(['default.b']);
+      }
     });
 
     it('gives back any decision bit for bit, also after a restart', async () => {

@@ -44,6 +44,28 @@ export const decision = fc.record(
     unit: text,
     // A key: hex digits, which is what the adapters count on.
     task: fc.stringMatching(/^[0-9a-f]{16}([0-9a-f]{16})?$/),
+    thread: fc.stringMatching(/^[0-9a-f]{16}$/),
+    budget: fc.record(
+      {
+        tokenBudget: fc.option(fc.nat()),
+        assembly: fc.constantFrom('append', 'prompt', 'parts'),
+        counter: text,
+        tokens: fc.array(fc.nat()),
+        leftOut: fc.array(fc.nat()),
+        monolithic: fc.nat(),
+      },
+      { noNullPrototype: true },
+    ),
+    carried: fc.record(
+      {
+        from: fc.array(text),
+        tools: fc.nat(),
+        instructions: fc.nat(),
+        details: fc.array(fc.constantFrom('brief', 'full')),
+        changed: fc.array(text),
+      },
+      { noNullPrototype: true },
+    ),
     candidates: fc.array(text),
     slate: fc.array(fc.nat()),
     reasons: fc.array(fc.constantFrom('retrieved', 'pinned')),
