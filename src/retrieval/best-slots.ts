@@ -119,17 +119,12 @@ export function withinReach(
 }
 
 /**
- * Returns the best slots of several scores in turns: the best of each, then the second of each, and so on, so that each score
- * is represented.
- * @param scores lists with one for each slot of `found`.
+ * Returns slots of several lists in turns: the best of each, then the second of each, and so on, so that each list is
+ * represented.
+ * @param lists best first.
  */
-export function proposalsInTurns(
-  found: Int32Array,
-  scores: readonly Float64Array[],
-  request: ProposalRequest,
-): Iterable<number> {
-  const { limit } = request;
-  const lists = scores.map((list) => proposals(found, list, request));
+export function inTurns(lists: readonly Int32Array[], limit: number): Iterable<number> {
+  if (lists.length === 1) return lists[0].subarray(0, limit);
   const chosen = new Set<number>();
   for (let rank = 0; rank < limit; rank++) {
     for (const list of lists) {

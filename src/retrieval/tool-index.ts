@@ -3,21 +3,25 @@ import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { BestSlots, proposalsInTurns } from './best-slots.ts';
+import { BestSlots, inTurns, type ProposalRequest, proposals } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { instructionText, lexicalText } from './document-text.ts';
 import { DecomposedScores, PartScores } from './part-scores.ts';
-import { FusedScores } from './retrieval-scores.ts';
+import { LISTED, type RetrievalMemo, type Retrieved } from './retrieval-memo.ts';
+import { FusedScores, type RetrievalScores, type ToolScores } from './retrieval-scores.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
 import { gramsIn, tokenise } from './tokenise.ts';
 import { ExactIndex } from './vectors/exact-index.ts';
 import type { IndexReport, VectorIndex } from './vectors/vector-index.ts';
 
-export type CreateVectorIndex = (kernels: Kernels, vectors: ToolVectors) => VectorIndex;
+/** @param onChange has to be called when searches may give something else, for another reason than `put` and `remove`. */
+export type CreateVectorIndex = (kernels: Kernels, vectors: ToolVectors, onChange: () => void) => VectorIndex;
 
 /** With an approximate vector index, at least so many of the best tools by words are scored. */
 const OFFERED_BY_WORDS = 200;
+/** With more exclusions an approximate index is asked for more tools than otherwise. */
+const MOST_EXCLUDED = OFFERED_BY_WORDS - LISTED;
 
 /** A query, or a part of one. */
 export interface SearchedText {
@@ -30,6 +34,8 @@ export interface SearchedText {
 export interface ToolSearch extends ShortlistRequest, SearchedText {
   /** The parts of a query that asks for several things; their embeddings are null if the query's is. */
   readonly parts?: readonly SearchedText[];
+  /** What is known of this query and these parts from earlier searches; it is read, and added to. */
+  readonly memo?: RetrievalMemo | undefined;
 }
 
 export interface ToolSearchResult extends Shortlist {
@@ -50,6 +56,7 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
   readonly #words = new Bm25Index();
   #vectors: VectorIndex | null = null;
   #dimensions = 0;
+  #contents: object | null = null;
 
   /** @param textOf what BM25 reads of a record; null: it must not be found. */
   constructor(
@@ -67,6 +74,12 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
     return this.#live.size;
   }
 
+  /** Stands for what can be found now, and how: it is another object as soon as a search may give something else. */
+  get contents(): object {
+    this.#contents ??= {};
+    return this.#contents;
+  }
+
   put(record: Indexed): void {
     const { slot } = record;
     const text = this.#textOf(record);
@@ -74,12 +87,14 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
       this.remove(record);
       return;
     }
+    this.#contents = null;
     this.#live.add(slot);
     this.#words.put(slot, tokenise(text));
     this.#vectors?.put(slot);
   }
 
   remove({ slot }: { readonly slot: number }): void {
+    this.#contents = null;
     this.#live.delete(slot);
     this.#words.remove(slot);
     this.#vectors?.remove(slot);
@@ -93,9 +108,13 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
 
   /** Replaces the vectors of the same records; their words stay indexed. */
   replaceVectors(vectors: ToolVectors): void {
+    this.#contents = null;
     this.#vectors?.free();
     this.#dimensions = vectors.dimensions;
-    this.#vectors = vectors.dimensions > 0 ? this.#createVectorIndex(this.#kernels, vectors) : null;
+    const changed = (): void => {
+      this.#contents = null;
+    };
+    this.#vectors = vectors.dimensions > 0 ? this.#createVectorIndex(this.#kernels, vectors, changed) : null;
     for (const slot of this.#live.list()) this.#vectors?.put(slot);
   }
 
@@ -111,14 +130,50 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
 
   /** @throws RangeError when the embedding has another length than the tools' vectors. */
   search(request: ToolSearch): ToolSearchResult {
-    const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
-    const whole = this.#searchText(request, wanted(request), parts.length > 0);
-    const chosen =
-      parts.length === 0 ? this.#choose(whole, request) : this.#chooseFromParts(whole, parts, request);
-    return { ...chosen, bestBm25: whole.bestBm25, bestSimilarity: whole.bestSimilarity };
+    const memo = canBeKept(request) ? request.memo : undefined;
+    const searchedFor = memo === undefined ? request : { ...request, limit: LISTED, exclude: NOTHING };
+    let searched: FoundTools | null = null;
+    const found = (): FoundTools => {
+      searched ??= this.#retrieve(searchedFor);
+      return searched;
+    };
+    const { contents } = this;
+    if (memo !== undefined && memo.at(contents) === null && found().isRepeatable) {
+      memo.begin(contents, keptOf(found()));
+    }
+    const known = memo?.at(contents) ?? null;
+    const { bestBm25, bestSimilarity } = known ?? found();
+    const kept = known === null ? null : memo!.proposals(request);
+    const proposed = kept ?? inTurns(found().lists(request), request.limit);
+    const of = (slot: number): ToolScores => memo!.of(slot) ?? memo!.keep(slot, found().scores.of(slot));
+    const scores = known === null ? found().scores : { of };
+    return { ...shortlist(this.#live, proposed, scores, request), bestBm25, bestSimilarity };
   }
 
-  #searchText({ embedding, tokens }: SearchedText, limit: number, all: boolean): FoundTools {
+  /** Searches for the whole query and for its parts. */
+  #retrieve(request: ToolSearch): FoundTools {
+    const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
+    const whole = this.#searchText(request, wanted(request), parts.length > 0);
+    const { slots: near, scores, bestBm25, bestSimilarity } = whole;
+    const best = { bestBm25, bestSimilarity };
+    if (parts.length === 0) {
+      return { ...best, scores, isRepeatable: true, lists: (asked) => [scores.proposals(near, asked)] };
+    }
+    const isComplete = near.length === this.#live.size;
+    const slots = isComplete ? near : unionOf([whole, ...parts].map((one) => one.slots));
+    const all = new DecomposedScores(
+      scores,
+      parts.map((part) => part.scores),
+    );
+    return {
+      ...best,
+      scores: all,
+      isRepeatable: isComplete && parts.every((part) => part.slots.length === this.#live.size),
+      lists: (asked) => all.basesOf(slots).map((bases) => proposals(slots, bases, asked)),
+    };
+  }
+
+  #searchText({ embedding, tokens }: SearchedText, limit: number, all: boolean): FoundText {
     if (embedding !== null && embedding.length !== this.#dimensions) {
       throw new RangeError(
         `The query has ${embedding.length} dimensions, the tools have ${this.#dimensions}.`,
@@ -156,22 +211,6 @@ export class TextIndex<Indexed extends { readonly slot: number }> {
     return { slots: slots.slice(), scores: kept };
   }
 
-  #choose({ slots, scores }: FoundTools, request: ToolSearch): Shortlist {
-    return shortlist(this.#live, scores.proposals(slots, request), scores, request);
-  }
-
-  /** Chooses the candidates so that every part of the query is represented. */
-  #chooseFromParts(whole: FoundTools, parts: readonly FoundPart[], request: ToolSearch): Shortlist {
-    const scores = new DecomposedScores(
-      whole.scores,
-      parts.map((part) => part.scores),
-    );
-    const isComplete = whole.slots.length === this.#live.size;
-    const slots = isComplete ? whole.slots : unionOf([whole, ...parts].map((one) => one.slots));
-    const retrieved = proposalsInTurns(slots, scores.basesOf(slots), request);
-    return shortlist(this.#live, retrieved, scores, request);
-  }
-
   /** Frees its memory. */
   free(): void {
     this.#vectors?.free();
@@ -200,8 +239,17 @@ export class InstructionIndex extends TextIndex<{
   }
 }
 
-/** The result of one search; valid until the next one. */
-interface FoundTools {
+/** The result of searching for a query and its parts; valid until the next search. */
+interface FoundTools extends Omit<Retrieved, 'lists'> {
+  readonly scores: RetrievalScores;
+  /** Whether it depends on nothing but query, parts and index. Else memory and pins say which tools are scored for each part. */
+  readonly isRepeatable: boolean;
+  /** The best slots of the whole query, or of all and of each part, best first. */
+  lists(asked: ProposalRequest): Int32Array[];
+}
+
+/** The result of searching for one text; valid until the next search. */
+interface FoundText {
   readonly slots: Int32Array;
   readonly scores: FusedScores;
   /** All slots lie below this. */
@@ -214,6 +262,17 @@ interface FoundTools {
 interface FoundPart {
   readonly slots: Int32Array;
   readonly scores: PartScores;
+}
+
+const NOTHING: ReadonlySet<number> = new Set();
+
+function canBeKept({ limit, exclude = NOTHING }: ShortlistRequest): boolean {
+  return limit <= LISTED && exclude.size <= MOST_EXCLUDED;
+}
+
+/** What is kept of a search: copies. */
+function keptOf({ lists, bestBm25, bestSimilarity }: FoundTools): Retrieved {
+  return { lists: lists({ limit: LISTED }).map((list) => list.slice()), bestBm25, bestSimilarity };
 }
 
 /** Returns how many have to be found so that enough are left without the excluded ones. */

@@ -45,6 +45,7 @@ export function findCandidates(
       embedding: query.features.embedding,
       tokens: query.tokens,
       parts: query.parts,
+      memo: query.memo,
       rerank,
       limit,
       recall,

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Rerankers } from '../catalog/rerankers.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
@@ -9,19 +8,18 @@ import { Problem } from '../errors/problem.ts';
 import { StoreUnavailableError } from '../errors/store-errors.ts';
 import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
-import type { Splitters } from '../queries/llm-splitter.ts';
 import { readCarried, threadOf } from './carried.ts';
 import { decide } from './decide.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import { countsTokens, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 import type { TokenCosts } from './token-costs.ts';
-import { comparable, readQuery, understandQuery } from './understand-query.ts';
+import { comparable, readQuery, waitsForModels } from './understand-query.ts';
+import type { UnderstoodQueries } from './understood-queries.ts';
 
 /** What routing needs beside the catalog. */
 export interface RoutingParts {
-  readonly splitters: Splitters;
-  readonly rerankers: Rerankers;
+  readonly queries: UnderstoodQueries;
   readonly decisionLogs: DecisionLogs;
   readonly exposures: ExposureRecorder;
   readonly shadows: ShadowRanking;
@@ -67,12 +65,8 @@ export async function routeQuery(
   if (earlier !== null) return routed(theSame(earlier, digest));
 
   const asked = readQuery(request);
-  const understood = await understandQuery(
-    asked,
-    catalog,
-    parts,
-    waitsForModels(catalog) ? options.signal : undefined,
-  );
+  const signal = waitsForModels(catalog) ? options.signal : undefined;
+  const understood = await parts.queries.understand(asked, catalog, signal);
 
   const thread = threadOf(request);
   const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);
@@ -105,12 +99,6 @@ const UNREAD =
 function unread(error: unknown): 'unread' {
   if (error instanceof StoreUnavailableError || error instanceof LostNamesError) return 'unread';
   throw error;
-}
-
-/** Returns whether understanding a query may take long: another process or thread is asked. */
-function waitsForModels({ embedder, state: { settings } }: Catalog): boolean {
-  const embeds = embedder !== null && embedder.isInstant !== true;
-  return embeds || settings.decomposition === 'llm' || settings.reranker !== null;
 }
 
 /** Identifies a request. The key is part of the text, so that the digest says nothing about the query to those who guess. */

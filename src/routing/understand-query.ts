@@ -13,6 +13,7 @@ import type { Splitters } from '../queries/llm-splitter.ts';
 import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
 import { rerankText } from '../retrieval/document-text.ts';
+import type { RetrievalMemo } from '../retrieval/retrieval-memo.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -35,6 +36,14 @@ export interface UnderstoodQuery {
   readonly embedderDown: boolean;
   /** Of the embedder that made the embeddings; null: there is none. */
   readonly fingerprint: string | null;
+  /** What retrieval said of it so far; absent: it is searched for each time. */
+  readonly memo?: RetrievalMemo | undefined;
+}
+
+/** The models that are asked beside the embedder of the catalog. */
+export interface QueryModels {
+  readonly splitters: Splitters;
+  readonly rerankers: Rerankers;
 }
 
 export interface QueryPart extends SearchedText {
@@ -73,13 +82,15 @@ function lastQuestion(messages: readonly unknown[]): ConversationQuery {
 
 /**
  * Returns the query as retrieval and memory compare it: embeddings and words, or words alone when the embedder is away.
+ * @param memo of this query.
  * @throws the reason of `signal`
  */
 export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
-  { splitters, rerankers }: { readonly splitters: Splitters; readonly rerankers: Rerankers },
+  { splitters, rerankers }: QueryModels,
   signal?: AbortSignal,
+  memo?: RetrievalMemo,
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn, signal);
@@ -92,9 +103,15 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole) };
-  const rerank = await rerankCandidates({ ...whole, parts }, catalog, rerankers, signal);
+  const rerank = await rerankCandidates({ ...whole, parts, memo }, catalog, rerankers, signal);
   signal?.throwIfAborted();
-  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint };
+  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint, memo };
+}
+
+/** Returns whether understanding a query may take long: another process or thread is asked. */
+export function waitsForModels({ embedder, state: { settings } }: Catalog): boolean {
+  const embeds = embedder !== null && embedder.isInstant !== true;
+  return embeds || settings.decomposition === 'llm' || settings.reranker !== null;
 }
 
 /**
@@ -105,7 +122,7 @@ export function comparable(query: UnderstoodQuery, { fingerprint }: CatalogState
   if (query.fingerprint === fingerprint) return query;
   const features = { ...query.features, embedding: null };
   const parts = query.parts.map((part) => ({ ...part, embedding: null }));
-  return { ...query, features, parts, embedderDown: true, fingerprint };
+  return { ...query, features, parts, embedderDown: true, fingerprint, memo: undefined };
 }
 
 /** What is searched for beside the whole query. */
@@ -146,7 +163,7 @@ function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): Embedd
 
 /** Returns the reranker's scores of the best tools; null if the catalog has no reranker. */
 async function rerankCandidates(
-  query: QueryPart & { readonly parts: readonly QueryPart[] },
+  query: QueryPart & Pick<UnderstoodQuery, 'parts' | 'memo'>,
   catalog: Pick<Catalog, 'state' | 'index'>,
   rerankers: Rerankers,
   signal: AbortSignal | undefined,

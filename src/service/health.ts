@@ -1,5 +1,6 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { Health, Readiness } from '../http/endpoints/health.ts';
+import type { UnderstoodQueries } from '../routing/understood-queries.ts';
 import type { Stores } from '../stores/stores.ts';
 import type { Metrics } from './metrics.ts';
 
@@ -7,6 +8,7 @@ export interface HealthParts {
   readonly catalogs: Catalogs;
   readonly stores: Stores;
   readonly metrics: Metrics;
+  readonly queries: UnderstoodQueries;
 }
 
 /** Answers readiness probes and Prometheus. */
@@ -103,7 +105,13 @@ async function measureStores({ catalogs, stores, metrics }: HealthParts): Promis
   }
 }
 
-function measureCatalogs({ catalogs, metrics }: HealthParts): void {
+function measureCatalogs({ catalogs, metrics, queries }: HealthParts): void {
+  metrics.queryBytes.set(queries.bytes);
+  metrics.queryLookups.reset();
+  for (const [catalog, { hits, misses }] of queries.lookups) {
+    metrics.queryLookups.inc({ catalog, result: 'hit' }, hits);
+    metrics.queryLookups.inc({ catalog, result: 'miss' }, misses);
+  }
   for (const { name, state, index } of catalogs.all()) {
     metrics.catalogTools.set({ catalog: name }, state.tools.size);
     const vectors = index.report();

@@ -7,6 +7,8 @@ export class Metrics {
   private readonly rewards: Counter;
   private readonly folded: Counter;
   readonly textsEmbedded: Counter;
+  readonly queryLookups: Counter;
+  readonly queryBytes: Gauge;
   readonly queueJobs: Gauge;
   readonly storeUp: Gauge;
   readonly ledgerLag: Gauge;
@@ -47,8 +49,15 @@ export class Metrics {
       labelNames: ['kind'],
       registers,
     });
+    this.queryLookups = new Counter({
+      name: 'bandolier_query_cache_total',
+      help: 'Queries, by whether what is understood of them was known (hit) or not (miss).',
+      labelNames: ['catalog', 'result'],
+      registers,
+    });
     const gauge = (name: string, help: string, labelNames: string[]): Gauge =>
       new Gauge({ name: `bandolier_${name}`, help, labelNames, registers });
+    this.queryBytes = gauge('query_cache_bytes', 'Memory of the queries that are known.', []);
     this.storeUp = gauge('store_up', '0 while queue and ledgers (Redis, or the disk) cannot be used.', []);
     this.queueJobs = gauge('queue_jobs', 'Background jobs by state: pending, delayed, dead.', ['state']);
     this.ledgerLag = gauge('ledger_lag_entries', 'Durable entries not folded here yet.', ['catalog']);

@@ -36,6 +36,7 @@ import { Tasks } from '../rewards/tasks.ts';
 import { Routing } from '../routing/routing.ts';
 import { ShadowRanking } from '../routing/shadow-ranking.ts';
 import { TokenCosts } from '../routing/token-costs.ts';
+import { UnderstoodQueries } from '../routing/understood-queries.ts';
 import { every } from '../scheduling/every.ts';
 import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
@@ -184,10 +185,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     for (const catalog of catalogs.all()) await due.restore(catalog);
   }
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
+  const queries = new UnderstoodQueries({ splitters, rerankers });
   const routing = new Routing(
     catalogs,
     {
-      ...{ splitters, rerankers, decisionLogs, exposures, shadows, now },
+      ...{ queries, decisionLogs, exposures, shadows, now },
       costs: new TokenCosts(await openTokenCounter(settings.tokenizer)),
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
@@ -287,7 +289,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     tools: new Tools(catalogs),
     cases: new Cases(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
-    health: new ServiceHealth({ catalogs, stores, metrics }),
+    health: new ServiceHealth({ catalogs, stores, metrics, queries }),
     taken: stores.taken,
   };
 }

@@ -16,7 +16,7 @@ async function indexWith(load: Parameters<typeof vectorIndexes>[2]) {
   const create = await vectorIndexes(dataDir, (message) => notices.push(message), load);
   const kernels = createTypescriptKernels();
   const vectors = new ToolVectors(kernels, 4);
-  const index = create(kernels, vectors);
+  const index = create(kernels, vectors, () => {});
   index.free();
   vectors.free();
   expect(kernels.allocatedBytes).toBe(0);

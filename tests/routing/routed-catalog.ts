@@ -1,15 +1,18 @@
 import { afterEach } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import type { Rerankers } from '../../src/catalog/rerankers.ts';
 import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import type { ExposureRecorder } from '../../src/experiments/exposure-recorder.ts';
 import type { SettingsPatch } from '../../src/ledger/catalog-settings.ts';
 import type { Reranker } from '../../src/models/reranker.ts';
+import type { Splitters } from '../../src/queries/llm-splitter.ts';
 import { InstructionIndex, ToolIndex } from '../../src/retrieval/tool-index.ts';
 import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { type RouteOptions, type RoutingParts, routeQuery } from '../../src/routing/route-query.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import { Routing } from '../../src/routing/routing.ts';
+import { UnderstoodQueries } from '../../src/routing/understood-queries.ts';
 import type { CatalogState } from '../../src/state/catalog-state.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { temporaryFolder } from '../e2e/running-service.ts';
@@ -120,12 +123,12 @@ export class RoutedCatalog {
   #partsOf(): RoutingParts {
     const { counted } = this;
     const rerank: Reranker['rerank'] = (...question) => this.rerank(...question);
+    const rerankers = { ready: () => ({ rerank }) } as unknown as Rerankers;
     return {
       now: () => START,
       unavailable: () => this.unavailable,
       decisionLogs: this.decisionLogs,
-      rerankers: { ready: () => ({ rerank }) },
-      splitters: {},
+      queries: new UnderstoodQueries({ splitters: {} as Splitters, rerankers }),
       exposures: {
         leaveOut: (_: Catalog, { withoutUnit, ownDetail }: Parameters<ExposureRecorder['leaveOut']>[1]) => {
           counted.leftOut += withoutUnit.length + ownDetail.length;

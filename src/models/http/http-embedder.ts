@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { QueryCache } from '../cache/query-cache.ts';
+import { SharedResults } from '../cache/shared-results.ts';
 import { type Embedder, EmbedderUnavailableError } from '../embedder.ts';
 import { EmbeddingsClient, type EmbeddingsEndpoint, type TextKind } from './embeddings-client.ts';
 
@@ -13,7 +13,7 @@ export class HttpEmbedder implements Embedder {
   readonly dimensions: number;
   readonly fingerprint: string;
   readonly #client: EmbeddingsClient;
-  readonly #cache: QueryCache;
+  readonly #cache = new SharedResults<Float32Array>(CACHED_QUERIES);
   /** Queries of one turn of the event loop, which are sent in one request. */
   #gathered: Gathered[] = [];
   #waitingCalls = 0;
@@ -25,7 +25,6 @@ export class HttpEmbedder implements Embedder {
       .update(JSON.stringify(['http 1', url, model, dimensions]))
       .digest('hex')
       .slice(0, 32);
-    this.#cache = new QueryCache(CACHED_QUERIES, (text) => this.#gather(text));
   }
 
   /**
@@ -50,7 +49,12 @@ export class HttpEmbedder implements Embedder {
     this.#client.throwIfClosed();
     this.#waitingCalls++;
     try {
-      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS), signal)));
+      return await Promise.all(
+        texts.map((whole) => {
+          const text = whole.slice(0, MAX_CHARACTERS);
+          return this.#cache.get(text, () => this.#gather(text), signal);
+        }),
+      );
     } finally {
       this.#waitingCalls--;
     }

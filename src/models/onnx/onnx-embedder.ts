@@ -1,4 +1,4 @@
-import { QueryCache } from '../cache/query-cache.ts';
+import { SharedResults } from '../cache/shared-results.ts';
 import { type Embedder, EmbedderUnavailableError } from '../embedder.ts';
 import { EmbedThread, type EmbedThreadOptions } from './embed-thread.ts';
 
@@ -18,14 +18,14 @@ export class OnnxEmbedder implements Embedder {
   readonly dimensions: number;
   readonly fingerprint: string;
   readonly #thread: EmbedThread;
-  readonly #cache: QueryCache;
+  readonly #cache: SharedResults<Float32Array>;
   #waitingCalls = 0;
 
   private constructor(thread: EmbedThread, cachedQueries: number) {
     this.dimensions = thread.dimensions;
     this.fingerprint = thread.fingerprint;
     this.#thread = thread;
-    this.#cache = new QueryCache(cachedQueries, (text, stop) => thread.embed(text, 'query', stop));
+    this.#cache = new SharedResults(cachedQueries);
   }
 
   /** @throws UnusableModelError when the folder holds no model that can be used. */
@@ -45,7 +45,12 @@ export class OnnxEmbedder implements Embedder {
     }
     this.#waitingCalls++;
     try {
-      return await Promise.all(texts.map((text) => this.#cache.get(text.slice(0, MAX_CHARACTERS), signal)));
+      return await Promise.all(
+        texts.map((whole) => {
+          const text = whole.slice(0, MAX_CHARACTERS);
+          return this.#cache.get(text, (stop) => this.#thread.embed(text, 'query', stop), signal);
+        }),
+      );
     } finally {
       this.#waitingCalls--;
     }

@@ -16,6 +16,8 @@ export interface HnswIndexOptions extends GraphBuildOptions {
   readonly retryMs?: number;
   /** A message for the log: a graph could not be built, or recall is too low. */
   onNotice(message: string): void;
+  /** Another graph serves, or none: searches may give something else. */
+  onChange?(): void;
 }
 
 const EXACT_UP_TO = 10_000;
@@ -76,7 +78,10 @@ export class HnswIndex implements VectorIndex {
     this.#options = options;
     this.#exactUpTo = options.exactUpTo ?? EXACT_UP_TO;
     this.#exact = new ExactIndex(kernels, vectors);
-    this.#monitor = new RecallMonitor((alarmed, recall) => options.onNotice(alarmText(alarmed, recall)));
+    this.#monitor = new RecallMonitor((alarmed, recall) => {
+      options.onChange?.();
+      options.onNotice(alarmText(alarmed, recall));
+    });
   }
 
   put(slot: number): void {
@@ -232,6 +237,7 @@ export class HnswIndex implements VectorIndex {
     this.#check = null;
     this.#served?.free();
     this.#served = served;
+    this.#options.onChange?.();
     this.#monitor.restart();
   }
 }

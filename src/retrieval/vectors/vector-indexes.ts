@@ -21,7 +21,9 @@ export async function vectorIndexes(
   await rm(folder, { recursive: true, force: true });
   try {
     const library = await load();
-    return (kernels, vectors) => new HnswIndex(kernels, vectors, { library, folder, onNotice });
+    return (kernels, vectors, onChange) => {
+      return new HnswIndex(kernels, vectors, { library, folder, onNotice, onChange });
+    };
   } catch (error) {
     onNotice(
       `hnswlib-node cannot be loaded (${String(error).split('\n')[0]}): every query is compared with every tool, which is fine up to some 20,000`,

@@ -1,14 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { QueryCache } from '../../src/models/cache/query-cache.ts';
+import { SharedResults } from '../../src/models/cache/shared-results.ts';
 
 function counting(limit: number) {
   const asked: string[] = [];
-  const cache = new QueryCache(limit, async (text) => {
+  const results = new SharedResults<Float32Array>(limit);
+  const embed = async (text: string): Promise<Float32Array> => {
     asked.push(text);
     if (text === 'bad') throw new Error('no vector');
     return Float32Array.of(text.length);
-  });
-  return { cache, asked };
+  };
+  return { cache: { get: (text: string) => results.get(text, () => embed(text)) }, asked };
 }
 
 it('embeds a query once, also while it is being embedded', async () => {
@@ -37,14 +38,16 @@ describe('when callers give up', () => {
   function held() {
     const stops: AbortSignal[] = [];
     let answer = (): void => {};
-    const cache = new QueryCache(10, (_, stop) => {
+    const results = new SharedResults<Float32Array>(10);
+    const embed = (stop: AbortSignal): Promise<Float32Array> => {
       stops.push(stop);
       return new Promise((resolve, reject) => {
         answer = () => resolve(Float32Array.of(1));
         stop.addEventListener('abort', () => reject(stop.reason));
       });
-    });
-    return { cache, stops, answer: () => answer() };
+    };
+    const get = (text: string, signal?: AbortSignal) => results.get(text, embed, signal);
+    return { cache: { get }, stops, answer: () => answer() };
   }
 
   it('a query is embedded for the others that wait for it', async () => {
@@ -73,4 +76,18 @@ describe('when callers give up', () => {
     answer();
     expect(await next).toEqual(Float32Array.of(1));
   });
+});
+
+it('keeps what has room by weight, and nothing that is heavier than all of it', async () => {
+  const results = new SharedResults<number>(10, (value) => value);
+  const computed: number[] = [];
+  const get = (weight: number) =>
+    results.get(String(weight), async () => {
+      computed.push(weight);
+      return weight;
+    });
+  for (const weight of [4, 6, 4, 11, 5, 4, 6, Infinity, Infinity]) expect(await get(weight)).toBe(weight);
+  expect(computed).toEqual([4, 6, 11, 5, 6, Infinity, Infinity]);
+  expect(results.weight).toBe(10);
+  expect([results.has('6'), results.has('5')]).toEqual([true, false]);
 });
