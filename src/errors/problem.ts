@@ -5,6 +5,7 @@ export type ProblemCode =
   | 'catalog-not-found'
   | 'wrong-shard'
   | 'tool-not-found'
+  | 'instruction-not-found'
   | 'decision-not-found'
   | 'decision-not-activated'
   | 'decision-expired'

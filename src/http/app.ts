@@ -7,6 +7,7 @@ import type { Tools } from '../catalog/tools.ts';
 import type { Evaluations } from '../evaluation/evaluations.ts';
 import type { Experiments } from '../experiments/experiments.ts';
 import type { PolicyVersions } from '../experiments/policy-versions.ts';
+import type { Instructions } from '../instructions/instructions.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -21,6 +22,7 @@ import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
 import { type Health, healthEndpoints } from './endpoints/health.ts';
+import { instructionEndpoints } from './endpoints/instructions.ts';
 import { policyEndpoints } from './endpoints/policies.ts';
 import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
@@ -38,6 +40,7 @@ export interface Nouns {
   readonly catalogs: CatalogAdministration;
   readonly pins: Pins;
   readonly tools: Tools;
+  readonly instructions: Instructions;
   readonly cases: Cases;
   readonly sources: Sources;
   readonly experiments: Experiments;
@@ -69,6 +72,7 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
     ...taskEndpoints(tasks),
     ...catalogEndpoints(catalogs, pins),
     ...toolEndpoints(tools),
+    ...instructionEndpoints(nouns.instructions),
     ...caseEndpoints(cases),
     ...sourceEndpoints(nouns.sources),
     ...experimentEndpoints(experiments, evaluations),

@@ -17,7 +17,7 @@ export function tooLarge(limit: number, part: string | null = null): Problem {
   return new Problem(
     'body-too-large',
     `${part ?? 'The body'} is larger than ${limit / 1024 / 1024} MB.`,
-    'Split the request. Tools can be sent in several PATCH requests, rewards in batches of at most 1,000.',
+    'Split the request. Tools can be sent in several PATCH requests, rewards in batches of at most 1,000; `bandolier import-prompt` splits a system prompt.',
   );
 }
 

@@ -108,6 +108,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): unknown {
       { name: 'Routing', description: 'Ask for tools, and why it was these.' },
       { name: 'Rewards', description: 'Say what became of them.' },
       { name: 'Tools', description: 'What there is to route to.' },
+      { name: 'Instructions', description: 'Units of system prompts, chosen as tools are.' },
       { name: 'Sources', description: 'Where tools come from by themselves.' },
       { name: 'Catalogs', description: 'Named sets of tools, each with its own learner.' },
       { name: 'Health', description: 'For those who operate it.' },

@@ -18,6 +18,7 @@ export interface EndpointDefinition<Parts extends RequestParts> {
     | 'Rewards'
     | 'Catalogs'
     | 'Tools'
+    | 'Instructions'
     | 'Sources'
     | 'Experiments'
     | 'Policies'

@@ -10,6 +10,7 @@ export const PROBLEM_STATUS = {
   'origin-not-allowed': 403,
   'catalog-not-found': 404,
   'tool-not-found': 404,
+  'instruction-not-found': 404,
   'decision-not-found': 404,
   'task-not-found': 404,
   'reward-not-found': 404,

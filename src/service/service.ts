@@ -22,6 +22,7 @@ import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
+import { Instructions } from '../instructions/instructions.ts';
 import { McpFront } from '../mcp/front.ts';
 import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
@@ -287,6 +288,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     }),
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
+    instructions: new Instructions(catalogs),
     cases: new Cases(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics, queries }),

@@ -24,7 +24,7 @@ export const TOOLS_BODY: BodyLimits = {
 };
 
 /** Text that people wrote: line breaks and tabs are fine, other control characters are not. */
-const text = (length: number) =>
+export const text = (length: number) =>
   z
     .string()
     .max(length, `must not be longer than ${length} characters`)

@@ -1,0 +1,213 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import { attemptChange, type ChangeOptions } from '../catalog/change-tools.ts';
+import { instructionHash } from '../catalog/definition-hash.ts';
+import { refusingUnusable } from '../catalog/embedders.ts';
+import { Problem, type Violation } from '../errors/problem.ts';
+import type { InstructionPut, InstructionsEntry } from '../ledger/entry.ts';
+import type { InstructionDraft } from '../ledger/instruction-definition.ts';
+import { inSlices, mapInSteps } from '../scheduling/slices.ts';
+import { effectOf } from '../state/fold-instructions.ts';
+import type { InstructionsApplied, InstructionsResult } from '../state/fold-result.ts';
+import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
+
+export type InstructionsChanged = Omit<InstructionsApplied, 'kind'>;
+
+/** Full sync: afterwards the catalog has exactly these instructions. Only texts that changed are embedded. */
+export async function syncInstructions(
+  catalog: Catalog,
+  instructions: readonly InstructionDraft[],
+  options: ChangeOptions = {},
+): Promise<InstructionsChanged> {
+  const hashed = await hashedAll(instructions);
+  const sync = hashed.map(({ instruction }) => instruction.id);
+  refuseRepeats(sync);
+  const content = hashed.map(({ instruction: { id, status }, hash }) => [id, hash, status]);
+  return change(catalog, ['sync', content], options, ({ instructions: table }) => {
+    const changing = hashed.filter((one) => effectOf(table.get(one.instruction.id), one).length > 0);
+    return { put: changing, remove: [], sync, preparedFor: table.revision };
+  });
+}
+
+/** Puts some instructions and removes others; ids that are not there are removed without complaint. */
+export async function patchInstructions(
+  catalog: Catalog,
+  put: readonly InstructionDraft[],
+  remove: readonly string[],
+  options: ChangeOptions = {},
+): Promise<InstructionsChanged> {
+  const hashed = await hashedAll(put);
+  refuseRepeats([...hashed.map(({ instruction }) => instruction.id), ...remove]);
+  const content = hashed.map(({ instruction: { id, status }, hash }) => [id, hash, status]);
+  return change(catalog, ['patch', content, remove], options, () => ({ put: hashed, remove }));
+}
+
+/**
+ * Approves drafts, and changes that wait: those with these ids, or all. With `ifMatch` exactly what was read at that revision.
+ * @throws Problem instruction-not-found
+ */
+export function approveInstructions(
+  catalog: Catalog,
+  ids: readonly string[] | undefined,
+  options: ChangeOptions = {},
+): Promise<InstructionsChanged> {
+  return change(catalog, ['approve', ids ?? null], options, ({ instructions: table }) => {
+    const named = ids?.map((id) => getInstruction(catalog, id)) ?? [...table.live()];
+    const put = named.filter(awaitsApproval).map((record) => {
+      const { instruction, hash } = record.pending ?? record;
+      return { instruction: { ...instruction, status: 'approved' as const }, hash };
+    });
+    return { put, remove: [], preparedFor: table.revision };
+  });
+}
+
+export function awaitsApproval({ instruction, pending }: InstructionRecord): boolean {
+  return instruction.status === 'draft' || pending !== undefined;
+}
+
+/** @throws Problem instruction-not-found */
+export function getInstruction(catalog: Catalog, id: string): InstructionRecord {
+  const { instructions } = catalog.state;
+  const record = instructions.get(id);
+  if (record !== undefined) return record;
+  const removedAt = instructions.find(id)?.removedAt ?? null;
+  throw new Problem(
+    'instruction-not-found',
+    removedAt === null
+      ? `Catalog "${catalog.name}" has no instruction "${id}".`
+      : `Instruction "${id}" was removed on ${new Date(removedAt).toISOString()}.`,
+    removedAt === null
+      ? `List its instructions with GET /v1/catalogs/${catalog.name}/instructions.`
+      : 'Put it again to bring it back.',
+  );
+}
+
+type Hashed = Omit<InstructionPut, 'embedding'>;
+
+function hashedAll(instructions: readonly InstructionDraft[]): Promise<Hashed[]> {
+  return inSlices(
+    mapInSteps(instructions, (instruction) => ({ instruction, hash: instructionHash(instruction) })),
+  );
+}
+
+type Prepared = Pick<InstructionsEntry, 'remove' | 'sync' | 'preparedFor'> & {
+  readonly put: readonly Hashed[];
+};
+
+async function change(
+  catalog: Catalog,
+  content: unknown,
+  { ifMatch, idempotencyKey, actor, signal }: ChangeOptions,
+  prepare: (state: Catalog['state']) => Prepared,
+): Promise<InstructionsChanged> {
+  const command = commandOf(idempotencyKey, content);
+  return attemptChange(async () => {
+    const { fingerprint } = catalog.state;
+    const prepared = prepare(catalog.state);
+    const put = await withEmbeddings(catalog, prepared.put, signal);
+    const outcome = await catalog.replica.submit({
+      kind: 'instructions',
+      ...command,
+      at: catalog.now(),
+      ...prepared,
+      put,
+      fingerprint,
+      ...(ifMatch === undefined ? {} : { ifMatch }),
+      ...(actor === undefined ? {} : { actor }),
+    });
+    if (outcome.kind === 'instructions') {
+      const { kind: _, ...changed } = outcome;
+      return changed;
+    }
+    if (outcome.kind === 'key-used') {
+      throw new Problem(
+        'idempotency-conflict',
+        'This Idempotency-Key was used for another change of the instructions.',
+        'Use a new key for new content; repeat a key only to repeat the very same request.',
+      );
+    }
+    if (outcome.kind === 'instructions-refused') refuse(outcome, ifMatch);
+    return undefined;
+  }, 'this request was being prepared');
+}
+
+/** @throws Problem unless it was prepared for what has changed since. */
+function refuse(
+  refused: Extract<InstructionsResult, { kind: 'instructions-refused' }>,
+  ifMatch: string | undefined,
+): void {
+  switch (refused.reason) {
+    case 'stale':
+      return;
+    case 'revision':
+      throw new Problem(
+        'revision-mismatch',
+        `The instructions are at revision ${refused.revision}, not ${ifMatch}.`,
+        'Read the instructions again, apply your change to what you find, and send its revision as If-Match.',
+      );
+    case 'includes':
+      throw invalid(
+        refused.dangling.map(({ id, include }) => ({
+          path: 'includes',
+          message: `"${id}" includes "${include}", which would not be there`,
+        })),
+        'Put what is included in the same request, or take it out of `includes`.',
+      );
+    case 'circle': {
+      const circle = [...refused.circle, refused.circle[0]].map((id) => `"${id}"`).join(' → ');
+      throw invalid(
+        [{ path: 'includes', message: `instructions would include each other in a circle: ${circle}` }],
+        'Take one of these out of the `includes` of the one before it.',
+      );
+    }
+  }
+}
+
+function invalid(violations: readonly Violation[], fix: string): Problem {
+  const [{ message }] = violations;
+  return new Problem('validation-failed', `${message[0].toUpperCase()}${message.slice(1)}.`, fix, {
+    violations: violations.slice(0, 20),
+  });
+}
+
+/** Only texts that are new here are embedded: nothing else is in a vector. */
+async function withEmbeddings(
+  catalog: Catalog,
+  hashed: readonly Hashed[],
+  signal: AbortSignal | undefined,
+): Promise<InstructionPut[]> {
+  const known = vectorsOf(catalog.state.instructions, hashed);
+  const texts = hashed.filter((_, at) => known[at] === null).map(({ instruction }) => instruction.text);
+  const made = await refusingUnusable(() => catalog.embedDocuments(texts, signal));
+  let next = 0;
+  return hashed.map((one, at) => ({ ...one, embedding: known[at] ?? made[next++] }));
+}
+
+/** Vectors of texts that the catalog has, null for each of the others and where there is no embedder. */
+function vectorsOf(table: InstructionTable, hashed: readonly Hashed[]): (Float32Array | null)[] {
+  return hashed.map(({ instruction: { id, text } }) => {
+    const record = table.get(id);
+    if (record?.instruction.text !== text || table.vectors.dimensions === 0) return null;
+    return table.vectors.get(record.slot).slice();
+  });
+}
+
+/** With a key of the sender's the same content is applied once, and other content refused. */
+function commandOf(
+  idempotencyKey: string | undefined,
+  content: unknown,
+): Pick<InstructionsEntry, 'key' | 'content'> {
+  if (idempotencyKey === undefined) return { key: `instructions/${randomUUID()}` };
+  const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
+  return { key: `instructions/${idempotencyKey}`, content: digest };
+}
+
+function refuseRepeats(ids: readonly string[]): void {
+  const seen = new Set<string>();
+  const repeated = [...new Set(ids.filter((id) => seen.size === seen.add(id).size))];
+  if (repeated.length === 0) return;
+  throw invalid(
+    repeated.map((id) => ({ path: 'instructions', message: `the id "${id}" is repeated` })),
+    'Send every instruction once, to be put or to be removed.',
+  );
+}

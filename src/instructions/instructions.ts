@@ -1,0 +1,140 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { ChangeOptions } from '../catalog/change-tools.ts';
+import type { InstructionDraft, InstructionStatus } from '../ledger/instruction-definition.ts';
+import { inSlices } from '../scheduling/slices.ts';
+import type { InstructionChange, InstructionRecord } from '../state/instruction-table.ts';
+import {
+  approveInstructions,
+  awaitsApproval,
+  getInstruction,
+  type InstructionsChanged,
+  patchInstructions,
+  syncInstructions,
+} from './change-instructions.ts';
+import { type Duplicate, DuplicateFinder } from './near-duplicates.ts';
+
+/** Pairs of one answer at most. */
+const ANSWERED_DUPLICATES = 100;
+/** A page ends before its texts become longer than this together, though not before its first instruction. */
+const PAGE_LENGTH = 2 * 1024 * 1024;
+
+/** What a change did. */
+export interface InstructionChanges extends InstructionsChanged {
+  /** Drafts and changes of the corpus that are not served until they are approved. */
+  readonly awaiting: number;
+  /** Of what was put: which say nearly the same as another one, the most similar first. */
+  readonly duplicates: readonly Duplicate[];
+}
+
+/** `draft`: those that wait for approval, whole or with a change. */
+export interface InstructionQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly status?: InstructionStatus | undefined;
+}
+
+export interface InstructionPage {
+  readonly revision: string;
+  readonly instructions: readonly InstructionRecord[];
+  readonly nextCursor: string | null;
+}
+
+/** The instructions of catalogs, by id. Everything here throws Problem catalog-not-found. */
+export class Instructions {
+  readonly #catalogs: Catalogs;
+  readonly #duplicates = new DuplicateFinder();
+
+  constructor(catalogs: Catalogs) {
+    this.#catalogs = catalogs;
+  }
+
+  sync(
+    catalog: string,
+    instructions: readonly InstructionDraft[],
+    options: ChangeOptions = {},
+  ): Promise<InstructionChanges> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      return this.#answer(open, await syncInstructions(open, instructions, options), instructions);
+    });
+  }
+
+  patch(
+    catalog: string,
+    {
+      put = [],
+      remove = [],
+    }: { readonly put?: readonly InstructionDraft[]; readonly remove?: readonly string[] },
+    options: ChangeOptions = {},
+  ): Promise<InstructionChanges> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      return this.#answer(open, await patchInstructions(open, put, remove, options), put);
+    });
+  }
+
+  /** @param ids absent: everything that waits. @throws Problem instruction-not-found */
+  approve(
+    catalog: string,
+    ids: readonly string[] | undefined,
+    options: ChangeOptions = {},
+  ): Promise<InstructionChanges> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      return this.#answer(open, await approveInstructions(open, ids, options), []);
+    });
+  }
+
+  /** @throws Problem instruction-not-found */
+  remove(catalog: string, id: string, options: ChangeOptions = {}): Promise<InstructionChanges> {
+    return this.#catalogs.holding(catalog, async (open) => {
+      const { instruction } = getInstruction(open, id);
+      return this.#answer(open, await patchInstructions(open, [], [instruction.id], options), []);
+    });
+  }
+
+  /** By id. The cursor is the last id of the page before, so that changes in between do no harm. */
+  list(catalog: string, { limit, cursor, status }: InstructionQuery): InstructionPage {
+    const { instructions } = this.#catalogs.get(catalog).state;
+    const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+    const wanted = (record: InstructionRecord): boolean =>
+      status === undefined ||
+      (status === 'draft' ? awaitsApproval(record) : record.instruction.status === 'approved');
+    const rest = [...instructions.live()]
+      .filter((record) => record.instruction.id > after && wanted(record))
+      .sort((a, b) => (a.instruction.id < b.instruction.id ? -1 : 1));
+    let length = 0;
+    const page = rest.slice(0, limit).filter(({ instruction, pending }, at) => {
+      length += instruction.text.length + (pending?.instruction.text.length ?? 0);
+      return at === 0 || length <= PAGE_LENGTH;
+    });
+    const last = page.at(-1)?.instruction.id;
+    const isLast = last === undefined || page.length === rest.length;
+    return {
+      revision: instructions.revision,
+      instructions: page,
+      nextCursor: isLast ? null : Buffer.from(last).toString('base64url'),
+    };
+  }
+
+  /** @throws Problem instruction-not-found */
+  get(catalog: string, id: string): InstructionRecord {
+    return getInstruction(this.#catalogs.get(catalog), id);
+  }
+
+  /** Who changed what, and when: the latest changes, newest first. */
+  changes(catalog: string, limit: number): readonly InstructionChange[] {
+    return this.#catalogs.get(catalog).state.instructions.changes().slice(-limit).reverse();
+  }
+
+  async #answer(
+    { state: { instructions } }: Catalog,
+    changed: InstructionsChanged,
+    put: readonly InstructionDraft[],
+  ): Promise<InstructionChanges> {
+    const live = [...instructions.live()];
+    const texts = live.map(({ instruction, pending }) => pending?.instruction ?? instruction);
+    const ids = new Set(put.map(({ id }) => id));
+    const found = ids.size === 0 ? [] : await inSlices(this.#duplicates.find(ids, texts));
+    const duplicates = found.slice(0, ANSWERED_DUPLICATES);
+    return { ...changed, awaiting: live.filter(awaitsApproval).length, duplicates };
+  }
+}
