@@ -36,13 +36,17 @@ export const exactKnapsack: Knapsack = (tools, instructions, budget) => {
   if (tokensOf(best.flat()) <= budget) return chosenOf(best);
 
   const price = priceOf(corpora, budget);
-  const known = gainOf(byPrice(corpora, budget, price).flat());
-  const bounds = corpora.map(({ items, limit }) => bestRemaining(items, limit, price));
-  const [first, second] = corpora.map(({ items, limit }, at) => {
-    const other = bounds[1 - at][0][corpora[1 - at].limit];
-    // The bound is computed with rounding, the known gain without.
-    const least = known * (1 - 1e-12) - 1 - other - price * budget;
-    return front(items, limit, budget, { price, remaining: bounds[at], least });
+  const good = byPrice(corpora, budget, price);
+  const known = gainOf(good.flat());
+  const remaining = corpora.map(({ items, limit }) => bestRemaining(items, limit, price));
+  const worth = corpora.map(({ limit }, at) => remaining[at][0][limit]);
+  const bound = worth[0] + worth[1] + price * budget;
+  // Nothing is better then, and whatever is as good uses up the budget as well, since a token is worth something.
+  if (bound - known < 0.9 && price > 1) return chosenOf(good);
+  const [first, second] = corpora.map((corpus, at) => {
+    // The bound is computed with rounding, what is known without.
+    const least = known * (1 - 1e-12) - 1 - worth[1 - at] - price * budget;
+    return front(corpus, budget, { price, remaining: remaining[at], least });
   });
   return chosenOf(bestSplit(first, second, budget));
 };
@@ -172,18 +176,19 @@ const NOTHING: Point = { tokens: 0, gain: 0, item: null, before: null };
 
 /** Returns the choices that no other beats, with tokens and gains rising. */
 function front(
-  items: readonly Item[],
-  limit: number,
+  { items, limit }: Corpus,
   budget: number,
   { price, remaining, least }: Bound,
 ): readonly Point[] {
-  /** levels[k]: of at most k candidates. */
-  const levels: Point[][] = Array.from({ length: limit + 1 }, () => [NOTHING]);
+  // Where the budget ends before the limit is reached, nothing has to be counted.
+  const counts = limit < mostThatFit(items, budget);
+  /** levels[k]: of at most k candidates; or one level, of any number. */
+  const levels: Point[][] = Array.from({ length: counts ? limit + 1 : 1 }, () => [NOTHING]);
   for (const [i, item] of items.entries()) {
-    for (let k = limit; k >= 0; k--) {
-      const needed = least - remaining[i + 1][limit - k];
+    for (let k = levels.length - 1; k >= 0; k--) {
+      const needed = least - remaining[i + 1][counts ? limit - k : limit];
       const old = levels[k];
-      const less = k > 0 ? levels[k - 1] : [];
+      const less = counts ? (levels[k - 1] ?? []) : old;
       const merged: Point[] = [];
       let gain = -1;
       let p = 0;
@@ -209,7 +214,18 @@ function front(
       levels[k] = merged;
     }
   }
-  return levels[limit];
+  return levels[levels.length - 1];
+}
+
+function mostThatFit(items: readonly Item[], budget: number): number {
+  let room = budget;
+  let count = 0;
+  for (const { tokens } of items.toSorted((a, b) => a.tokens - b.tokens)) {
+    room -= tokens;
+    if (room < 0) break;
+    count++;
+  }
+  return count;
 }
 
 /** Returns the best two points that fit together. */
