@@ -15,7 +15,7 @@ export interface Chosen {
 
 export type Knapsack = (tools: KnapsackCorpus, instructions: KnapsackCorpus, budget: number) => Chosen;
 
-/** Gains are rounded to whole numbers up to this, so that sums are exact and equal ones are equal; a double holds the sum of 2¹³ of them. */
+/** Gains are rounded to whole numbers up to about this, so that sums are exact and equal ones are equal; a double holds the sum of 2¹³ of them. */
 const PRECISION = 2 ** 40;
 /** Bisections of the price of a token. With a price that is not quite the best a few more points are kept, no others are found. */
 const BISECTIONS = 16;
@@ -30,7 +30,9 @@ const BISECTIONS = 16;
  * soon as its Lagrangian bound is below a choice that is known already. One pass over the split of the budget joins the two.
  */
 export const exactKnapsack: Knapsack = (tools, instructions, budget) => {
-  const scale = PRECISION / Math.max(largest(tools.gain), largest(instructions.gain), Number.MIN_VALUE);
+  const most = Math.max(largest(tools.gain), largest(instructions.gain), Number.MIN_VALUE);
+  // A power of two, so that gains that are equal in sum stay so.
+  const scale = PRECISION / 2 ** Math.ceil(Math.log2(most));
   const corpora = [tools, instructions].map((corpus) => worthwhile(corpus, budget, scale));
   const best = corpora.map(({ items, limit }) => items.slice(0, limit));
   if (tokensOf(best.flat()) <= budget) return chosenOf(best);

@@ -5,22 +5,24 @@ const NEAR = 0.95;
 
 /**
  * Returns gains in which near duplicates are worth less: g_j·(1 − min(1, (cos − .95)/.05)) with the largest cosine to a candidate
- * that is ahead of it. Ahead is what has the larger gain, of equal ones the cheaper, then the first; so one of each group keeps all of
- * its gain. What can never be chosen (gain ≤ 0, or dearer than the budget) discounts nothing. All-zero vectors resemble nothing.
+ * that is ahead of it. Ahead is what is forced, then what has the larger gain, of equal ones the cheaper, then the first; so one of
+ * each group keeps all of its gain. What can never be chosen (gain ≤ 0, or dearer than the budget) discounts nothing. All-zero vectors resemble nothing.
  */
 export function discountNearDuplicates(
   gain: Float64Array,
   tokens: Float64Array,
   vectors: readonly Float32Array[],
+  forced: readonly number[],
   budget: number,
 ): Float64Array {
   const discounted = gain.slice();
   const order: number[] = [];
   for (let index = 0; index < gain.length; index++) {
-    if (gain[index] > 0 && tokens[index] <= budget) order.push(index);
+    if (gain[index] > 0 && tokens[index] <= budget && !forced.includes(index)) order.push(index);
   }
   order.sort((a, b) => gain[b] - gain[a] || tokens[a] - tokens[b] || a - b);
-  for (let place = 1; place < order.length; place++) {
+  order.unshift(...forced);
+  for (let place = Math.max(1, forced.length); place < order.length; place++) {
     const index = order[place];
     let nearest = NEAR;
     for (let ahead = 0; ahead < place; ahead++) {

@@ -11,8 +11,10 @@ export interface BudgetedCandidates {
   readonly tokens: Float64Array;
   /** Indices that are chosen whatever they cost, in the order in which they are served. */
   readonly forced: readonly number[];
-  /** Most that may be chosen beside those that are forced. */
+  /** Most that may be chosen beside those that are forced and those that come with others. */
   readonly limit: number;
+  /** Of each candidate, the others that come with it; their tokens are among its own. Absent: none do. */
+  readonly includes?: readonly (readonly number[])[];
 }
 
 export interface BudgetedRequest {
@@ -31,11 +33,11 @@ export interface BudgetedRequest {
 }
 
 export interface SelectedCandidates {
-  /** Indices: the forced ones, then the others by falling score. */
+  /** Indices: the forced ones, then the others by falling score, then those that come with them. */
   readonly chosen: readonly number[];
   /** Probability of each candidate to be chosen: 1 if forced, 0 for what fits in no place. */
   readonly propensity: Float64Array;
-  /** Indices that a budget without end would have served, and this one did not; ascending. */
+  /** Indices that a budget without end would have chosen, and this one did not, by falling score. */
   readonly leftOut: readonly number[];
   /** Natural log of the probability of exactly these. The corpora are drawn from independently, so theirs may be added. */
   readonly logProbability: number;
@@ -74,25 +76,21 @@ export function selectUnderBudget(request: BudgetedRequest): Selection | BudgetT
   const solve = method === 'greedy' ? greedyKnapsack : exactKnapsack;
   const free = [tools, instructions].map(freeOf);
   const core = solve(free[0], free[1], budget - needed);
-  const rich = solve(free[0], free[1], Number.MAX_VALUE);
+  const wished = solve(free[0], free[1], Number.MAX_VALUE);
   const left = budget - needed - costOf(core.tools, tools) - costOf(core.instructions, instructions);
   const draws = [tools, instructions].map(({ limit }) => explore && limit > 0);
   const share = draws[0] ? (draws[1] ? Math.floor(left / 2) : left) : 0;
-  const select = (
-    candidates: BudgetedCandidates,
-    at: 0 | 1,
-    chosen: readonly number[],
-    wished: readonly number[],
-  ) => {
+  const select = (corpus: 'tools' | 'instructions', room: number, at: 0 | 1) => {
+    const candidates = request[corpus];
     const uniform = (counter: number) => random.uniform(at * DRAWS_PER_CORPUS + counter);
     const explored = draws[at]
-      ? exploreOne(candidates, chosen, at === 0 ? share : left - share, temperature, uniform)
-      : asChosen(candidates, chosen);
-    return selected(candidates, explored, wished);
+      ? exploreOne(candidates, core[corpus], room, temperature, uniform)
+      : asChosen(candidates, core[corpus]);
+    return selected(candidates, explored, wished[corpus]);
   };
   return {
-    tools: select(tools, 0, core.tools, rich.tools),
-    instructions: select(instructions, 1, core.instructions, rich.instructions),
+    tools: select('tools', share, 0),
+    instructions: select('instructions', left - share, 1),
   };
 }
 
@@ -104,19 +102,24 @@ interface Explored {
 
 /** Gives up one place of the core, and fills it by chance. */
 function exploreOne(
-  { score, tokens, forced }: BudgetedCandidates,
-  core: readonly number[],
+  { score, tokens, forced, includes }: BudgetedCandidates,
+  chosen: readonly number[],
   share: number,
   temperature: number,
   uniform: (counter: number) => number,
 ): Explored {
-  const taken = new Set([...forced, ...core]);
+  const served = (index: number) => [index, ...(includes?.[index] ?? [])];
+  // What comes with another one is there in any case: it is no place.
+  const core = chosen.filter((index) => !chosen.some((other) => includes?.[other].includes(index)));
+  /** How many of the forced and the chosen bring each candidate. */
+  const brought = new Uint16Array(score.length);
+  for (const index of [...forced, ...core]) for (const one of served(index)) brought[one]++;
+  const propensity = Float64Array.from(brought, (count) => Math.min(1, count));
   const outside: number[] = [];
-  for (let index = 0; index < score.length; index++) if (!taken.has(index)) outside.push(index);
+  for (let index = 0; index < score.length; index++) if (brought[index] === 0) outside.push(index);
+
   const places: readonly number[] = core.length === 0 ? [NOTHING] : core;
   const given = Math.min(places.length - 1, Math.floor(uniform(0) * places.length));
-  const propensity = new Float64Array(score.length);
-  for (const index of taken) propensity[index] = 1;
   /** Probability of what the core itself has chosen; every place may bring it back. */
   let unchanged = 0;
   let drawn = NOTHING;
@@ -129,18 +132,18 @@ function exploreOne(
       options.map((index) => (index === NOTHING ? 0 : score[index])),
       temperature,
     );
-    const { length } = places;
-    let replaced = 0;
+    const lost = place === NOTHING ? [] : served(place).filter((one) => brought[one] === 1);
     for (let i = 1; i < options.length; i++) {
-      replaced += chances[i];
-      if (options[i] !== NOTHING) propensity[options[i]] += chances[i] / length;
+      const chance = chances[i] / places.length;
+      const gained = options[i] === NOTHING ? [] : served(options[i]);
+      for (const one of gained) if (brought[one] === 0) propensity[one] += chance;
+      for (const one of lost) if (!gained.includes(one)) propensity[one] -= chance;
     }
-    if (place !== NOTHING) propensity[place] = 1 - replaced / length;
-    unchanged += chances[0] / length;
+    unchanged += chances[0] / places.length;
     if (at !== given) continue;
     const option = pick(chances, uniform(1));
     drawn = options[option];
-    probability = option === 0 ? 0 : chances[option] / length;
+    probability = chances[option] / places.length;
   }
   const kept = drawn === places[given];
   const rest = kept ? core : core.filter((index) => index !== places[given]);
@@ -171,22 +174,27 @@ function pick(chances: Float64Array, uniform: number): number {
   return 0;
 }
 
-function asChosen({ score, forced }: BudgetedCandidates, indices: readonly number[]): Explored {
+function asChosen({ score, forced, includes }: BudgetedCandidates, indices: readonly number[]): Explored {
   const propensity = new Float64Array(score.length);
-  for (const index of [...forced, ...indices]) propensity[index] = 1;
+  for (const index of [...forced, ...indices]) {
+    propensity[index] = 1;
+    for (const one of includes?.[index] ?? []) propensity[one] = 1;
+  }
   return { indices, propensity, logProbability: 0 };
 }
 
 function selected(
-  { score, forced }: BudgetedCandidates,
+  { score, forced, includes }: BudgetedCandidates,
   { indices, propensity, logProbability }: Explored,
   wished: readonly number[],
 ): SelectedCandidates {
-  const ordered = [...indices].sort((a, b) => score[b] - score[a] || a - b);
+  const byScore = (a: number, b: number) => score[b] - score[a] || a - b;
+  const chosen = new Set([...forced, ...indices.toSorted(byScore)]);
+  for (const index of [...chosen]) for (const one of includes?.[index] ?? []) chosen.add(one);
   return {
-    chosen: [...forced, ...ordered],
+    chosen: [...chosen],
     propensity,
-    leftOut: wished.filter((index) => !indices.includes(index)),
+    leftOut: wished.filter((index) => !chosen.has(index)).sort(byScore),
     logProbability,
   };
 }

@@ -1,5 +1,6 @@
 import type { Candidates } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { ShortlistRequest } from '../retrieval/shortlist.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
 
@@ -13,13 +14,15 @@ export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
  * Returns the approved instructions that fit a query best, at most `limit`, with their retrieval scores, best first. The scores
  * are those of tools: h and c are normalised over all instructions that can be chosen. What has to be in every prompt
  * (`safetyOverlay`) is not among them, and what comes with an instruction is `includedBy`.
+ * @param more slots that have to be among them, and slots that must not be.
  */
 export function findInstructions(
   { features, tokens, parts }: InstructionQuery,
   { instructionIndex }: Pick<Catalog, 'instructionIndex'>,
   limit: number,
+  more: Pick<ShortlistRequest, 'pin' | 'exclude'> = {},
 ): Candidates {
-  return instructionIndex.search({ embedding: features.embedding, tokens, parts, limit }).candidates;
+  return instructionIndex.search({ embedding: features.embedding, tokens, parts, limit, ...more }).candidates;
 }
 
 /** Returns what has to be in every prompt: approved instructions of kind `safety` and what they include, in the order of a prompt. */

@@ -1,13 +1,14 @@
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
-import { type AssignedVariant, assign } from '../experiments/assign.ts';
-import type { CatalogSettings } from '../ledger/catalog-settings.ts';
+import { type AssignedVariant, assign, detailFor } from '../experiments/assign.ts';
+import type { CatalogSettings, PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Carried } from './carried.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';
-import { type DrawSettings, selectSlate } from './select-slate.ts';
+import { type DrawSettings, rankedBy, selectSlate } from './select-slate.ts';
+import { type BudgetParts, selectSlateUnderBudget } from './select-under-budget.ts';
 import type { TokenCosts } from './token-costs.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
@@ -35,14 +36,14 @@ export interface Question {
  */
 export function decide(
   question: Question,
-  catalog: Pick<Catalog, 'name' | 'state' | 'index'>,
+  catalog: Pick<Catalog, 'name' | 'state' | 'index' | 'instructionIndex'>,
   assigned: AssignedVariant | null = assign(question.request, question.id, catalog.state).assigned,
 ): Decision {
   const { id, request, query } = question;
   const { state } = catalog;
   const learner = assigned?.learner ?? state.learners.active;
   const recall = learner.policy.recall(query.features);
-  const found = findCandidates(request, query, recall, catalog, question.at);
+  const found = findCandidates(request, query, recall, catalog, question.at, question.carried);
   const ranking = learner.policy.rank({
     query: query.features,
     candidates: found.candidates,
@@ -51,8 +52,22 @@ export function decide(
   });
   const settings = assigned === null ? state.settings : settingsOf(assigned, state.settings);
   const random = randomFor(`${id}/draw`);
-  const slate = selectSlate(request, found, ranking, settings, random, state.learners.kernels);
+  const { costs } = question;
+  const slate =
+    costs === undefined
+      ? selectSlate(request, found, ranking, settings, random, state.learners.kernels)
+      : selectSlateUnderBudget({
+          ...{ request, query, found, costs, catalog, random, carried: question.carried },
+          ranked: rankedBy(request, found, ranking, settings),
+          temperature: settings.policy.temperature,
+          detail: detailFor(request, assigned, state.settings),
+          ...selectionBy(learner.settings),
+        });
   return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
+}
+
+function selectionBy(_: PolicySettings): Pick<BudgetParts, 'method' | 'scoreInstructions'> {
+  return { method: 'exact', scoreInstructions: ({ base }) => base };
 }
 
 function settingsOf({ variant, serves }: AssignedVariant, settings: CatalogSettings): DrawSettings {

@@ -4,6 +4,7 @@ import { pinnedNow } from '../catalog/pins.ts';
 import type { Fallback } from '../decisions/decision.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
+import type { Carried } from './carried.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
@@ -18,7 +19,9 @@ export const EMPTY_CATALOG =
 export interface Found {
   readonly candidates: Candidates;
   readonly origins: readonly Origin[];
-  /** Slots of the pinned tools that fit in: those of the request, then those of the catalog. */
+  /** Slots of the tools that were served before and still are: they are in their places, whatever `k` is. */
+  readonly carried: readonly number[];
+  /** Slots of the other pinned tools that fit in: those of the request, then those of the catalog. */
   readonly pinned: readonly number[];
   /** Pins that could not be served, in words. */
   readonly notes: readonly string[];
@@ -34,10 +37,13 @@ export function findCandidates(
   recall: Recall,
   catalog: Pick<Catalog, 'state' | 'index'>,
   at: number,
+  before: Carried | undefined,
 ): Found {
   const { tools, settings } = catalog.state;
   const exclude = new Set(slotsOf(request.exclude, tools));
-  const { pinned, notes: unpinned } = pinsOf(request, catalog.state, exclude, at);
+  const names = before?.tools.map(({ name }) => name);
+  const carried = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
+  const { pinned, notes: unpinned } = pinsOf(request, catalog.state, new Set([...exclude, ...carried]), at);
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
@@ -53,20 +59,27 @@ export function findCandidates(
       exclude,
     });
 
-  const { candidates, origins } = search(RETRIEVED, pinned);
+  const { candidates, origins } = search(RETRIEVED, [...carried, ...pinned]);
   const fallback = query.embedderDown ? 'embedder_down' : null;
   // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
   const blind = isBlind(candidates) && !origins.includes('remembered');
-  if (!blind) return { candidates, origins, pinned, notes, fallback, served: null };
+  if (!blind) return { candidates, origins, carried, pinned, notes, fallback, served: null };
 
   const fallbackSlots = {
     open: () => mostReliable(tools, request.k, exclude),
     closed: () => [],
     passthrough: () => everyTool(tools, exclude).slice(0, PASSTHROUGH_LIMIT),
   }[settings.failMode]();
-  const served = [...new Set([...pinned, ...fallbackSlots])];
-  const limited = settings.failMode === 'passthrough' ? served : served.slice(0, request.k);
-  return { ...search(0, limited), pinned, notes, fallback: fallback ?? 'low_confidence', served: limited };
+  const served = [...new Set([...carried, ...pinned, ...fallbackSlots])];
+  const limited = settings.failMode === 'passthrough' ? served : served.slice(0, carried.length + request.k);
+  return {
+    ...search(0, limited),
+    carried,
+    pinned,
+    notes,
+    fallback: fallback ?? 'low_confidence',
+    served: limited,
+  };
 }
 
 /** Returns whether no word and no vector of the query touches a tool. A vector may, though all have the same score: of one tool alone. */

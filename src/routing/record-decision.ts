@@ -9,6 +9,7 @@ import type { LearnerVersion } from '../state/learner-version.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { Slate } from './select-slate.ts';
+import type { Spent } from './select-under-budget.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
 interface DecisionParts {
@@ -21,7 +22,7 @@ interface DecisionParts {
   readonly assigned: AssignedVariant | null;
   readonly found: Found;
   readonly ranking: Ranking;
-  readonly slate: Slate;
+  readonly slate: Slate & Partial<Spent>;
   readonly catalog: Pick<Catalog, 'name' | 'state'>;
 }
 
@@ -90,6 +91,8 @@ export function recordDecision(parts: DecisionParts): Decision {
     }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
+    ...(slate.budget !== undefined && { budget: slate.budget }),
+    ...(slate.instructions !== undefined && { instructions: slate.instructions }),
     ...(found.notes.length > 0 && { notes: found.notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
@@ -118,6 +121,7 @@ function reasonOf(
   found: Found,
   ranking: Ranking,
 ): SlateReason {
+  if (found.carried.includes(found.candidates.slots[index])) return 'carried';
   if (found.pinned.includes(found.candidates.slots[index])) return 'pinned';
   const origin = found.origins[index] === 'remembered' ? 'remembered' : 'retrieved';
   if (exploration === 'greedy') return origin;

@@ -79,13 +79,16 @@ export function selectSlate(
   };
 }
 
+/** By what candidates are ordered, and how slates are drawn from that. */
+export type RankedCandidates = Pick<Slate, 'exploration' | 'score' | 'fallback'>;
+
 /** What orders the candidates: what the policy says, with or without its bonuses, or retrieval alone. */
-function rankedBy(
+export function rankedBy(
   request: RouteRequest,
   { candidates, fallback }: Found,
   ranking: Ranking,
   { policy, killSwitch, retrievalOrder }: DrawSettings,
-): Pick<Slate, 'exploration' | 'score' | 'fallback'> {
+): RankedCandidates {
   if (killSwitch) return { exploration: 'greedy', score: candidates.base, fallback: 'kill_switch' };
   if (retrievalOrder === true) return { exploration: 'greedy', score: candidates.base, fallback };
   if (!request.explore || policy.exploration === 'greedy') {

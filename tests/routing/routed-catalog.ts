@@ -12,6 +12,7 @@ import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import { type RouteOptions, type RoutingParts, routeQuery } from '../../src/routing/route-query.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import { Routing } from '../../src/routing/routing.ts';
+import { TokenCosts } from '../../src/routing/token-costs.ts';
 import { UnderstoodQueries } from '../../src/routing/understood-queries.ts';
 import type { CatalogState } from '../../src/state/catalog-state.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
@@ -137,6 +138,8 @@ export class RoutedCatalog {
         expose: () => counted.exposed++,
       },
       shadows: { rank: () => counted.ranked++ },
+      // A token per character, so that costs can be read off.
+      costs: new TokenCosts({ name: 'characters', count: ({ length }) => length }),
     } as unknown as RoutingParts;
   }
 }

@@ -6,7 +6,7 @@ import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { API_SOURCE } from '../../src/ledger/tool-definition.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
-import { ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { InstructionIndex, ToolIndex } from '../../src/retrieval/tool-index.ts';
 import { observedDecision } from '../../src/rewards/observed-decision.ts';
 import { decide } from '../../src/routing/decide.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
@@ -28,6 +28,7 @@ function history(): { entries: Entry[]; state: CatalogState } {
   const kernels = wasmKernels();
   const state = new CatalogState('default', { kernels, derived: true });
   const index = new ToolIndex(kernels);
+  const instructionIndex = new InstructionIndex(kernels);
   const random = randomFor('learners together');
   let draws = 0;
   const uniform = (): number => random.uniform(draws++);
@@ -109,7 +110,7 @@ function history(): { entries: Entry[]; state: CatalogState } {
           fingerprint: state.fingerprint,
         },
       } as Parameters<typeof decide>[0],
-      { name: 'default', state, index },
+      { name: 'default', state, index, instructionIndex },
       null,
     );
     const tool = decision.candidates[decision.slate[below(decision.slate.length)]];

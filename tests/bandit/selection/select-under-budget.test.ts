@@ -214,6 +214,38 @@ describe('selecting under a budget', () => {
     expect(alone.instructions.propensity[0] < 1).toBe(true);
   });
 
+  it('serves what comes with a candidate, and states its probability: that of any that brings it', () => {
+    // 0 brings 2 and 3, 1 brings 3; each row costs what it brings as well.
+    const instructions = {
+      ...candidates(
+        [
+          [0.3, 60],
+          [0.25, 40],
+          [0.1, 20],
+          [0.05, 20],
+          [0.02, 20],
+        ],
+        1,
+      ),
+      includes: [[2, 3], [3], [], [], []],
+    };
+    const draws = 20_000;
+    const shares = new Float64Array(5);
+    let last = selectionOf({ instructions, budget: 60 });
+    for (let i = 0; i < draws; i++) {
+      last = selectionOf({ instructions, budget: 60, random: randomFor(`d${i}`) });
+      const { chosen } = last.instructions;
+      if (chosen.includes(0)) expect(chosen).toEqual([0, 2, 3]);
+      if (chosen.includes(1)) expect(chosen).toEqual([1, 3]);
+      for (const index of chosen) shares[index] += 1 / draws;
+    }
+    const { propensity } = last.instructions;
+    for (const [index, share] of shares.entries())
+      expect(Math.abs(share - propensity[index])).toBeLessThan(0.01);
+    expect(propensity[2]).toBeCloseTo(propensity[0], 12);
+    expect(propensity[3]).toBeCloseTo(propensity[0] + propensity[1], 12);
+  });
+
   it('says what was left out for its cost, and how much what is forced would need', () => {
     const tools = candidates(
       [

@@ -1,0 +1,268 @@
+import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
+import type { Candidates } from '../../bandit/policy.ts';
+import type { Random } from '../../bandit/random.ts';
+import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
+import { type BudgetedCandidates, selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
+import { toolGains } from '../../bandit/selection/tool-gains.ts';
+import type { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
+import { Problem } from '../errors/problem.ts';
+import { findInstructions, includedBy, safetyOverlay } from '../instructions/find-instructions.ts';
+import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import type { InstructionRecord } from '../state/instruction-table.ts';
+import type { Carried } from './carried.ts';
+import type { Found } from './find-candidates.ts';
+import { assemblyOf, DEFAULT_MAX_INSTRUCTIONS, type RouteRequest } from './route-request.ts';
+import type { RankedCandidates, Slate } from './select-slate.ts';
+import type { TokenCosts } from './token-costs.ts';
+import type { UnderstoodQuery } from './understand-query.ts';
+
+/** Instructions that retrieval proposes, as many as tools. */
+const RETRIEVED = 50;
+/** In place of no limit: more tokens than any catalog has. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+/** What a decision under a budget records beside its slate. */
+export interface Spent {
+  readonly budget: DecisionBudget;
+  readonly instructions?: DecisionInstructions;
+}
+
+export interface BudgetParts {
+  readonly request: RouteRequest;
+  readonly query: UnderstoodQuery;
+  readonly found: Found;
+  /** By what the tools are ordered. */
+  readonly ranked: RankedCandidates;
+  /** T of the softmax of exploration. */
+  readonly temperature: number;
+  readonly method: 'exact' | 'greedy';
+  /** Returns S of instruction candidates, 0…1. */
+  scoreInstructions(candidates: Candidates): Float64Array;
+  readonly detail: DetailLevel;
+  readonly costs: TokenCosts;
+  readonly carried: Carried | undefined;
+  readonly catalog: Pick<Catalog, 'state' | 'instructionIndex'>;
+  readonly random: Random;
+}
+
+/**
+ * Selects tools and instructions within the request's budget of tokens: what is carried along and the safety overlay, then pins, then
+ * what is worth most, with one place of each corpus drawn anew where the catalog explores.
+ * @throws Problem budget-too-small
+ */
+export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
+  const { request, found, ranked, method, costs, catalog, random } = parts;
+  const { state } = catalog;
+  const tools = toolCorpus(parts);
+  const corpus = request.instructions === true ? instructionCorpus(parts) : null;
+  const overlay = corpus?.overlay ?? [];
+  const spent = tools.carriedTokens + (corpus?.carriedTokens ?? 0) + sum(overlay.map(({ tokens }) => tokens));
+  const budget = (request.tokenBudget ?? NO_LIMIT) - spent;
+  const explore = ranked.exploration === 'plackett-luce';
+  const selection = selectUnderBudget({
+    tools: withoutDuplicates(
+      found.served === null ? tools.corpus : inTurn(tools.corpus, found, budget),
+      tools.rows,
+      budget,
+    ),
+    instructions: corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget),
+    ...{ budget, method, explore, random, temperature: parts.temperature },
+  });
+  if ('needed' in selection) throw tooSmall(request, spent + selection.needed, spent);
+  const served = found.served !== null;
+  return {
+    order: selection.tools.chosen,
+    score: ranked.score,
+    propensities: selection.tools.propensity,
+    propensityMethod: explore && !served ? 'exact' : 'deterministic',
+    logProbability: selection.tools.logProbability + selection.instructions.logProbability,
+    exploration: served ? 'greedy' : ranked.exploration,
+    temperature: served ? 0 : parts.temperature,
+    fallback: ranked.fallback,
+    budget: {
+      tokenBudget: request.tokenBudget ?? null,
+      assembly: assemblyOf(request),
+      counter: costs.counter.name,
+      tokens: tools.tokens,
+      leftOut: selection.tools.leftOut,
+      monolithic: costs.monolithic(state, request.format),
+    },
+    ...(corpus !== null && {
+      instructions: {
+        ids: corpus.records.map(({ instruction }) => instruction.id),
+        hashes: corpus.records.map(({ hash }) => hash),
+        gain: [...corpus.corpus.gain],
+        score: [...corpus.scores],
+        propensity: [...selection.instructions.propensity],
+        tokens: corpus.tokens,
+        shown: selection.instructions.chosen,
+        leftOut: selection.instructions.leftOut,
+        overlay,
+      },
+    }),
+  };
+}
+
+const NONE: BudgetedCandidates = {
+  gain: new Float64Array(0),
+  score: new Float64Array(0),
+  tokens: new Float64Array(0),
+  forced: [],
+  limit: 0,
+};
+
+/** A corpus as it is selected from, and what the record of the decision says about it. */
+interface Corpus {
+  readonly corpus: BudgetedCandidates;
+  /** Vector of each candidate. */
+  readonly rows: readonly Float32Array[];
+  /** Of each candidate by itself. */
+  readonly tokens: readonly number[];
+  readonly carriedTokens: number;
+}
+
+function toolCorpus({ request, found, ranked, detail, costs, carried, catalog }: BudgetParts): Corpus {
+  const { slots } = found.candidates;
+  const { tools } = catalog.state;
+  const kept = found.carried.map((slot) => slots.indexOf(slot));
+  const pinned = found.pinned.map((slot) => slots.indexOf(slot));
+  const details = new Map((carried?.tools ?? []).map(({ name, detail: served }) => [name, served]));
+  const tokens = Array.from(slots, (slot, index) => {
+    const { tool } = tools.atSlot(slot)!;
+    const served = kept.includes(index) ? (details.get(tool.name) ?? detail) : detail;
+    return costs.tool(tool, request.format, served);
+  });
+  return {
+    corpus: {
+      gain: toolGains(ranked.score),
+      score: ranked.score,
+      tokens: free(tokens, kept),
+      forced: [...kept, ...pinned],
+      limit: request.k - pinned.length,
+    },
+    rows: vectorsOf(slots, tools.vectors),
+    tokens,
+    carriedTokens: sum(kept.map((index) => tokens[index])),
+  };
+}
+
+interface InstructionCorpus extends Corpus {
+  readonly records: readonly InstructionRecord[];
+  readonly scores: Float64Array;
+  readonly overlay: DecisionInstructions['overlay'];
+}
+
+function instructionCorpus(parts: BudgetParts): InstructionCorpus {
+  const { request, query, costs, carried, catalog } = parts;
+  const { instructions } = catalog.state;
+  const always = safetyOverlay(instructions);
+  const exclude = new Set(always.map(({ slot }) => slot));
+  const keptSlots = (carried?.instructions ?? [])
+    .map(({ id }) => instructions.get(id))
+    .filter((record) => record?.instruction.status === 'approved')
+    .map((record) => record!.slot)
+    .filter((slot) => !exclude.has(slot));
+  const candidates = withIncluded(
+    (pin) => findInstructions(query, catalog, RETRIEVED, { pin: [...keptSlots, ...pin], exclude }),
+    instructions,
+  );
+  const { slots } = candidates;
+  const records = Array.from(slots, (slot) => instructions.atSlot(slot)!);
+  const kept = keptSlots.map((slot) => slots.indexOf(slot));
+  const tokens = records.map(({ instruction }) => costs.instruction(instruction));
+  const includes = records.map((record) =>
+    includedBy(instructions, record)
+      .map(({ slot }) => slots.indexOf(slot))
+      .filter((index) => index >= 0),
+  );
+  const alone = free(tokens, kept);
+  const scores = parts.scoreInstructions(candidates);
+  const gain = new InstructionEffects().gains(slots, scores);
+  return {
+    corpus: {
+      ...{ gain, score: gain, forced: kept, includes },
+      tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one]))),
+      limit: request.maxInstructions ?? DEFAULT_MAX_INSTRUCTIONS,
+    },
+    ...{ records, scores, tokens },
+    rows: vectorsOf(slots, instructions.vectors),
+    overlay: always.map(({ instruction, hash }) => ({
+      id: instruction.id,
+      hash,
+      tokens: costs.instruction(instruction),
+    })),
+    carriedTokens: sum(kept.map((index) => tokens[index])),
+  };
+}
+
+/** Searches once more if something comes with a candidate that is none itself. */
+function withIncluded(
+  search: (pin: readonly number[]) => Candidates,
+  instructions: Catalog['state']['instructions'],
+): Candidates {
+  const found = search([]);
+  const included = new Set<number>();
+  for (const slot of found.slots) {
+    for (const record of includedBy(instructions, instructions.atSlot(slot)!)) included.add(record.slot);
+  }
+  for (const slot of found.slots) included.delete(slot);
+  return included.size === 0 ? found : search([...included]);
+}
+
+/** The slate that the fail mode chose: in its order, as long as each fits. */
+function inTurn(
+  corpus: BudgetedCandidates,
+  { served, candidates }: Found,
+  budget: number,
+): BudgetedCandidates {
+  const forced = [...corpus.forced];
+  let room = budget - sum(forced.map((index) => corpus.tokens[index]));
+  for (const slot of served ?? []) {
+    const index = candidates.slots.indexOf(slot);
+    if (forced.includes(index) || corpus.tokens[index] > room) continue;
+    forced.push(index);
+    room -= corpus.tokens[index];
+  }
+  return { ...corpus, forced, limit: 0 };
+}
+
+function withoutDuplicates(
+  corpus: BudgetedCandidates,
+  rows: readonly Float32Array[],
+  budget: number,
+): BudgetedCandidates {
+  const { gain, tokens, forced } = corpus;
+  return { ...corpus, gain: discountNearDuplicates(gain, tokens, rows, forced, budget) };
+}
+
+function tooSmall({ tokenBudget, instructions }: RouteRequest, needed: number, spent: number): Problem {
+  const carried =
+    spent > 0
+      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''} or was served before`
+      : '';
+  return new Problem(
+    'budget-too-small',
+    `What has to be served takes ${needed} tokens${carried}; \`tokenBudget\` is ${tokenBudget}.`,
+    `Send a \`tokenBudget\` of at least ${needed}, pin fewer tools, or start a new prompt with \`assembly: "parts"\`.`,
+    { violations: [{ path: 'tokenBudget', message: `must be at least ${needed}` }] },
+  );
+}
+
+function vectorsOf(slots: Int32Array, vectors: ToolVectors): Float32Array[] {
+  return Array.from(slots, (slot) => vectors.get(slot));
+}
+
+/** Returns what each costs when these cost nothing. */
+function free(tokens: readonly number[], kept: readonly number[]): Float64Array {
+  const price = Float64Array.from(tokens);
+  for (const index of kept) price[index] = 0;
+  return price;
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
