@@ -1,10 +1,12 @@
 import { cosine } from '../tool-vectors.ts';
 
-/** From this cosine on, texts are near duplicates; from here to 1 the discount rises from nothing to everything. */
+/** From this cosine on, texts are near duplicates; from here to 1 the discount rises from nothing to the most. */
 const NEAR = 0.95;
+/** Not everything: where there is room, a duplicate is better than nothing, and words may tell it apart where vectors do not. */
+const MOST = 0.9;
 
 /**
- * Returns gains in which near duplicates are worth less: g_j·(1 − min(1, (cos − .95)/.05)) with the largest cosine to a candidate
+ * Returns gains in which near duplicates are worth less: g_j·(1 − .9·min(1, (cos − .95)/.05)) with the largest cosine to a candidate
  * that is ahead of it. Ahead is what is forced, then what has the larger gain, of equal ones the cheaper, then the first; so one of
  * each group keeps all of its gain. What can never be chosen (gain ≤ 0, or dearer than the budget) discounts nothing. All-zero vectors resemble nothing.
  */
@@ -28,7 +30,7 @@ export function discountNearDuplicates(
     for (let ahead = 0; ahead < place; ahead++) {
       nearest = Math.max(nearest, cosine(vectors[order[ahead]], vectors[index]));
     }
-    discounted[index] *= 1 - Math.min(1, (nearest - NEAR) / (1 - NEAR));
+    discounted[index] *= 1 - MOST * Math.min(1, (nearest - NEAR) / (1 - NEAR));
   }
   return discounted;
 }

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import type { Problem } from '../../src/errors/problem.ts';
+import type { RouteRequest } from '../../src/routing/route-request.ts';
+import { instruction, putInstructions } from '../state/entries.ts';
+import { RoutedCatalog } from './routed-catalog.ts';
+
+/** Every tool costs as many tokens as its name has characters: 2. */
+const TOOL = 2;
+
+async function decisionOf(catalog: RoutedCatalog, more: Partial<RouteRequest>) {
+  const { decisionId } = await catalog.route(more);
+  return catalog.routing.find(decisionId);
+}
+
+const approved = (id: string, more = {}) =>
+  instruction(id, { status: 'approved', text: `does ${id}`, ...more });
+
+function withInstructions(...more: Parameters<typeof putInstructions>[0][number][]): RoutedCatalog {
+  const catalog = new RoutedCatalog(6);
+  catalog.story.tell(putInstructions(more));
+  return catalog;
+}
+
+describe('a route request with a token budget', () => {
+  it('gets what fits, and is told what does not', async () => {
+    const catalog = new RoutedCatalog(6);
+    const { slate, candidates, budget, columns } = await decisionOf(catalog, { k: 3, tokenBudget: 2 * TOOL });
+    expect(slate).toHaveLength(2);
+    expect(candidates[slate[0]]).toBe('t1');
+    expect(budget).toMatchObject({
+      ...{
+        tokenBudget: 4,
+        assembly: 'parts',
+        counter: 'characters',
+        tokens: Array(6).fill(TOOL),
+        monolithic: 6 * TOOL,
+      },
+    });
+    expect(budget?.leftOut).toHaveLength(1);
+    expect(columns.propensity.reduce((sum, p) => sum + p, 0)).toBe(2);
+  });
+
+  it('without a limit that binds gets the slate of a request without one', async () => {
+    const catalog = new RoutedCatalog(6);
+    const plain = await decisionOf(catalog, { k: 3, pin: ['t3'] });
+    const rich = await decisionOf(catalog, { k: 3, pin: ['t3'], tokenBudget: 1000 });
+    expect(rich.slate.map((index) => rich.candidates[index])).toEqual(
+      plain.slate.map((index) => plain.candidates[index]),
+    );
+    expect(rich.reasons).toEqual(plain.reasons);
+    expect(plain.budget).toBeUndefined();
+    expect(plain.instructions).toBeUndefined();
+  });
+
+  it('that is below the pins is refused with what they need', async () => {
+    const catalog = new RoutedCatalog(6);
+    const problem = (await catalog
+      .route({ pin: ['t1', 't2'], tokenBudget: 3 })
+      .catch((error) => error)) as Problem;
+    expect(problem).toMatchObject({
+      code: 'budget-too-small',
+      violations: [{ path: 'tokenBudget', message: 'must be at least 4' }],
+    });
+  });
+
+  it('that is below every tool gets an empty slate', async () => {
+    const { slate, budget } = await decisionOf(new RoutedCatalog(6), { k: 2, tokenBudget: 1 });
+    expect(slate).toEqual([]);
+    expect(budget?.leftOut).toHaveLength(2);
+  });
+
+  it('gets the tools that the fail mode chooses, as far as they fit', async () => {
+    const catalog = new RoutedCatalog(6);
+    catalog.embedderDown = true;
+    const { slate, fallback, columns } = await decisionOf(catalog, {
+      query: 'xyzzy',
+      k: 5,
+      tokenBudget: 3 * TOOL,
+    });
+    expect(slate).toHaveLength(3);
+    expect(fallback).not.toBeNull();
+    expect([...columns.propensity].sort()).toEqual([0, 0, 1, 1, 1].slice(5 - columns.propensity.length));
+  });
+
+  it('explores in one place, with exact propensities, and the same draw for the same decision', async () => {
+    const catalog = new RoutedCatalog(6);
+    const request = { k: 2, tokenBudget: 2 * TOOL, explore: true };
+    const one = await decisionOf(catalog, request);
+    expect(one).toMatchObject({ exploration: 'plackett-luce', propensityMethod: 'exact' });
+    for (const p of one.columns.propensity) expect(p > 0 && p <= 1).toBe(true);
+    expect(one.columns.propensity.reduce((sum, p) => sum + p, 0)).toBeLessThanOrEqual(2 + 1e-6);
+    const again = await catalog.route(request, { idempotencyKey: 'key' });
+    expect(await catalog.route(request, { idempotencyKey: 'key' })).toEqual(again);
+  });
+});
+
+describe('a route request with instructions', () => {
+  it('gets the overlay always, the best others within its limits, and no drafts', async () => {
+    const catalog = withInstructions(
+      approved('s', { kind: 'safety' }),
+      approved('t1'),
+      approved('t2'),
+      instruction('draft'),
+    );
+    const { instructions, budget } = await decisionOf(catalog, { instructions: true, maxInstructions: 1 });
+    expect(instructions?.overlay).toMatchObject([{ id: 's', tokens: 'does s'.length }]);
+    expect([...(instructions?.ids ?? [])].sort()).toEqual(['t1', 't2']);
+    expect(instructions?.shown.map((index) => instructions.ids[index])).toEqual(['t1']);
+    expect(budget?.monolithic).toBe(6 * TOOL + 'does sdoes t1does t2'.length);
+    const none = await decisionOf(catalog, { instructions: true, maxInstructions: 0 });
+    expect(none.instructions?.shown).toEqual([]);
+  });
+
+  it('is refused when the overlay alone does not fit', async () => {
+    const catalog = withInstructions(approved('s', { kind: 'safety' }));
+    const problem = await catalog.route({ instructions: true, tokenBudget: 5 }).catch((error) => error);
+    expect(problem).toMatchObject({
+      code: 'budget-too-small',
+      violations: [{ message: 'must be at least 6' }],
+    });
+  });
+
+  it('gets what an instruction includes with it, at its cost', async () => {
+    const catalog = withInstructions(
+      approved('t1', { includes: ['other'] }),
+      approved('other', { text: 'x'.repeat(20) }),
+    );
+    const more = { instructions: true, maxInstructions: 1, k: 1 };
+    const { instructions } = await decisionOf(catalog, { ...more, tokenBudget: 40 });
+    expect(instructions?.shown.map((index) => instructions.ids[index])).toEqual(['t1', 'other']);
+    const poor = await decisionOf(catalog, { ...more, tokenBudget: 20 });
+    expect(poor.instructions?.shown).toEqual([]);
+  });
+
+  it('never costs more than its budget, whatever is drawn', async () => {
+    const catalog = withInstructions(
+      approved('s', { kind: 'safety' }),
+      ...Array.from({ length: 8 }, (_, i) => approved(`i${i}`, { text: `does t${i} ${'word '.repeat(i)}` })),
+    );
+    for (let tokenBudget = 10; tokenBudget < 120; tokenBudget += 3) {
+      const { slate, budget, instructions } = await decisionOf(catalog, {
+        instructions: true,
+        tokenBudget,
+        explore: true,
+      });
+      const total =
+        slate.reduce((sum, index) => sum + budget!.tokens[index], 0) +
+        instructions!.shown.reduce((sum, index) => sum + instructions!.tokens[index], 0) +
+        instructions!.overlay.reduce((sum, { tokens }) => sum + tokens, 0);
+      expect(total).toBeLessThanOrEqual(tokenBudget);
+    }
+  });
+});
