@@ -24,10 +24,15 @@ export interface RouteQuestion {
   readonly learn?: boolean;
 }
 
-/** Tools that were found by a search for more. */
-export interface Discovered {
-  readonly tools: readonly { readonly name: string }[];
-  readonly tokens?: { readonly slate?: number; readonly total?: number };
+const TOO_MANY_REQUESTS = 429;
+
+class Refused extends Error {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** The whole service in this process, without a socket, in a folder of its own. */
@@ -37,6 +42,9 @@ export class Product {
   readonly #folder: string;
   /** What the last change of each catalog was answered with: later requests wait until it is known. */
   readonly #positions = new Map<string, string>();
+
+  /** How often discovery was refused. */
+  stormy = 0;
 
   private constructor(service: Service, app: Hono, folder: string) {
     this.#service = service;
@@ -72,9 +80,15 @@ export class Product {
     return { answer: answer as RouteAnswer, milliseconds: performance.now() - began };
   }
 
-  async discover(decision: RouteAnswer, body: object): Promise<Discovered> {
+  /** Names of more tools for a decision; none where the service refuses to look for more. */
+  async discover(decision: RouteAnswer, body: object): Promise<string[]> {
     const path = `/v1/decisions/${decision.decisionId}/discover`;
-    return (await this.ask('POST', path, body, decision.catalog)) as Discovered;
+    const found = await this.ask('POST', path, body, decision.catalog).catch((error: unknown) => {
+      if (!(error instanceof Refused) || error.status !== TOO_MANY_REQUESTS) throw error;
+      this.stormy++;
+      return { tools: [] };
+    });
+    return (found as Pick<RouteAnswer, 'tools'>).tools.map(({ name }) => name);
   }
 
   async report(decision: RouteAnswer, tool: string, outcome: 'success' | 'failure'): Promise<void> {
@@ -91,7 +105,8 @@ export class Product {
     };
     const response = await this.#app.request(path, { method, headers, body: JSON.stringify(body) });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path} answers ${response.status}: ${text}`);
+    if (!response.ok)
+      throw new Refused(`${method} ${path} answers ${response.status}: ${text}`, response.status);
     const reached = response.headers.get('x-bandolier-position');
     if (reached !== null) this.#positions.set(catalog, reached);
     return JSON.parse(text);

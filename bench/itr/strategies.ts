@@ -108,46 +108,48 @@ export function itr(
 ): Strategy {
   const size = sizeOf(whole);
   const tokensOf = new Map(whole.tools.map((tool) => [tool.name, toolTokens(tool)]));
-  /** Of the whole that a session was served, in tokens. */
-  const before = new Map<string, number>();
-  const servedBy = new WeakMap<RouteAnswer, string>();
-  const tokensFor = (session: string, total: number): StepTokens => {
-    if (asked.assembly === 'prompt') return { prefix: 0, changing: total, appended: 0 };
-    const appended = total - (before.get(session) ?? 0);
-    before.set(session, total);
-    return { prefix: 0, changing: 0, appended };
+  /** What stands in the prompt of a session. */
+  const inPrompt = new Map<string, Set<string>>();
+  const sessionOf = new WeakMap<RouteAnswer, string>();
+  const tokensFor = (
+    session: string,
+    parts: readonly (readonly [name: string, tokens: number])[],
+  ): StepTokens => {
+    if (asked.assembly === 'prompt')
+      return { prefix: 0, changing: sum(parts.map(([, tokens]) => tokens)), appended: 0 };
+    const before = inPrompt.get(session) ?? new Set();
+    inPrompt.set(session, new Set([...before, ...parts.map(([name]) => name)]));
+    const added = parts.filter(([name]) => !before.has(name));
+    return { prefix: 0, changing: 0, appended: sum(added.map(([, tokens]) => tokens)) };
   };
   return {
     name: `ITR by ${asked.assembly}`,
     serve: async (query, session, key) => {
       const question = { ...asked, query, instructions: true, sessionId: session };
       const { answer, milliseconds } = await product.route(question, key);
-      servedBy.set(answer, session);
+      sessionOf.set(answer, session);
       const { instructions = [] } = answer;
-      return {
-        view: {
-          tools: answer.tools.map(({ name }) => name),
-          instructions: new Set(instructions.map(({ id }) => id)),
-          promptShare: sum(instructions.map(({ tokens }) => tokens)) / size.prompt,
-        },
-        tokens: tokensFor(session, answer.tokens!.total),
-        ...{ answer, milliseconds },
-      };
+      const tools = answer.tools.map(({ name }) => name);
+      const { total, slate, instructions: texts } = answer.tokens!;
+      const tokens = tokensFor(session, [
+        ...instructions.map(({ id, tokens }) => [`instruction ${id}`, tokens] as const),
+        ...tools.map((name) => [name, tokensOf.get(name)!] as const),
+        ['what joins them', total - slate - texts],
+      ]);
+      const promptShare = sum(instructions.map(({ tokens }) => tokens)) / size.prompt;
+      const read = new Set(instructions.map(({ id }) => id));
+      return { view: { tools, instructions: read, promptShare }, ...{ tokens, answer, milliseconds } };
     },
     more: async (served) => {
       const { view, tokens, answer } = served;
       const found = await product.discover(answer!, { k: DISCOVERED });
-      const added = found.tools.map(({ name }) => name).filter((name) => !view.tools.includes(name));
-      const cost = sum(added.map((name) => tokensOf.get(name)!));
-      const session = servedBy.get(answer!)!;
-      const total = (before.get(session) ?? 0) + cost;
+      const added = found.filter((name) => !view.tools.includes(name));
+      const parts = added.map((name) => [name, tokensOf.get(name)!] as const);
+      const more = tokensFor(sessionOf.get(answer!)!, parts);
       return {
         ...served,
         view: { ...view, tools: [...view.tools, ...added] },
-        tokens:
-          asked.assembly === 'append'
-            ? tokensFor(session, total)
-            : { ...tokens, changing: tokens.changing + cost },
+        tokens: { ...more, changing: more.changing + tokens.changing },
       };
     },
   };
