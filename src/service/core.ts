@@ -31,7 +31,7 @@ export async function openCore<Parts extends object>(
   const onError = (message: string, error: unknown): void =>
     log.error(error === null ? {} : { err: error }, message);
   const closers = new Closers(onError);
-  const stores = await openStores(settings, { onError });
+  const stores = await openStores(settings, { onError, onNotice: (message) => log.warn(message) });
   closers.add(() => stores.close());
   const core = { settings, log, stores, onError, onClose: closers.add };
   return { ...(await closers.during(() => open(core))), close: closers.close };

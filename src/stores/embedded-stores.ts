@@ -11,7 +11,7 @@ import { checkWritable, lockDataFolder, readDeployment, writeDeployment } from '
 import type { TornTail } from '../storage/segment-log.ts';
 import { Closers } from './closers.ts';
 import { StoreClock } from './store-clock.ts';
-import type { Stores } from './stores.ts';
+import type { StoreListeners, Stores } from './stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const EXPIRE_EVERY_MS = 10 * 60 * 1000;
@@ -22,15 +22,15 @@ const EXPIRE_EVERY_MS = 10 * 60 * 1000;
  */
 export async function openEmbeddedStores(
   settings: Pick<Settings, 'dataDir' | 'keepDecisionsDays'>,
-  { onError }: { onError(message: string, error: unknown): void },
+  listeners: StoreListeners,
 ): Promise<Stores> {
-  const closers = new Closers(onError);
-  return closers.during(() => open(settings, onError, closers));
+  const closers = new Closers(listeners.onError);
+  return closers.during(() => open(settings, listeners, closers));
 }
 
 async function open(
   { dataDir, keepDecisionsDays }: Pick<Settings, 'dataDir' | 'keepDecisionsDays'>,
-  onError: (message: string, error: unknown) => void,
+  { onError, onNotice = (message) => onError(message, null) }: StoreListeners,
   closers: Closers,
 ): Promise<Stores> {
   const lock = await lockDataFolder(dataDir, (message) => onError(message, null));
@@ -45,7 +45,7 @@ async function open(
   const logs = {
     lock,
     onTornTail: ({ file, offset, bytes }: TornTail): void =>
-      onError(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`, null),
+      onNotice(`${bytes} bytes of an unfinished write were cut off ${file} at byte ${offset}`),
   };
   const leases = new FileLeases(dataDir);
   closers.add(() => leases.close());

@@ -1,10 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { openEmbeddedStores } from './embedded-stores.ts';
-import type { Stores } from './stores.ts';
-
-export interface StoreListeners {
-  onError(message: string, error: unknown): void;
-}
+import type { StoreListeners, Stores } from './stores.ts';
 
 /** Opens Redis if it is set, else the data folder. If Redis cannot be used, the data folder is not used instead: data would be divided. */
 export async function openStores(settings: Settings, listeners: StoreListeners): Promise<Stores> {

@@ -43,3 +43,10 @@ export interface DeploymentMark {
   beginCopy(id: string): Promise<void>;
   endCopy(): Promise<void>;
 }
+
+/** Who hears of what happens in the stores. */
+export interface StoreListeners {
+  onError(message: string, error: unknown): void;
+  /** Nothing is wrong, but the operator should know. Absent: `onError` is told. */
+  onNotice?(message: string): void;
+}
