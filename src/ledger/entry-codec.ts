@@ -2,6 +2,7 @@ import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type {
   CasesEntry,
+  DiscoveryEntry,
   EmbedderEntry,
   Entry,
   InstructionPut,
@@ -9,6 +10,7 @@ import type {
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
+  SettlementEntry,
   TaughtCase,
   ToolPut,
   ToolsEntry,
@@ -19,7 +21,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 6;
+const VERSION = 7;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -51,6 +53,7 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
     case 'observation':
       return encodeObservation(entry);
     case 'settlement':
+    case 'discovery':
       return pack({ ...entry, decision: packObserved(entry.decision) }, decisionArrays(entry.decision));
     case 'cases':
       return encodeCases(entry);
@@ -92,6 +95,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
     case 'observation':
       return decodeObservation(packed, arrays);
     case 'settlement':
+    case 'discovery':
       return { ...packed, decision: unpackObserved(packed.decision, arrays) };
     case 'cases':
       return decodeCases(packed, arrays);
@@ -145,7 +149,9 @@ type PackedCases = Omit<CasesEntry, 'cases'> & {
   readonly cases: readonly (Omit<TaughtCase, 'embedding' | 'terms'> & { readonly embedded: boolean })[];
 };
 
-type PackedSettlement = Omit<Extract<Entry, { kind: 'settlement' }>, 'decision'> & {
+type PackedSettlement = Packed<SettlementEntry> | Packed<DiscoveryEntry>;
+
+type Packed<Known extends { decision: ObservedDecision }> = Omit<Known, 'decision'> & {
   readonly decision: PackedObserved;
 };
 

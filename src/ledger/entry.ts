@@ -17,6 +17,7 @@ export type Entry =
   | SourceEntry
   | ObservationEntry
   | SettlementEntry
+  | DiscoveryEntry
   | CasesEntry
   | ForgetEntry
   | ExperimentEntry
@@ -179,6 +180,32 @@ export interface ObservedDecision {
   readonly learn: boolean;
   /** Experiments it took part in; absent for none. */
   readonly assignments?: readonly Assignment[];
+  /** The instructions that it could have shown; absent: its request wanted none. */
+  readonly instructions?: ObservedInstructions;
+  /** What its sufficiency was predicted from. */
+  readonly sufficiency?: ObservedSufficiency;
+  /** How many of the shown tools, the last ones, were discovered: asked for when the others did not suffice. Absent: none. */
+  readonly discovered?: number;
+}
+
+/** The candidates among the instructions of a decision: lists of one length, and the indices of those that were shown. */
+export interface ObservedInstructions {
+  readonly ids: readonly string[];
+  readonly hashes: readonly string[];
+  /** Probability of each to be shown, 0…1. */
+  readonly propensity: readonly number[];
+  /** Retrieval score, 0…1. */
+  readonly score: readonly number[];
+  readonly shown: readonly number[];
+}
+
+export interface ObservedSufficiency {
+  /** As `sufficiencyFeatures` gives them. */
+  readonly features: readonly number[];
+  /** The probability that was served, 0…1; absent: none was. */
+  readonly predicted?: number;
+  /** What the model said of itself in the request, 0…1. */
+  readonly rating?: number;
 }
 
 /** Part that a decision took in an experiment. */
@@ -229,6 +256,19 @@ export interface OutcomeReport {
   readonly occurredAt?: number;
   readonly latencyMs?: number;
   readonly cost?: number;
+  /** How far the model that worked with the slate said that it suffices, 0…1. */
+  readonly rating?: number;
+}
+
+/** More tools were asked for than a decision had shown. */
+export interface DiscoveryEntry extends EntryBase {
+  readonly kind: 'discovery';
+  /** With the discovered tools. */
+  readonly decision: ObservedDecision;
+  /** How many tools were added; 0: none were left, or a summary was asked for. */
+  readonly added: number;
+  /** How far its model said that the slate suffices, 0…1. */
+  readonly rating?: number;
 }
 
 /** The deadline of a decision passed, or its task ended: it is closed with what is known, or with the default reward. */

@@ -1,3 +1,5 @@
+import { Sufficiency } from '../../bandit/calibration/sufficiency.ts';
+import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { BoundEmbedder, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
@@ -44,6 +46,10 @@ export class CatalogState {
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
   readonly tools: ToolTable;
   readonly instructions: InstructionTable;
+  /** What instructions add by being there, by their slots. */
+  effects = new InstructionEffects();
+  /** How probable it is that a slate suffices. */
+  sufficiency = new Sufficiency();
   readonly sources = new SourceTable();
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;

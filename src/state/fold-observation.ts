@@ -1,4 +1,5 @@
 import {
+  type DiscoveryEntry,
   type ObservationEntry,
   type ObservedDecision,
   type OutcomeReport,
@@ -17,6 +18,7 @@ import {
   type Teaching,
   teachingOf,
 } from './learn-decision.ts';
+import { learnDiscovery, learnOutcome } from './learn-outcome.ts';
 import { type ObservedRecord, reportsOf, type ToolReports } from './observed/observed-record.ts';
 
 /**
@@ -57,9 +59,36 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   const complete =
     decision.task === undefined &&
     decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
+  noteOutcome(record, applied);
   if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
+  // What was said about the whole decision is known at once, though its tools may be reported still.
+  const isWhole = entry.closes && decision.task === undefined && applied.some(({ tool }) => tool === null);
+  if (record.closed || isWhole) learnOutcome(teaching);
   state.decisions.keep(record);
   return { kind: 'observation', rewards };
+}
+
+/** Notes what these reports say of the decision as a whole. */
+function noteOutcome({ outcome }: ObservedRecord, applied: readonly OutcomeReport[]): void {
+  for (const report of applied) {
+    if (report.rating !== undefined) outcome.rating = report.rating;
+    const isSilent = report.tool !== null || SILENT_OUTCOMES.has(report.outcome);
+    if (!isSilent) outcome.whole = Math.min(1, Math.max(0, report.value));
+  }
+}
+
+/**
+ * Folds a discovery: its slate did not suffice. It is counted once for each time, and teaches once for each decision, in whatever order it
+ * comes with rewards.
+ */
+export function foldDiscovery(state: CatalogState, { decision, rating, added }: DiscoveryEntry): FoldResult {
+  if (state.decisions.mayBeDropped(decision)) return { kind: 'discovery', counted: false };
+  if (!state.decisions.has(decision.id)) countShown(state, decision);
+  const record = state.decisions.open(decision, state.clock);
+  if (rating !== undefined) record.outcome.rating = rating;
+  state.rewards.countDiscovery(state.clock, learnDiscovery(teachingOf(state, record, decision)), added);
+  state.decisions.keep(record);
+  return { kind: 'discovery', counted: true };
 }
 
 function noteInTask(
@@ -97,9 +126,13 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
   const record = known ?? state.decisions.open(decision, state.clock);
-  if (record.tools.size > 0) yield* closeDecision(teachingOf(state, record, decision));
-  else if (teaches && !isAnswered(record)) {
-    yield* closeDecision(teachingOf(state, record, decision), defaultReward);
+  const teaching = teachingOf(state, record, decision);
+  if (record.tools.size > 0) {
+    yield* closeDecision(teaching);
+    learnOutcome(teaching);
+  } else if (teaches && !isAnswered(record)) {
+    yield* closeDecision(teaching, defaultReward);
+    learnOutcome(teaching, defaultReward);
     creditExperiments(state, record, decision, [silence(entry.key, defaultReward, state.clock)]);
   } else record.closed = true;
   state.decisions.keep(record);
@@ -119,7 +152,9 @@ function* foldEnd(state: CatalogState, { decision, at }: SettlementEntry): Gener
   if (!isReported || isOver || known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
   const record = known ?? state.decisions.open(decision, state.clock);
-  yield* closeDecision(teachingOf(state, record, decision));
+  const teaching = teachingOf(state, record, decision);
+  yield* closeDecision(teaching);
+  learnOutcome(teaching);
   state.decisions.keep(record);
   return { kind: 'settlement', closed: true };
 }

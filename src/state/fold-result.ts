@@ -11,6 +11,7 @@ export type FoldResult =
   | EmbedderResult
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
+  | { readonly kind: 'discovery'; readonly counted: boolean }
   /** `known`: they were taught before, or all of their tools are gone. */
   | { readonly kind: 'cases'; readonly taught: number; readonly known: number }
   /** The catalog has another embedder than the sender read. */

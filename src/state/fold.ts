@@ -7,7 +7,7 @@ import { foldExperiment } from './experiments/fold-experiment.ts';
 import { foldCases } from './fold-cases.ts';
 import { foldInstructions } from './fold-instructions.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
-import { foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
+import { foldDiscovery, foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
 import { foldSource } from './fold-sources.ts';
 import { foldTools } from './fold-tools.ts';
@@ -47,6 +47,9 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* foldObservation(state, entry);
     case 'settlement':
       return yield* foldSettlement(state, entry);
+    case 'discovery':
+      // The same discovery may come twice; what it teaches is kept in the record of its decision.
+      return yield* once(state, entry, () => foldDiscovery(state, entry));
     case 'cases':
       return yield* foldCases(state, entry);
     case 'tools':
@@ -76,6 +79,7 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
 const TEACHES: ReadonlySet<PositionedEntry['entry']['kind']> = new Set([
   'observation',
   'settlement',
+  'discovery',
   'cases',
   'tools',
   'embedder',

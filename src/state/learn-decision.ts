@@ -88,13 +88,13 @@ interface Lesson extends CaseOutcome {
 /**
  * Closes a decision, for which no more reports are expected: tools that were shown and not called are learned with `silence`, and
  * the case is added to memory. A tool that was called from another slate of the task was of use, and is not learned here.
- * @param silence 0, or the default reward of the contract where nothing at all was reported
+ * @param silence the default reward of the contract where nothing at all was reported; else 0
  */
-export function* closeDecision(teaching: Teaching, silence = 0): Generator<void, void> {
+export function* closeDecision(teaching: Teaching, silence?: number): Generator<void, void> {
   const { state, record, decision } = teaching;
   if (record.closed) return;
   record.closed = true;
-  record.closedWith = Math.min(1, Math.max(0, silence));
+  record.closedWith = Math.min(1, Math.max(0, silence ?? 0));
   // A decision about the vectors of another embedder cannot be learned.
   if (!decision.learn || decision.fingerprint !== state.fingerprint) return;
   const lessons: Lesson[] = [];

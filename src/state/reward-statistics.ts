@@ -44,6 +44,8 @@ export interface RewardHour {
   readonly outcomeDelays: Delays;
   /** Outcomes that were not learned because their unit had reached its limit for the tool in this hour. */
   overUnitLimit: number;
+  /** Decisions whose slate did not suffice, how often more was asked for, and how many tools were added. */
+  readonly discoveries: { decisions: number; times: number; tools: number };
   /** Reports that were not learned, or only in part, by why. */
   readonly reasons: Partial<Record<RewardReason, number>>;
   /** Reports that were not accepted, by the code of the problem. */
@@ -81,6 +83,14 @@ export class RewardStatistics {
     if (report.occurredAt !== undefined) {
       countDelay(hour.outcomeDelays, report.occurredAt - decision.decidedAt);
     }
+  }
+
+  /** Counts that more tools were asked for. @param isFirst for the first time for its decision @param added number of tools */
+  countDiscovery(clock: number, isFirst: boolean, added: number): void {
+    const { discoveries } = this.#at(clock);
+    if (isFirst) discoveries.decisions++;
+    discoveries.times++;
+    discoveries.tools += added;
   }
 
   countOverLimit(clock: number): void {
@@ -129,6 +139,7 @@ export class RewardStatistics {
       delays: noDelays(),
       outcomeDelays: noDelays(),
       overUnitLimit: 0,
+      discoveries: { decisions: 0, times: 0, tools: 0 },
       reasons: {},
       refused: {},
     };

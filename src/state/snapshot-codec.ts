@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+import { Sufficiency } from '../../bandit/calibration/sufficiency.ts';
+import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
+import type { LearnerState } from '../../bandit/policy.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { completeSettings } from '../ledger/catalog-settings.ts';
 import type { Position } from '../ledger/entry.ts';
@@ -159,12 +162,31 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
     yield part('decisions', names, [lengths, bytes]);
   }
   for (const tasks of inBlocks(state.tasks.save(), TASKS)) yield part('tasks', tasks);
+  yield savedPart('effects', state.effects.save());
+  yield savedPart('sufficiency', state.sufficiency.save());
   yield* experimentParts(state.experiments.save());
   for (const version of state.learners.all()) yield* learnerParts(version);
 }
 
-function restorePart(state: CatalogState, { part, json, arrays }: SnapshotPart): void {
+/** Arrays by name. */
+function savedPart(name: string, arrays: LearnerState['arrays']): SnapshotPart {
+  return part(name, Object.keys(arrays), Object.values(arrays));
+}
+
+function savedArrays({ json, arrays }: SnapshotPart): LearnerState['arrays'] {
+  const named = (json as string[]).map((name, i) => [name, arrays[i]]);
+  return Object.fromEntries(named) as LearnerState['arrays'];
+}
+
+function restorePart(state: CatalogState, one: SnapshotPart): void {
+  const { part, json, arrays } = one;
   switch (part) {
+    case 'effects':
+      state.effects = InstructionEffects.load(savedArrays(one));
+      break;
+    case 'sufficiency':
+      state.sufficiency = Sufficiency.load(savedArrays(one));
+      break;
     case 'tools':
       restoreRecords(state.tools, json as ToolRecord[], arrays[0] as Float32Array);
       break;

@@ -2,6 +2,9 @@ const HOUR_MS = 60 * 60 * 1000;
 /** Above every slot. A unit is a number of 32 bits, so that unit and slot together are still an exact integer. */
 const SLOTS = 2 ** 21;
 
+/** Stands for the decision as a whole where the others are slots of tools. */
+export const DECISION_SLOT = SLOTS - 1;
+
 /**
  * The latest pairs of unit and tool that are remembered, at least; at most twice as many. A unit that reports on one tool so
  * often that the hourly limit matters appears again long before so many others, so forgetting older pairs does no harm.

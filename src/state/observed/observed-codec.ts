@@ -2,14 +2,14 @@ import { OUTCOMES } from '../../ledger/entry.ts';
 import { ByteReader, type ByteWriter } from '../../storage/byte-writer.ts';
 import type { Credit, ToolCredit } from '../experiments/decision-credit.ts';
 import { type KeptReward, REWARD_REASONS, REWARD_STATUSES } from '../fold-result.ts';
-import type { ObservedRecord, ToolReports } from './observed-record.ts';
+import type { DecisionOutcome, ObservedRecord, ToolReports } from './observed-record.ts';
 import { decisionIdLength, type Names, readDecisionId, writeDecisionId } from './packed-names.ts';
 
 /**
  * The record of a decision in some eighty bytes:
  *
  *   id | flags u8 | deadline f64 | until f64 | number of tools, number of versions | u32 for the name of each
- *   per tool what was reported, per version its case and features, the rewards, the credit, what it closed with
+ *   per tool what was reported, per version its case and features, the rewards, the credit, what it closed with, its outcome
  *
  * Names are numbers of a table that is not part of the record, at an offset that `namesOf` finds: so a record can change
  * from one table to another without being taken apart.
@@ -18,16 +18,21 @@ const CLOSED = 1;
 const CREDITED = 2;
 /** It closed with a reward that is not 0. */
 const DEFAULTED = 4;
+const HAS_OUTCOME = 8;
 const FLAGS_BYTES = 1;
 const WINDOW_BYTES = 16;
 
 export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: string, names: Names): void {
-  const { tools, rewards, features, cases, credit, closedWith } = record;
+  const { tools, rewards, features, cases, credit, closedWith, outcome } = record;
   const isDefaulted = !Object.is(closedWith, 0);
   const versions = new Set([...cases.keys(), ...features.keys()]);
   writeDecisionId(writer, catalog, record.id);
+  const hasOutcome = Object.keys(outcome).length > 0;
   writer.u8(
-    (record.closed ? CLOSED : 0) | (credit === undefined ? 0 : CREDITED) | (isDefaulted ? DEFAULTED : 0),
+    (record.closed ? CLOSED : 0) |
+      (credit === undefined ? 0 : CREDITED) |
+      (isDefaulted ? DEFAULTED : 0) |
+      (hasOutcome ? HAS_OUTCOME : 0),
   );
   writer.f64(record.deadline);
   writer.f64(record.until);
@@ -46,6 +51,7 @@ export function packRecord(writer: ByteWriter, record: ObservedRecord, catalog: 
   for (const reward of rewards.values()) writeReward(writer, reward, record.id, toolNames);
   if (credit !== undefined) writeCredit(writer, credit, toolNames);
   if (isDefaulted) writer.f64(closedWith);
+  if (hasOutcome) writeOutcome(writer, outcome);
 }
 
 /** Returns whether a decision is open whose deadline closes it: tools were reported, and the reports have left it open. */
@@ -88,9 +94,11 @@ export function unpackRecord(bytes: Buffer, catalog: string, names: Names): Obse
     rewards,
     features,
     cases,
+    outcome: {},
   };
   if ((flags & CREDITED) !== 0) record.credit = readCredit(reader, toolNames);
   if ((flags & DEFAULTED) !== 0) record.closedWith = reader.f64();
+  if ((flags & HAS_OUTCOME) !== 0) readOutcome(reader, record.outcome);
   return record;
 }
 
@@ -108,6 +116,26 @@ export function namesOf(bytes: Buffer): { readonly start: number; readonly end: 
 }
 
 const NO_FEATURES = new Float32Array(0);
+
+/** The numbers of an outcome; bit i says whether the i-th is there, the next one whether more was asked for. */
+const OUTCOME_NUMBERS = ['whole', 'rating', 'reward', 'sufficed', 'learnedRating'] as const;
+const DISCOVERED = 1 << OUTCOME_NUMBERS.length;
+
+function writeOutcome(writer: ByteWriter, outcome: DecisionOutcome): void {
+  let has = outcome.discovered ? DISCOVERED : 0;
+  for (const [i, name] of OUTCOME_NUMBERS.entries()) if (outcome[name] !== undefined) has |= 1 << i;
+  writer.u8(has);
+  for (const name of OUTCOME_NUMBERS) {
+    const value = outcome[name];
+    if (value !== undefined) writer.f64(value);
+  }
+}
+
+function readOutcome(reader: ByteReader, outcome: DecisionOutcome): void {
+  const has = reader.u8();
+  for (const [i, name] of OUTCOME_NUMBERS.entries()) if ((has & (1 << i)) !== 0) outcome[name] = reader.f64();
+  if ((has & DISCOVERED) !== 0) outcome.discovered = true;
+}
 
 const CALLED = 1;
 const SILENT = 2;

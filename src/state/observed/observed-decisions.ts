@@ -82,6 +82,7 @@ export class ObservedDecisions {
         rewards: new Map(),
         features: new Map(),
         cases: new Map(),
+        outcome: {},
       }
     );
   }

@@ -47,4 +47,21 @@ export interface ObservedRecord {
   readonly cases: Map<string, number>;
   /** What experiments were credited with; absent for decisions in none. */
   credit?: Credit;
+  /** What is known of the decision as a whole, and what was learned of it. */
+  readonly outcome: DecisionOutcome;
+}
+
+/** All absent at first. */
+export interface DecisionOutcome {
+  /** The last report about the whole decision, 0…1. */
+  whole?: number;
+  /** What its model said before it went on: how far the slate suffices, 0…1. */
+  rating?: number;
+  /** What it came to, 0…1, as the effects of instructions have learned it. */
+  reward?: number;
+  /** How far its slate sufficed, 0…1, as was learned, and with which rating. */
+  sufficed?: number;
+  learnedRating?: number;
+  /** Further tools were asked for. */
+  discovered?: true;
 }
