@@ -16,6 +16,8 @@ export interface BufferedDecision {
   readonly decision: Decision;
   /** When it was activated through this process, after it was appended. */
   activatedAt: number | null;
+  /** What was discovered through this process, as Redis has it; '': nothing. */
+  discoveries: string;
 }
 
 function isOf({ task, thread }: Decision, key: string): boolean {

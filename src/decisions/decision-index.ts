@@ -6,7 +6,7 @@ import { KeyIndex } from '../storage/key-index.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type TaskDecision, TaskIndex } from './task-index.ts';
 
-/** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4. */
+/** Tag of a stored index; ledger entries, decisions, snapshots and activations have 1 to 4, discoveries 6. */
 const INDEX_TAG = 5;
 
 /** Of a stored index; one of another version is made anew. */

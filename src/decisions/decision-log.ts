@@ -1,7 +1,10 @@
-import type { Decision, DecisionHead } from './decision.ts';
+import type { Decision, DecisionHead, Discovery } from './decision.ts';
 
 /** `first`: this call marked the decision as shown; `again`: an earlier one did; `unknown`: there is no such decision. */
 export type Activation = 'first' | 'again' | 'unknown';
+
+/** `moved`: another discovery came first; read the decision again. `unknown`: there is no such decision. */
+export type DiscoveryAppended = 'added' | 'moved' | 'unknown';
 
 /** A task finds so many of its decisions; with more of them the oldest stand alone. */
 export const TASK_DECISIONS = 1000;
@@ -25,6 +28,12 @@ export interface DecisionLog {
   head(id: string): Promise<DecisionHead | null>;
   /** Marks a decision as shown. Later calls keep the first time. */
   activate(id: string, at: number): Promise<Activation>;
+  /**
+   * Appends a discovery to a decision, durable when it resolves: from then on its tools are the last ones of the slate, also in
+   * the head. @param after how many discoveries the decision had when this one was made; of several made after the same the first one is added
+   * @throws StoreUnavailableError
+   */
+  discover(id: string, discovery: Discovery, after: number): Promise<DiscoveryAppended>;
   /**
    * Returns the heads of the decisions of a task that were shown, newest first: the newest `limit` of them, as long as they have
    * not expired. Like `head`, it makes sure that they are written.

@@ -1,11 +1,34 @@
 import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
-import { type Decision, rewardDeadline } from './decision.ts';
+import { type Decision, type Discovery, rewardDeadline } from './decision.ts';
 import { DECISION_TAG } from './decision-codec.ts';
 import type { IndexedRecord } from './decision-index.ts';
 import type { TaskDecision } from './task-index.ts';
 
 /** An activation is a record of its own, after that of its decision. */
 const ACTIVATION_TAG = 4;
+
+/** So is a discovery. 5 are stored indices. */
+const DISCOVERY_TAG = 6;
+
+/** The record of a discovery. */
+export interface Discovered {
+  readonly id: string;
+  readonly discovery: Discovery;
+}
+
+export function encodeDiscovery(discovered: Discovered): Uint8Array {
+  return packDocument(DISCOVERY_TAG, discovered, []);
+}
+
+/** Returns the discovery that a record holds; null: it holds something else. */
+export function discoveryIn(bytes: Uint8Array): Discovered | null {
+  if (documentTag(bytes) !== DISCOVERY_TAG) return null;
+  return unpackDocument(DISCOVERY_TAG, bytes).json as Discovered;
+}
+
+export function indexedDiscovery({ id, discovery }: Discovered): IndexedRecord {
+  return { id, at: discovery.at, isDecision: false };
+}
 
 /** The record of an activation. */
 export interface Activated {
@@ -42,6 +65,8 @@ export function activationIn(bytes: Uint8Array): Activated | null {
 export function indexedRecord(bytes: Uint8Array): IndexedRecord {
   const activation = activationIn(bytes);
   if (activation !== null) return indexedActivation(activation);
+  const discovered = discoveryIn(bytes);
+  if (discovered !== null) return indexedDiscovery(discovered);
   return indexedDecision(unpackDocument(DECISION_TAG, bytes).json as Decision);
 }
 

@@ -84,10 +84,65 @@ export interface Decision {
   readonly instructions?: DecisionInstructions;
   /** Probability that what was served is enough, 0…1, as it was estimated before the draw; absent: it was not. */
   readonly sufficiency?: number;
+  /** How far the model that works with it said that what it had before suffices, 0…1; absent: the request did not say. */
+  readonly rating?: number;
+  /** Further tools that were asked for, in order; their tools are the last ones of the slate. Absent: none. */
+  readonly discoveries?: readonly Discovery[];
   /** What was served before in the same session or task, and is served again; absent: nothing. */
   readonly carried?: DecisionCarried;
   /** Key of the session or task whose prompt it goes on with; absent: its assembly is not `append`. */
   readonly thread?: string;
+}
+
+/** Tools that were asked for when a slate did not suffice. Lists of one length. */
+export interface Discovery {
+  /** ms since the epoch. */
+  readonly at: number;
+  /** By name, in the order in which they were answered; none were left, or a summary was asked for, where it is empty. */
+  readonly tools: readonly string[];
+  /** Probability of each to be among them, given what was shown before, 0…1. */
+  readonly propensity: readonly number[];
+  /** Of the definitions that were answered. */
+  readonly hashes: readonly string[];
+  /** How far the model said that what it had suffices, 0…1. */
+  readonly rating?: number;
+  /** Probability that all that it then had is enough, 0…1. */
+  readonly sufficiency?: number;
+  /** The catalog was summed up, too. */
+  readonly summary?: true;
+  /** Digests of the Idempotency-Key and of the request that named it; absent: it named none. */
+  readonly key?: string;
+  readonly request?: string;
+}
+
+/** Returns a decision with these discoveries: their tools come after those of its slate. */
+export function withDiscoveries(decision: Decision, discoveries: readonly Discovery[]): Decision {
+  if (discoveries.length === 0) return decision;
+  const tools = discoveries.flatMap((discovery) => discovery.tools);
+  return {
+    ...decision,
+    discoveries,
+    slate: [...decision.slate, ...tools.map((tool) => decision.candidates.indexOf(tool))],
+    reasons: [...decision.reasons, ...tools.map(() => 'discovered' as const)],
+    hashes: [...decision.hashes, ...discoveries.flatMap(({ hashes }) => hashes)],
+  };
+}
+
+/** Returns how many tools of a slate were discovered: its last ones. */
+export function discoveredCount({ discoveries = [] }: Pick<Decision, 'discoveries'>): number {
+  return discoveries.reduce((sum, { tools }) => sum + tools.length, 0);
+}
+
+/** Returns a decision as it was before anything was discovered. */
+export function withoutDiscoveries(decision: Decision): Decision {
+  const { discoveries, ...first } = decision;
+  if (discoveries === undefined) return decision;
+  const length = decision.slate.length - discoveredCount(decision);
+  const [slate, reasons, hashes] = [decision.slate, decision.reasons, decision.hashes];
+  return {
+    ...first,
+    ...{ slate: slate.slice(0, length), reasons: reasons.slice(0, length), hashes: hashes.slice(0, length) },
+  };
 }
 
 /** Everything in tokens of language models. */
@@ -172,7 +227,7 @@ export interface DecisionRerank {
 }
 
 /** Why a tool is in the slate. */
-export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned' | 'carried';
+export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned' | 'carried' | 'discovered';
 
 /** Why a slate is not the usual ranking. */
 export const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch'] as const;

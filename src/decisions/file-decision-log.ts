@@ -3,7 +3,7 @@ import { documentTag } from '../storage/packed-document.ts';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
-import { type Decision, type DecisionHead, headOf } from './decision.ts';
+import { type Decision, type DecisionHead, type Discovery, headOf, withDiscoveries } from './decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
 import {
   DecisionIndex,
@@ -11,14 +11,23 @@ import {
   type IndexedRecord,
   type IndexedSegment,
 } from './decision-index.ts';
-import { type Activation, type DecisionLog, type LoggedDecision, TASK_DECISIONS } from './decision-log.ts';
+import {
+  type Activation,
+  type DecisionLog,
+  type DiscoveryAppended,
+  type LoggedDecision,
+  TASK_DECISIONS,
+} from './decision-log.ts';
 import { DecisionNames, LostNamesError } from './decision-names.ts';
 import {
   activationIn,
   activationRecord,
+  discoveryIn,
   encodeActivation,
+  encodeDiscovery,
   indexedActivation,
   indexedDecision,
+  indexedDiscovery,
   indexedRecord,
 } from './decision-records.ts';
 import { RecentDecisions } from './recent-decisions.ts';
@@ -45,7 +54,7 @@ const HOUR_MS = 60 * 60 * 1000;
  * The decisions of one catalog in a folder. A decision passes through these states:
  *
  * - *waiting*: appended, and not durable yet; reading does not find it.
- * - *written*: durable and in the index. An activation is a second record with the same id.
+ * - *written*: durable and in the index. An activation and each discovery are further records with the same id.
  * - *expired*: older than `retainMs`. Reading does not find it.
  * - *deleted*: the segment that holds it has been dropped, which happens when all its decisions have expired.
  */
@@ -118,6 +127,17 @@ export class FileDecisionLog implements DecisionLog {
     return this.#inTurn(id, () => this.#activate(id, at));
   }
 
+  discover(id: string, discovery: Discovery, after: number): Promise<DiscoveryAppended> {
+    return this.#inTurn(id, async () => {
+      const decision = await this.#find(id);
+      if (decision === null) return 'unknown';
+      if ((decision.discoveries?.length ?? 0) !== after) return 'moved';
+      this.#recent.drop(id);
+      await this.#append(encodeDiscovery({ id, discovery }), indexedDiscovery({ id, discovery }));
+      return 'added';
+    });
+  }
+
   async ofTask(key: string, limit = TASK_DECISIONS): Promise<DecisionHead[]> {
     const heads: DecisionHead[] = [];
     for (const id of this.#index.ofTask(key).slice(0, limit)) {
@@ -147,7 +167,7 @@ export class FileDecisionLog implements DecisionLog {
         after = record.sequence;
         const decision = this.#decisionIn(record);
         if (decision === null) continue;
-        yield this.#mayBeActivated(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
+        yield this.#mayHaveMore(decision) ? ((await this.get(decision.id)) ?? decision) : decision;
       }
       after = Math.max(after, this.#log.first - 1);
     }
@@ -171,7 +191,7 @@ export class FileDecisionLog implements DecisionLog {
       for (const record of records.reverse()) {
         const decision = this.#decisionIn(record);
         if (decision === null) continue;
-        const found = this.#mayBeActivated(decision) ? await this.get(decision.id) : decision;
+        const found = this.#mayHaveMore(decision) ? await this.get(decision.id) : decision;
         yield { decision: found ?? decision, cursor: String(record.sequence) };
       }
     }
@@ -247,6 +267,7 @@ export class FileDecisionLog implements DecisionLog {
     }
     let activatedAt: number | null = null;
     let found: Decision | null = null;
+    const discoveries: Discovery[] = [];
     for (const { segment, offset } of this.#index.find(id)) {
       const bytes = await this.#readAt(segment, offset);
       if (bytes === null) break;
@@ -255,12 +276,21 @@ export class FileDecisionLog implements DecisionLog {
         if (activation.id === id) activatedAt = activation.at;
         continue;
       }
+      const discovered = discoveryIn(bytes);
+      if (discovered !== null) {
+        if (discovered.id === id) discoveries.unshift(discovered.discovery);
+        continue;
+      }
       const decision = decodeDecision(bytes, this.#names);
       if (decision.id !== id) continue;
       if (this.#isExpired(decision.at)) break;
       found = decision;
     }
-    return found === null ? null : { ...found, activatedAt: found.activatedAt ?? activatedAt };
+    if (found === null) return null;
+    const { at } = found;
+    // An id can be used again when its decision has expired.
+    const own = discoveries.filter((discovery) => discovery.at >= at);
+    return withDiscoveries({ ...found, activatedAt: found.activatedAt ?? activatedAt }, own);
   }
 
   async #activate(id: string, at: number): Promise<Activation> {
@@ -319,8 +349,11 @@ export class FileDecisionLog implements DecisionLog {
     }
   }
 
-  #mayBeActivated({ id, activatedAt }: Decision): boolean {
-    return activatedAt === null && [...this.#index.find(id)].length > 1;
+  /** Returns whether a decision may have been activated later, or have discoveries. */
+  #mayHaveMore({ id }: Decision): boolean {
+    let records = 0;
+    for (const _ of this.#index.find(id)) if (++records > 1) return true;
+    return false;
   }
 
   #isExpired(at: number): boolean {

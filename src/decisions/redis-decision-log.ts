@@ -6,10 +6,16 @@ import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
 import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
-import { type Decision, type DecisionHead, headOf } from './decision.ts';
+import { type Decision, type DecisionHead, type Discovery, headOf, withDiscoveries } from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
-import { type Activation, type DecisionLog, type LoggedDecision, TASK_DECISIONS } from './decision-log.ts';
+import {
+  type Activation,
+  type DecisionLog,
+  type DiscoveryAppended,
+  type LoggedDecision,
+  TASK_DECISIONS,
+} from './decision-log.ts';
 
 export interface RedisDecisionLogOptions {
   /** Decisions expire this long after they were made; ms. */
@@ -21,12 +27,12 @@ export interface RedisDecisionLogOptions {
 /**
  * KEYS order, decisions. ARGV forget what was made before, ms that all live; then for each decision: bytes, ms to live, id, made
  * at, head, when it was activated before it came here or '', when it was activated while it waited here or '', keys of the tasks
- * that find it or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
+ * that find it or '', its discoveries or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
  */
 const APPEND = new Script(`
 local answers = {}
 for i = 2, #KEYS do
-  local key, at = KEYS[i], 8 * i - 13
+  local key, at = KEYS[i], 9 * i - 15
   local first = redis.call('HSETNX', key, 'd', ARGV[at])
   if first == 1 then
     redis.call('HSET', key, 'h', ARGV[at + 4])
@@ -34,6 +40,7 @@ for i = 2, #KEYS do
     redis.call('PEXPIRE', key, ARGV[at + 1])
     redis.call('ZADD', KEYS[1], ARGV[at + 3], ARGV[at + 2])
     if ARGV[at + 7] ~= '' then redis.call('HSET', key, 't', ARGV[at + 7]) end
+    if ARGV[at + 8] ~= '' then redis.call('HSET', key, 'x', ARGV[at + 8]) end
     for task in string.gmatch(ARGV[at + 7], '%S+') do
       redis.call('ZADD', task, ARGV[at + 3], ARGV[at + 2])
       redis.call('ZREMRANGEBYRANK', task, 0, ${-1 - TASK_DECISIONS})
@@ -49,16 +56,24 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return answers
 `);
-/** KEYS decisions. ARGV a field of each. Answers for each the field and when it was activated. */
+/** KEYS decisions. ARGV a field of each. Answers for each the field, when it was activated, and its discoveries. */
 const READ = new Script(`
 local answers = {}
-for i, key in ipairs(KEYS) do answers[i] = redis.call('HMGET', key, ARGV[i], 'a') end
+for i, key in ipairs(KEYS) do answers[i] = redis.call('HMGET', key, ARGV[i], 'a', 'x') end
 return answers
 `);
 /** KEYS decision. ARGV activated at. Answers whether this is the first time, and nothing when there is no such decision. */
 const ACTIVATE = new Script(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
+`);
+
+/** KEYS decision. ARGV its discoveries before, or '', and after. Answers 1; 0 where there are others; nothing when there is no such decision. */
+const DISCOVER = new Script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return false end
+if (redis.call('HGET', KEYS[1], 'x') or '') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'x', ARGV[2])
+return 1
 `);
 
 interface DecisionWrite {
@@ -73,7 +88,7 @@ interface DecisionRead {
   readonly field: 'd' | 'h';
 }
 
-type DecisionFields = readonly [bytes: Buffer | null, activated: Buffer | null];
+type DecisionFields = readonly [bytes: Buffer | null, activated: Buffer | null, discoveries: Buffer | null];
 
 /** The subject of messages. */
 const WHAT = 'The decision log';
@@ -119,7 +134,7 @@ export class RedisDecisionLog implements DecisionLog {
   async append(decision: Decision): Promise<boolean> {
     if (this.#closed) throw closed();
     if (this.#buffer.waiting(decision.id) !== undefined) return false;
-    const buffered: BufferedDecision = { decision, activatedAt: null };
+    const buffered: BufferedDecision = { decision, activatedAt: null, discoveries: '' };
     // While others wait, Redis is away or was a moment ago: this one would only wait for the timeout again.
     if (this.#buffer.size > 0 && !this.#buffer.isFull) return this.#buffer.add(buffered);
     try {
@@ -134,18 +149,39 @@ export class RedisDecisionLog implements DecisionLog {
   async get(id: string): Promise<Decision | null> {
     const waiting = this.#buffer.waiting(id);
     if (waiting !== undefined) return { ...waiting.decision, activatedAt: activationOf(waiting) };
-    const [bytes, activated] = await this.#available(() => this.#reads.ask({ id, field: 'd' }));
+    const [bytes, activated, found] = await this.#available(() => this.#reads.ask({ id, field: 'd' }));
     if (bytes === null) return this.#notHere();
-    return activatedAs(decodeDecision(bytes), activated);
+    return withDiscoveries(activatedAs(decodeDecision(bytes), activated), discoveriesIn(found));
   }
 
   async head(id: string): Promise<DecisionHead | null> {
     const waiting = this.#buffer.waiting(id);
     // Then read what Redis holds: another router may have written first.
     if (waiting !== undefined) await this.#available(() => this.#buffer.writeWaiting(waiting));
-    const [bytes, activated] = await this.#available(() => this.#reads.ask({ id, field: 'h' }));
+    const [bytes, activated, found] = await this.#available(() => this.#reads.ask({ id, field: 'h' }));
     if (bytes === null) return this.#notHere();
-    return activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
+    const head = activatedAs(JSON.parse(bytes.toString()) as DecisionHead, activated);
+    const discovered = discoveriesIn(found).flatMap(({ tools }) => tools);
+    return discovered.length === 0 ? head : { ...head, shown: [...head.shown, ...discovered] };
+  }
+
+  async discover(id: string, discovery: Discovery, after: number): Promise<DiscoveryAppended> {
+    const waiting = this.#buffer.waiting(id);
+    if (waiting !== undefined) await this.#available(() => this.#buffer.writeWaiting(waiting));
+    const [bytes, , found] = await this.#available(() => this.#reads.ask({ id, field: 'h' }));
+    if (bytes === null) {
+      await this.#notHere();
+      return 'unknown';
+    }
+    const before = discoveriesIn(found);
+    if (before.length !== after) return 'moved';
+    const [old, all] = [found?.toString() ?? '', JSON.stringify([...before, discovery])];
+    const added = await this.#available(() => DISCOVER.run(this.#client, [this.#key(id)], [old, all]));
+    if (added === null) return 'unknown';
+    if (added === 0) return 'moved';
+    const recent = this.#buffer.recent(id);
+    if (recent !== undefined) recent.discoveries = all;
+    return 'added';
   }
 
   async activate(id: string, at: number): Promise<Activation> {
@@ -236,7 +272,7 @@ export class RedisDecisionLog implements DecisionLog {
   async #write(buffered: BufferedDecision): Promise<'first' | 'same' | 'other'> {
     if (this.#epoch.isDoubtful) await this.#epoch.verify();
     if (this.#dropped) throw closed();
-    const { decision, activatedAt } = buffered;
+    const { decision, activatedAt, discoveries } = buffered;
     const { now, retainMs } = this.#options;
     const bytes = Buffer.from(encodeDecision(decision));
     // As a duration: the clock of Redis need not agree with ours.
@@ -247,7 +283,7 @@ export class RedisDecisionLog implements DecisionLog {
     const tasks = new Set(task === undefined ? [] : [task, taskIdKey(task)]);
     if (thread !== undefined) tasks.add(thread);
     const taskKeys = [...tasks].map((key) => this.#taskKey(key)).join(' ');
-    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys];
+    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys, discoveries];
     const first = await this.#writes.ask({ id: decision.id, args });
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
@@ -292,6 +328,10 @@ export class RedisDecisionLog implements DecisionLog {
 function activatedAs<Known extends DecisionHead | Decision>(known: Known, activated: Buffer | null): Known {
   if (known.activatedAt !== null || activated === null) return known;
   return { ...known, activatedAt: Number(activated.toString()) };
+}
+
+function discoveriesIn(bytes: Buffer | null): readonly Discovery[] {
+  return bytes === null ? [] : (JSON.parse(bytes.toString()) as Discovery[]);
 }
 
 /** Redis does not answer; as opposed to one that answers with a refusal (out of memory, say). */
