@@ -299,10 +299,11 @@ export interface TaughtCase {
   readonly unit: number;
 }
 
-/** What was learned about a tool or from a unit is erased. */
+/** What was learned about a tool, of an instruction or from a unit is erased. */
 export interface ForgetEntry extends EntryBase {
   readonly kind: 'forget';
   readonly tool?: string;
+  readonly instruction?: string;
   readonly unit?: number;
 }
 

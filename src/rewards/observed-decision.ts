@@ -1,5 +1,11 @@
-import { type Decision, rewardDeadline } from '../decisions/decision.ts';
-import type { ObservedDecision } from '../ledger/entry.ts';
+import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
+import {
+  type Decision,
+  type DecisionInstructions,
+  discoveredCount,
+  rewardDeadline,
+} from '../decisions/decision.ts';
+import type { ObservedDecision, ObservedInstructions } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
 
 /** Returns the part of a decision that learning needs: for the slate, and for tools that were called without being in it. */
@@ -36,6 +42,33 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     ...(decision.task !== undefined && { task: decision.task }),
     learn: decision.learn,
     ...(decision.assignments !== undefined && { assignments: decision.assignments }),
+    ...(decision.instructions !== undefined && { instructions: observedInstructions(decision.instructions) }),
+    sufficiency: observedSufficiency(decision),
+    ...(decision.discoveries !== undefined && { discovered: discoveredCount(decision) }),
+  };
+}
+
+function observedInstructions({
+  ids,
+  hashes,
+  propensity,
+  score,
+  shown,
+}: DecisionInstructions): ObservedInstructions {
+  return { ids, hashes, propensity, score, shown };
+}
+
+function observedSufficiency({
+  columns,
+  k,
+  split,
+  sufficiency,
+  rating,
+}: Decision): NonNullable<ObservedDecision['sufficiency']> {
+  return {
+    features: [...sufficiencyFeatures(columns, k, split?.parts ?? 0)],
+    ...(sufficiency !== undefined && { predicted: sufficiency }),
+    ...(rating !== undefined && { rating }),
   };
 }
 

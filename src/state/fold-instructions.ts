@@ -1,3 +1,4 @@
+import { cosine } from '../../bandit/tool-vectors.ts';
 import type { InstructionPut, InstructionsEntry, Position } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { InstructionsResult } from './fold-result.ts';
@@ -10,6 +11,10 @@ import {
 } from './instruction-table.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** As for tools (bandit/policies): from this cosine on, what was learned of the earlier text is kept; below, a quarter of it. */
+const SAME_TEXT_FROM = 0.9;
+const KEPT_OF_ANOTHER_TEXT = 0.25;
 
 type Events = Record<InstructionEvent, string[]>;
 
@@ -35,9 +40,15 @@ export function* foldInstructions(
   const events: Events = { added: [], changed: [], approved: [], withdrawn: [], removed: [] };
   const touched = new Set<string>();
   for (const put of entry.put) {
+    const before = instructions.find(put.instruction.id);
+    const vector = before === undefined ? null : instructions.vectors.get(before.slot).slice();
     for (const event of putInstruction(instructions, put, entry)) {
       events[event].push(put.instruction.id);
       touched.add(put.instruction.id);
+    }
+    if (before !== undefined && instructions.get(put.instruction.id)?.hash !== before.hash) {
+      const similarity = put.embedding === null ? 0 : cosine(vector!, put.embedding);
+      if (similarity < SAME_TEXT_FROM) state.effects.scale(before.slot, KEPT_OF_ANOTHER_TEXT);
     }
     yield;
   }
@@ -184,10 +195,11 @@ function circleIn(includes: ReadonlyMap<string, ReadonlySet<string>>): readonly 
   return null;
 }
 
-function* forgetExpired({ instructions, clock, settings }: CatalogState): Generator<void> {
+function* forgetExpired({ instructions, effects, clock, settings }: CatalogState): Generator<void> {
   const limit = clock - settings.forgetRemovedAfterDays * DAY_MS;
   for (const record of [...instructions.records()]) {
     if (record.removedAt === null || record.removedAt >= limit) continue;
+    effects.scale(record.slot, 0);
     instructions.expire(record);
     yield;
   }

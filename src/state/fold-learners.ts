@@ -83,7 +83,7 @@ function hasAllVectors(
   );
 }
 
-/** Erases what was learned about a tool or from a unit. */
+/** Erases what was learned about a tool, of an instruction or from a unit. */
 export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult {
   let forgotten = 0;
   if (entry.tool !== undefined) {
@@ -91,6 +91,13 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult 
     if (record !== undefined) {
       for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
       state.tools.clearStatistics(record);
+      forgotten++;
+    }
+  }
+  if (entry.instruction !== undefined) {
+    const record = state.instructions.find(entry.instruction);
+    if (record !== undefined) {
+      state.effects.scale(record.slot, 0);
       forgotten++;
     }
   }
