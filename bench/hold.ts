@@ -15,7 +15,7 @@ import { definitionHash } from '../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../src/ledger/catalog-settings.ts';
 import type { Entry } from '../src/ledger/entry.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
-import { observedDecision } from '../src/rewards/observed-decision.ts';
+import { observedDecision } from '../src/decisions/observed-decision.ts';
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
 import type { CatalogState } from '../src/state/catalog-state.ts';
 import { foldInSteps } from '../src/state/fold.ts';

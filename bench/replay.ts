@@ -10,7 +10,7 @@ import { replayLedger, spanOf } from '../src/evaluation/replay-ledger.ts';
 import type { PolicySettings } from '../src/ledger/catalog-settings.ts';
 import type { Entry, ObservationEntry } from '../src/ledger/entry.ts';
 import { FileLedgers } from '../src/ledger/file-ledgers.ts';
-import { observedDecision } from '../src/rewards/observed-decision.ts';
+import { observedDecision } from '../src/decisions/observed-decision.ts';
 import { CatalogState } from '../src/state/catalog-state.ts';
 import { fold } from '../src/state/fold.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';

@@ -22,6 +22,8 @@ export interface CatalogSettings {
   readonly detail: DetailLevel;
   /** What a query gets when nothing fits: pins and the most reliable tools, nothing, or the whole catalog. */
   readonly failMode: 'open' | 'closed' | 'passthrough';
+  /** τ, 0…1: a slate whose sufficiency is below it is not trusted to suffice. */
+  readonly sufficiencyThreshold: number;
   /** Serve the retrieval order, whatever was learned. Learning goes on. */
   readonly killSwitch: boolean;
   /** Keep query texts with decisions and remembered cases. */
@@ -89,6 +91,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   decomposition: 'clauses',
   detail: 'full',
   failMode: 'open',
+  sufficiencyThreshold: 0.5,
   killSwitch: false,
   retainText: false,
   forgetRemovedAfterDays: 30,

@@ -1,9 +1,9 @@
 import { type Decision, rewardDeadline } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
+import { observedDecision } from '../decisions/observed-decision.ts';
 import type { SettlementJob } from '../decisions/settlements.ts';
 import type { Entry, SettlementEntry } from '../ledger/entry.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { observedDecision } from './observed-decision.ts';
 import { observationKey, type RewardsJob, type TaskEndJob } from './reward-job.ts';
 
 /** Where the rewards of one catalog find their decisions, and where the joined entries go. */

@@ -1,3 +1,4 @@
+import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
 import { asFloat32Columns } from '../../bandit/columns.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -36,6 +37,20 @@ export function recordDecision(parts: DecisionParts): Decision {
   const unit = owner ?? request.sessionId;
   const names: string[] = [];
   for (const slot of candidates.slots) names.push(state.tools.atSlot(slot)!.tool.name);
+  const columns = asFloat32Columns({
+    score: slate.score,
+    mean: ranking.mean,
+    base: ranking.base,
+    gain: ranking.gain,
+    uncertainty: ranking.uncertainty,
+    bonus: ranking.bonus,
+    trials: ranking.trials,
+    propensity: slate.propensities,
+    similarity: candidates.similarity,
+    lexical: candidates.lexical,
+    dense: candidates.dense,
+    retrieval: candidates.base,
+  });
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
   return {
     id,
@@ -75,20 +90,9 @@ export function recordDecision(parts: DecisionParts): Decision {
     slate: slate.order,
     reasons,
     hashes: slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash),
-    columns: asFloat32Columns({
-      score: slate.score,
-      mean: ranking.mean,
-      base: ranking.base,
-      gain: ranking.gain,
-      uncertainty: ranking.uncertainty,
-      bonus: ranking.bonus,
-      trials: ranking.trials,
-      propensity: slate.propensities,
-      similarity: candidates.similarity,
-      lexical: candidates.lexical,
-      dense: candidates.dense,
-      retrieval: candidates.base,
-    }),
+    columns,
+    sufficiency: sufficiencyOf(columns, parts),
+    ...(request.rating !== undefined && { rating: request.rating }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
     ...(slate.budget !== undefined && { budget: slate.budget }),
@@ -96,6 +100,15 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(found.notes.length > 0 && { notes: found.notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
+}
+
+/** The probability that the slate suffices, from what is known before it is drawn. */
+function sufficiencyOf(
+  columns: Decision['columns'],
+  { request: { k, rating }, query, catalog }: DecisionParts,
+): number {
+  const features = sufficiencyFeatures(columns, k, query.parts.length);
+  return catalog.state.sufficiency.probability({ features, rating });
 }
 
 function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {

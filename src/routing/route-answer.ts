@@ -55,6 +55,8 @@ export interface RouteAnswer {
   readonly prompt?: string;
   /** Probability that the slate is enough, 0…1. */
   readonly sufficiency?: number;
+  /** Whether that is at least the threshold of the catalog; if not, ask for more tools. */
+  readonly sufficient?: boolean;
 }
 
 export interface RoutedInstruction {
@@ -131,5 +133,14 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
     detail,
     ...(decision.notes !== undefined && { notes: decision.notes }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
+    ...(decision.sufficiency !== undefined && sufficiencyAnswer(decision.sufficiency, state)),
   };
+}
+
+/** A sufficiency, and whether the catalog takes it for enough. */
+export function sufficiencyAnswer(
+  sufficiency: number,
+  { settings }: CatalogState,
+): { readonly sufficiency: number; readonly sufficient: boolean } {
+  return { sufficiency, sufficient: sufficiency >= settings.sufficiencyThreshold };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Decision } from '../decisions/decision.ts';
+import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { LostNamesError } from '../decisions/decision-names.ts';
@@ -59,7 +59,8 @@ export async function routeQuery(
   const log = await parts.decisionLogs.open(catalog.name);
   const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
   const routed = (decision: Decision): Routed => {
-    return { decision, answer: answerOf(decision, catalog.state) };
+    // A request that is repeated gets the same answer, whatever was discovered since.
+    return { decision, answer: answerOf(withoutDiscoveries(decision), catalog.state) };
   };
   const earlier = digest === undefined ? null : await log.get(id);
   if (earlier !== null) return routed(theSame(earlier, digest));

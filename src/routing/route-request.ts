@@ -26,6 +26,8 @@ export interface RouteRequest {
   readonly detail?: DetailLevel;
   /** `later`: rewards count only after POST …/activate said that the slate was really shown. */
   readonly activate: 'now' | 'later';
+  /** How far the model that asks says that what it was served before suffices, 0…1. */
+  readonly rating?: number;
   /** False: rank greedily; the decision still teaches. */
   readonly explore: boolean;
   /** False: outcomes are counted but nothing is learned from them. */

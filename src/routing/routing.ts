@@ -1,3 +1,4 @@
+import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { type Decision, type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { catalogOf, isYoung } from '../decisions/decision-id.ts';
@@ -5,11 +6,14 @@ import type { DecisionLog } from '../decisions/decision-log.ts';
 import { LostNamesError } from '../decisions/decision-names.ts';
 import type { Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
+import { type DiscoverAnswer, type DiscoverOptions, type DiscoverRequest, discover } from './discover.ts';
+import { DiscoveryBreaker } from './discovery-breaker.ts';
 import { type DecisionExplanation, explainDecision } from './explain-decision.ts';
 import { type DecisionFilter, type DecisionPage, listDecisions } from './list-decisions.ts';
 import type { RouteAnswer } from './route-answer.ts';
 import { expose, type RouteOptions, type RoutingParts, routeQuery } from './route-query.ts';
 import type { RouteRequest } from './route-request.ts';
+import { type SufficiencyReport, sufficiencyReport } from './sufficiency-report.ts';
 
 export interface ActivatedDecision {
   readonly decisionId: string;
@@ -26,6 +30,8 @@ export class Routing {
   readonly #parts: RoutingParts;
   readonly #settlements: Settlements;
   readonly #onRoute: OnRoute;
+  /** By catalog. One that is created again begins anew. */
+  readonly #breakers = new WeakMap<Catalog, DiscoveryBreaker>();
 
   constructor(catalogs: Catalogs, parts: RoutingParts, settlements: Settlements, onRoute: OnRoute) {
     this.#catalogs = catalogs;
@@ -39,6 +45,7 @@ export class Routing {
     const answer = await this.#catalogs.holding(request.catalog, async (catalog) => {
       if (catalog.state.settings.rewards.defaultReward !== null) this.#settlements.assertRoom();
       const routed = await routeQuery(request, catalog, this.#parts, options);
+      this.#breakerOf(catalog).decided(this.#parts.now());
       if (request.activate === 'now') await this.#settleIfDefault(routed.decision);
       return routed.answer;
     });
@@ -80,6 +87,32 @@ export class Routing {
     };
   }
 
+  /**
+   * The slate did not suffice: serves more tools, which become part of the decision, or sums the catalog up.
+   * @throws Problem decision-not-found, decision-not-activated, decision-expired, idempotency-conflict, too-many-requests
+   */
+  async discover(
+    decisionId: string,
+    request: DiscoverRequest,
+    options: DiscoverOptions = {},
+  ): Promise<DiscoverAnswer> {
+    const { catalog: name } = await this.findHead(decisionId);
+    const answer = await this.#catalogs.holding(name, async (catalog) => {
+      const log = await this.#parts.decisionLogs.find(name);
+      if (log === null) return null;
+      const admit = (): void => this.#refuseStorm(catalog);
+      return discover(decisionId, request, catalog, log, { ...this.#parts, admit }, options);
+    });
+    return answer ?? this.#find<DiscoverAnswer>(decisionId, async () => null);
+  }
+
+  /** How well the sufficiency of slates is predicted, and how often more is asked for. @throws Problem catalog-not-found */
+  sufficiency(catalog: string): SufficiencyReport {
+    const open = this.#catalogs.get(catalog);
+    const now = this.#parts.now();
+    return sufficiencyReport(open, this.#breakerOf(open).state(now), now);
+  }
+
   /** @throws Problem decision-not-found */
   find(decisionId: string): Promise<Decision> {
     return this.#find(decisionId, (log) => log.get(decisionId));
@@ -111,6 +144,27 @@ export class Routing {
       'decision-not-found',
       `There is no decision "${decisionId}".`,
       'Send the decisionId of the /v1/route answer unchanged. Decisions expire some time after their window.',
+    );
+  }
+
+  #breakerOf(catalog: Catalog): DiscoveryBreaker {
+    let breaker = this.#breakers.get(catalog);
+    if (breaker === undefined) {
+      breaker = new DiscoveryBreaker();
+      this.#breakers.set(catalog, breaker);
+    }
+    return breaker;
+  }
+
+  /** @throws Problem too-many-requests */
+  #refuseStorm(catalog: Catalog): void {
+    const waitMs = this.#breakerOf(catalog).ask(this.#parts.now());
+    if (waitMs === null) return;
+    throw new Problem(
+      'too-many-requests',
+      `Too many slates of catalog "${catalog.name}" were asked for more in the last minute, for the number of its decisions.`,
+      'Go on with what was served, or wait as long as `Retry-After` says. GET /v1/catalogs/{catalog}/sufficiency shows what is wrong: an agent that asks in a loop, or a catalog in which nothing fits.',
+      { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
     );
   }
 

@@ -1,12 +1,12 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { definitionHash, instructionHash } from '../catalog/definition-hash.ts';
 import type { Decision } from '../decisions/decision.ts';
+import { observedDecision } from '../decisions/observed-decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { Entry, OutcomeReport } from '../ledger/entry.ts';
 import type { InstructionDraft } from '../ledger/instruction-definition.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { InstructionIndex, ToolIndex } from '../retrieval/tool-index.ts';
-import { observedDecision } from '../rewards/observed-decision.ts';
 import { completeOutcome } from '../rewards/reward-report.ts';
 import { decide } from '../routing/decide.ts';
 import type { QueryPart } from '../routing/understand-query.ts';

@@ -1,8 +1,8 @@
-import type { DrawnInstructions } from '../../bandit/effects/instruction-effects.ts';
 import type { SufficiencyExample } from '../../bandit/calibration/sufficiency.ts';
+import type { DrawnInstructions } from '../../bandit/effects/instruction-effects.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
 import type { CatalogState } from './catalog-state.ts';
-import { mayTeach, type Teaching } from './learn-decision.ts';
+import type { Teaching } from './learn-decision.ts';
 import type { ObservedRecord } from './observed/observed-record.ts';
 import { DECISION_SLOT } from './unit-limits.ts';
 
@@ -19,7 +19,7 @@ export function learnOutcome(teaching: Teaching, silence?: number): void {
   if (reward === null) return;
   const sufficed = sufficedOf(record, decision, reward);
   if (outcome.reward === undefined && outcome.sufficed === undefined) {
-    if (!mayTeach(teaching, DECISION_SLOT, 1)) return;
+    if (!maySpeak(state, decision)) return;
   }
   learnEffects(state, decision, outcome.reward, reward);
   learnSufficiency(state, record, decision, sufficed);
@@ -34,10 +34,15 @@ export function learnDiscovery(teaching: Teaching): boolean {
   if (outcome.discovered) return false;
   outcome.discovered = true;
   if (!decision.learn || decision.fingerprint !== state.fingerprint) return true;
-  if (outcome.sufficed === undefined && !mayTeach(teaching, DECISION_SLOT, 1)) return true;
+  if (outcome.sufficed === undefined && !maySpeak(state, decision)) return true;
   learnSufficiency(state, record, decision, 0);
   outcome.sufficed = 0;
   return true;
+}
+
+/** Returns whether outcomes of this unit may still be learned; the same limit holds for each tool. */
+function maySpeak({ clock, limits, settings }: CatalogState, { unit }: ObservedDecision): boolean {
+  return limits.spend(unit, DECISION_SLOT, 1, clock, settings.rewards.unitHourlyWeight);
 }
 
 /**
@@ -52,7 +57,7 @@ function rewardOf({ outcome, tools, rewards }: ObservedRecord, silence: number |
   const unused = [...rewards.values()].some(
     (reward) => reward.status === 'applied' && reward.outcome === 'not_used',
   );
-  return unused ? 0 : outcome.reward ?? null;
+  return unused ? 0 : (outcome.reward ?? null);
 }
 
 /** Returns how far the slate was enough, 0…1: the part of the reward that was had without tools from elsewhere. */

@@ -1,7 +1,13 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Decision, headOf } from '../../src/decisions/decision.ts';
+import {
+  type Decision,
+  type Discovery,
+  headOf,
+  withDiscoveries,
+  withoutDiscoveries,
+} from '../../src/decisions/decision.ts';
 import type { DecisionLog, DecisionLogs } from '../../src/decisions/decision-log.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { taskIdKey, taskKey, unitKey } from '../../src/ledger/unit.ts';
@@ -74,6 +80,62 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       const ids = ['default.a', 'default.unknown', 'default.a'];
       const activated = { ...headOf(decision), activatedAt: 1000 };
       expect(await Promise.all(ids.map((id) => log.head(id)))).toEqual([activated, null, activated]);
+    });
+
+    it('adds discoveries to a decision and its head, in order, over a restart', async () => {
+      const log = await start();
+      const decision = { ...made('a'), activatedAt: place.now() };
+      const free = decision.candidates.filter((_, index) => !decision.slate.includes(index));
+      expect(free.length).toBeGreaterThan(2);
+      const found = (tools: string[]): Discovery => ({
+        ...{
+          at: place.now(),
+          tools,
+          propensity: tools.map(() => 0.25),
+          hashes: tools.map((tool) => `#${tool}`),
+        },
+        ...{ sufficiency: 0.5, key: 'k', request: 'r' },
+      });
+      expect(await log.discover('default.a', found([free[0]]), 0)).toBe('unknown');
+      await log.append(decision);
+      await log.append(made('b'));
+      const [one, two] = [found([free[2], free[0]]), found([free[1]])];
+      expect(await log.discover('default.a', one, 0)).toBe('added');
+      expect(await log.discover('default.a', two, 0)).toBe('moved');
+      expect(await log.discover('default.a', two, 1)).toBe('added');
+      const grown = withDiscoveries(decision, [one, two]);
+      expect(grown.slate).toHaveLength(decision.slate.length + 3);
+      expect(withoutDiscoveries(grown)).toEqual(decision);
+      for (const reader of [log, await restart()]) {
+        expect(await reader.get('default.a')).toEqual(grown);
+        expect(await reader.head('default.a')).toEqual(headOf(grown));
+        expect((await reader.get('default.b'))?.discoveries).toBeUndefined();
+        const read = new Map<string, number | undefined>();
+        for await (const { id, discoveries } of reader.read()) read.set(id, discoveries?.length);
+        expect([...read].sort()).toEqual([
+          ['default.a', 2],
+          ['default.b', undefined],
+        ]);
+        for await (const logged of reader.newestFirst()!) {
+          expect(logged.decision.discoveries?.length).toBe(read.get(logged.decision.id));
+        }
+        expect(await reader.append(decision)).toBe(false);
+      }
+    });
+
+    it('adds one of several discoveries at once, and each of those that are made again after it', async () => {
+      const log = await start();
+      const decision = { ...made('a'), activatedAt: place.now() };
+      await log.append(decision);
+      const at = place.now();
+      const discovery = (n: number): Discovery => ({ at: at + n, tools: [], propensity: [], hashes: [] });
+      const answers = await Promise.all([1, 2, 3, 4].map((n) => log.discover('default.a', discovery(n), 0)));
+      expect(answers.filter((answer) => answer === 'added')).toHaveLength(1);
+      expect(answers.filter((answer) => answer === 'moved')).toHaveLength(3);
+      expect((await log.get('default.a'))?.discoveries).toHaveLength(1);
+      expect(await log.discover('default.a', discovery(5), 1)).toBe('added');
+      expect(await log.activate('default.a', 1)).toBe('again');
+      expect((await (await restart()).get('default.a'))?.discoveries).toHaveLength(2);
     });
 
     it('finds the shown decisions of a task, newest first, over a restart, until they expire', async () => {

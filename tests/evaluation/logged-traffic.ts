@@ -1,7 +1,7 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Decision } from '../../src/decisions/decision.ts';
+import { observedDecision } from '../../src/decisions/observed-decision.ts';
 import type { Entry, ObservationEntry } from '../../src/ledger/entry.ts';
-import { observedDecision } from '../../src/rewards/observed-decision.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
 import { sequence } from '../bandit/kernels/both-kernels.ts';

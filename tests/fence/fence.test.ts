@@ -148,7 +148,7 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     forbidden: ['../http/app.ts', '../service/service.ts', 'hono'],
   },
   'src/simulation': {
-    allowed: ['../routing/decide.ts', '../rewards/observed-decision.ts', 'node:timers/promises'],
+    allowed: ['../routing/decide.ts', '../decisions/observed-decision.ts', 'node:timers/promises'],
     forbidden: ['../http/app.ts', '../service/service.ts', 'node:fs'],
   },
   'src/http/endpoints': {

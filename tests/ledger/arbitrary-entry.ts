@@ -171,6 +171,12 @@ export const entry = fc.oneof(
     decision: observedDecision,
     defaultReward: fc.option(fc.constantFrom(0, 0.1, -1)),
   }),
+  withOptional({
+    ...base,
+    kind: fc.constant('discovery'),
+    decision: observedDecision,
+    added: fc.nat(50),
+  }),
   withOptional(
     {
       ...base,

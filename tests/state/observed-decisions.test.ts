@@ -85,6 +85,21 @@ const step = fc.oneof(
   }),
   fc.record({ kind: fc.constant('features'), id: decisionId, name, rows: fc.float32Array({ minLength: 1 }) }),
   fc.record({ kind: fc.constant('credit'), id: decisionId, name, amount, values: fc.record(values) }),
+  fc.record({
+    kind: fc.constant('outcome'),
+    id: decisionId,
+    known: fc.record(
+      {
+        whole: number,
+        rating: number,
+        reward: number,
+        sufficed: number,
+        learnedRating: number,
+        discovered: fc.constant(true as const),
+      },
+      { requiredKeys: [] },
+    ),
+  }),
   fc.record({ kind: fc.constant('wait'), minutes: fc.integer({ min: 0, max: 100 }) }),
   fc.record({ kind: fc.constant('restore') }),
 );
@@ -105,7 +120,8 @@ function change(record: ObservedRecord, step: Extract<Step, { id: string }>): vo
     record.closed = true;
     record.closedWith = step.reward;
     record.cases.set(step.name, step.case);
-  } else if ('rows' in step) record.features.set(step.name, step.rows);
+  } else if ('known' in step) Object.assign(record.outcome, step.known);
+  else if ('rows' in step) record.features.set(step.name, step.rows);
   else {
     reportsOf(record, step.name);
     const tools = [

@@ -10,6 +10,7 @@ import {
   decisionParams,
   decisionQuery,
 } from '../wire/decision.ts';
+import { discoverAnswerSchema, discoverRequestSchema, sufficiencySchema } from '../wire/discover.ts';
 import { idempotencyHeaders } from '../wire/parameters.ts';
 import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
 
@@ -47,6 +48,42 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     answers: { 200: { description: 'The decision, explained.', schema: decisionExplanationSchema } },
     problems: ['decision-not-found'],
     handle: async ({ params }) => ({ status: 200, body: await routing.explain(params.decisionId) }),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/decisions/{decisionId}/discover',
+    name: 'discoverTools',
+    tag: 'Routing',
+    summary: 'The slate does not suffice: which tools else?',
+    description:
+      'Adds further tools to the decision, which are reported as those of its slate, or sums the catalog up by server and domain. That a slate did not suffice teaches `sufficiency`. Where too much is asked for, 429 says when to ask again; a summary is answered all the same.',
+    request: { params: decisionParams, headers: idempotencyHeaders, body: discoverRequestSchema },
+    example: { k: 5, rating: 0.2 },
+    answers: { 200: { description: 'What was added.', schema: discoverAnswerSchema } },
+    problems: [
+      'decision-not-found',
+      'decision-not-activated',
+      'decision-expired',
+      'idempotency-conflict',
+      'too-many-requests',
+    ],
+    handle: async ({ params, headers, body }) => ({
+      status: 200,
+      body: await routing.discover(params.decisionId, body, { idempotencyKey: headers['idempotency-key'] }),
+    }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/sufficiency',
+    name: 'getSufficiency',
+    tag: 'Routing',
+    summary: 'Do slates suffice, and is it known when they do not?',
+    description:
+      'How far predicted sufficiency came true (reliability curve, calibration error), the threshold, discoveries of the last day, and whether they are being refused.',
+    request: { params: catalogParams },
+    answers: { 200: { description: 'Figures of the catalog.', schema: sufficiencySchema } },
+    problems: ['catalog-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: routing.sufficiency(params.catalog) }),
   }),
   endpoint({
     method: 'get',

@@ -67,6 +67,7 @@ const reranker = z
     budgetMs: z.int().min(1).max(10_000).meta({ description: 'After this the fused order stands.' }),
   })
   .nullable();
+const sufficiencyThreshold = z.number().min(0).max(1);
 const decomposition = z.enum(['none', 'clauses', 'llm']);
 
 /** What a request may change about a catalog; what is left out stays as it is. */
@@ -100,6 +101,10 @@ export const catalogPatchSchema = z
       description:
         'What a query gets when nothing fits it, after pins: `open`, the most reliable tools; `closed`, nothing; `passthrough`, the whole catalog, 1,000 tools at most.',
     }),
+    sufficiencyThreshold: sufficiencyThreshold.optional().meta({
+      description:
+        'A slate whose `sufficiency` is below this is answered with `sufficient: false`: ask for more tools with `POST /v1/decisions/{decisionId}/discover` then.',
+    }),
     killSwitch: z
       .boolean()
       .optional()
@@ -126,6 +131,7 @@ export const catalogSchema = z
       decomposition,
       detail,
       failMode,
+      sufficiencyThreshold,
       killSwitch: z.boolean(),
       retainText: z.boolean(),
       forgetRemovedAfterDays: z.int(),

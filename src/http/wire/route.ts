@@ -9,7 +9,7 @@ import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolNam
 export const MAX_QUERY_LENGTH = 32_768;
 const MAX_NAMED_TOOLS = 200;
 /** More than any language model reads. */
-const MAX_TOKEN_BUDGET = 10_000_000;
+export const MAX_TOKEN_BUDGET = 10_000_000;
 
 const namedTools = z.array(toolName).max(MAX_NAMED_TOOLS, `must not name more than ${MAX_NAMED_TOOLS} tools`);
 
@@ -73,6 +73,10 @@ export const routeRequestSchema = z
       .boolean()
       .default(true)
       .meta({ description: 'false: outcomes are counted, nothing is learned.' }),
+    rating: z.number().min(0).max(1).optional().meta({
+      description:
+        'How far the model that asks says that what it had before suffices, 0 … 1: it counts in `sufficiency` as far as such ratings have come true.',
+    }),
     tokenBudget: z
       .int()
       .min(1, 'must be at least 1: leave it out for no limit')
@@ -152,12 +156,14 @@ export const uncertaintySchema = z.number().meta({
   description:
     'How little is known about this tool for such queries, √(xᵀA⁻¹x): it falls with every outcome of something alike.',
 });
-export const reasonSchema = z.enum(['retrieved', 'remembered', 'explored', 'pinned', 'carried']).meta({
-  description:
-    'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for. carried: it was served before in this session or task.',
-});
+export const reasonSchema = z
+  .enum(['retrieved', 'remembered', 'explored', 'pinned', 'carried', 'discovered'])
+  .meta({
+    description:
+      'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for. carried: it was served before in this session or task. discovered: it was asked for after the slate was shown.',
+  });
 
-const routedToolSchema = z
+export const routedToolSchema = z
   .object({
     name: toolName,
     providerName: providerNameSchema,
@@ -267,11 +273,12 @@ export const routeAnswerSchema = z
       description:
         'The system prompt: safety overlay, instructions, tools, routing note. With assembly `prompt` alone.',
     }),
-    sufficiency: z
-      .number()
-      .min(0)
-      .max(1)
-      .optional()
-      .meta({ description: 'Probability that what was served is enough.' }),
+    sufficiency: z.number().min(0).max(1).optional().meta({
+      description: 'Probability that what was served is enough, calibrated by how decisions ended.',
+    }),
+    sufficient: z.boolean().optional().meta({
+      description:
+        'Whether `sufficiency` is at least the `sufficiencyThreshold` of the catalog. false: `POST /v1/decisions/{decisionId}/discover` gives more tools.',
+    }),
   })
   .openapi('RouteAnswer');

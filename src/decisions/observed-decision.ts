@@ -1,12 +1,7 @@
 import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
-import {
-  type Decision,
-  type DecisionInstructions,
-  discoveredCount,
-  rewardDeadline,
-} from '../decisions/decision.ts';
 import type { ObservedDecision, ObservedInstructions } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
+import { type Decision, type DecisionInstructions, discoveredCount, rewardDeadline } from './decision.ts';
 
 /** Returns the part of a decision that learning needs: for the slate, and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
