@@ -79,6 +79,10 @@ export class Server {
   readonly #closing = new AbortController();
   #starting: Promise<McpConnection> | null = null;
   #connection: McpConnection | null = null;
+  /** How many use a connection. */
+  readonly #users = new Map<McpConnection, number>();
+  /** Connections that no more is sent over, since the server has forgotten their sessions; the last who uses one closes it. */
+  readonly #lost = new Set<McpConnection>();
   /** An ended process may hold what its successor needs, so that waits for it. */
   #ending: Promise<void> = Promise.resolve();
   #inFlight = 0;
@@ -134,12 +138,15 @@ export class Server {
           signal,
           () => new McpError('aborted', 'the caller gave up'),
         );
+        this.#users.set(connection, (this.#users.get(connection) ?? 0) + 1);
         try {
           return await work(connection);
         } catch (error) {
           if (!this.#isLost(error, connection)) throw error;
           // Nothing was sent: the server has forgotten a session, or ended while nobody looked.
           if (error.failure !== 'unreachable' || !isFirst) throw error;
+        } finally {
+          this.#leave(connection);
         }
       }
     } catch (error) {
@@ -162,6 +169,7 @@ export class Server {
     clearTimeout(this.#idle);
     clearTimeout(this.#restart);
     this.#stop();
+    for (const connection of this.#lost) this.#end(connection);
     await this.#starting?.catch(() => {});
     await this.#ending;
   }
@@ -259,9 +267,22 @@ export class Server {
     const isLost =
       error instanceof McpError && (error.failure === 'unreachable' || error.failure === 'closed');
     if (!isLost || this.#connection !== connection) return isLost;
-    this.#stop();
-    if (error.failure === 'closed') this.#failed(error.message);
+    if (error.failure === 'closed') {
+      this.#stop();
+      this.#failed(error.message);
+    } else {
+      // What others asked meanwhile is answered, or fails, by itself, and is then asked again as well.
+      this.#connection = null;
+      this.#lost.add(connection);
+    }
     return true;
+  }
+
+  #leave(connection: McpConnection): void {
+    const users = (this.#users.get(connection) ?? 1) - 1;
+    if (users > 0) this.#users.set(connection, users);
+    else this.#users.delete(connection);
+    if (users === 0 && this.#lost.has(connection)) this.#end(connection);
   }
 
   #failed(said: string): void {
@@ -298,7 +319,13 @@ export class Server {
     const connection = this.#connection;
     if (connection === null) return;
     this.#connection = null;
-    this.#ending = connection.close().catch((error) => this.#log(`cannot be closed: ${error}`));
+    this.#end(connection);
+  }
+
+  #end(connection: McpConnection): void {
+    this.#lost.delete(connection);
+    const closed = connection.close().catch((error) => this.#log(`cannot be closed: ${error}`));
+    this.#ending = Promise.all([this.#ending, closed]).then(() => {});
   }
 
   /** A server does not say in which call it asks. With calls of several callers, nobody is asked. */
