@@ -23,8 +23,7 @@ import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
 import { Instructions } from '../instructions/instructions.ts';
-import { McpFront } from '../mcp/front.ts';
-import { McpEndpoint } from '../mcp/mcp-endpoint.ts';
+import { McpOnDemand } from '../mcp/mcp-on-demand.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
@@ -63,7 +62,7 @@ const SYNC_TIMEOUT_MS = 120_000;
 export interface Service extends Nouns {
   /** Finishes what is in progress, writes what is not written yet, and closes every part. */
   close(): Promise<void>;
-  readonly mcp: McpEndpoint;
+  readonly mcp: McpOnDemand;
   /** Aborted, with the reason, when another process has taken what this one writes to: end it at once. */
   readonly taken: AbortSignal;
 }
@@ -116,7 +115,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
   let gateways: CatalogGateways | null = null;
-  let mcp: McpEndpoint | null = null;
+  let mcp: McpOnDemand | null = null;
   const catalogs = await Catalogs.start(
     async (name, create) => {
       const catalog = await openCatalog(name, create, {
@@ -273,12 +272,14 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   });
   onClose(() => gateways?.close());
   for (const { name } of catalogs.all()) gateways.changed(name);
-  const front = new McpFront({
-    ...{ catalogs, routing, rewards, tasks, sources, now, onError },
-    servers: gateways,
-    version: packageVersion(),
+  const front = { ...{ catalogs, routing, rewards, tasks, sources, now, onError }, servers: gateways };
+  mcp = new McpOnDemand(async () => {
+    const { McpFront } = await import('../mcp/front.ts');
+    const { McpEndpoint } = await import('../mcp/mcp-endpoint.ts');
+    return new McpEndpoint(new McpFront({ ...front, version: packageVersion() }), (error) =>
+      log.debug({ err: error }, 'A client of MCP was refused.'),
+    );
   });
-  mcp = new McpEndpoint(front, (error) => log.debug({ err: error }, 'A client of MCP was refused.'));
   onClose(() => mcp?.close());
   return {
     ...{ routing, rewards, tasks, experiments, evaluations, positions, sources, mcp },
