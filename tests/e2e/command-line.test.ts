@@ -53,7 +53,7 @@ const openaiTool = (name: string) => ({
 });
 
 describe('bandolier', () => {
-  it('loads no command to say its version', async () => {
+  it('loads no command to say its version, and which commands there are', async () => {
     const loaded = async (words: readonly string[]) => {
       const tell = "process.on('exit',()=>console.error(process.moduleLoadList.join()))";
       const { code, stderr } = await bandolier(words, {
@@ -63,7 +63,7 @@ describe('bandolier', () => {
       return stderr.split(',');
     };
     expect(await loaded(['serve', '--help'])).toContain('NativeModule http');
-    for (const option of ['--version', '-V'])
+    for (const option of ['--version', '-V', '--help', 'help'])
       expect(await loaded([option])).not.toContain('NativeModule http');
   });
 
