@@ -4,7 +4,7 @@ export const BUCKETS = 10_000;
 /** SHA-256 of these parts, one after the other; text counts as UTF-8. The caller passes it. */
 export type Sha256 = (...parts: readonly (string | Uint8Array)[]) => Uint8Array;
 
-/** What is being divided: a layer between its experiments, or an experiment between its variants. */
+/** Division of a layer between its experiments, or of an experiment between its variants. */
 export type Division = 'layer' | 'experiment';
 
 /**

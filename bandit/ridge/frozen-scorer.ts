@@ -6,7 +6,7 @@ import type { SemanticScores } from './semantic-scorer.ts';
 
 /** Values of a tool that do not change as long as nothing is learned, M = A⁻¹. */
 interface FrozenTool {
-  /** Of the vector it was made from. */
+  /** Version of the vector that it was made from. */
   readonly version: number;
   /** M_qφ·φ. */
   readonly row: Float64Array;

@@ -174,7 +174,7 @@ export class Ridge {
   }
 }
 
-/** Not finite if any of them is not. */
+/** Returns the sum of all values; not finite if any of them is not. */
 function sum(values: Float64Array): number {
   let total = 0;
   for (let i = 0; i < values.length; i++) total += values[i];

@@ -33,7 +33,7 @@ const SOLVABLE = 128;
 /** One row of the ridge. */
 export interface SemanticRow {
   readonly embedding: Float32Array | null;
-  /** What `project` returned for it; computed if absent. */
+  /** Projection of the embedding, as `project` returned it; computed if absent. */
   readonly projected?: Float32Array | null;
   readonly slot: number;
   readonly similarity: number;
@@ -173,12 +173,12 @@ export class SemanticRidge {
     return this.ridge.save();
   }
 
-  /** Of what grows with the dimensions alone. */
+  /** Size of what grows with the dimensions alone. */
   get sizeInBytes(): number {
     return this.ridge.sizeInBytes + (this.#scorer?.sizeInBytes ?? 0) + (this.#projection?.sizeInBytes ?? 0);
   }
 
-  /** Of the forms that are kept for every tool. */
+  /** Size of the forms that are kept for every tool. */
   get formsInBytes(): number {
     return (this.#scorer?.formsInBytes ?? 0) + (this.#projection?.tools.sizeInBytes ?? 0);
   }

@@ -1,6 +1,6 @@
 import type { Sample } from './sample.ts';
 
-/** The same metric of two variants over the same stretch of time. */
+/** Samples of one metric of two variants, over the same stretch of time. */
 export interface Pair {
   readonly variant: Sample;
   readonly against: Sample;
@@ -17,7 +17,7 @@ export interface Difference {
   readonly units: number;
   /** Information in units: variance of one unit / cautious variance. A quarter of `units` for equal halves. */
   readonly clock: number;
-  /** Of Student's t, by Satterthwaite's approximation. */
+  /** Degrees of freedom of Student's t, by Satterthwaite's approximation. */
   readonly degreesOfFreedom: number;
   /** θ of the covariate, 0 if there is none. */
   readonly covariateWeight: number;

@@ -14,11 +14,11 @@ export function fixedHorizonInterval(difference: Difference, alpha: number): Int
   return { lower: difference.estimate - margin, upper: difference.estimate + margin, pValue };
 }
 
-/** What an experiment of fixed size is planned by. */
+/** Plan of an experiment of fixed size. */
 export interface Plan {
   /** Smallest difference worth finding. */
   readonly lift: number;
-  /** Of one unit's value; √(p(1 − p)) for a success rate p with one decision a unit. */
+  /** Standard deviation of one unit's value; √(p(1 − p)) for a success rate p with one decision a unit. */
   readonly standardDeviation: number;
   readonly alpha: number;
   /** Probability of finding it, e.g. 0.8. */

@@ -65,7 +65,7 @@ function away(x: number): number {
   return Math.abs(x) < 1e-300 ? 1e-300 : x;
 }
 
-/** What Stirling's series adds to (x − ½)ln x − x + ½ln 2π, for x ≥ 10. */
+/** Returns what Stirling's series adds to (x − ½)ln x − x + ½ln 2π, for x ≥ 10. */
 function stirlingRest(x: number): number {
   const y = 1 / (x * x);
   let sum = 1 / 156;

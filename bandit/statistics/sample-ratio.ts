@@ -13,7 +13,7 @@ export interface SampleRatio {
   readonly pValue: number;
   /** False: the units are not split as the shares say, so units are lost or counted twice, and no result can be trusted. */
   readonly ok: boolean;
-  /** The same for reading the report after every unit; automatic decisions use this one. */
+  /** `pValue` for reading the report after every unit; automatic decisions use this one. */
   readonly anytimePValue: number;
   readonly anytimeOk: boolean;
 }
