@@ -17,7 +17,7 @@ import type { Secrets } from '../sources/secrets.ts';
 import { DataFolderLockedError } from '../storage/data-folder.ts';
 import { keyFor } from './api-client.ts';
 import { catalogOption, dataDirOption, settingsWith, typedUrl, urlOption } from './options.ts';
-import { type Server, startServer } from './serve.ts';
+import { reachable, type Server, startServer } from './serve.ts';
 import { UserError, untilInterrupted } from './terminal.ts';
 
 export function mcpCommand(): Command {
@@ -143,11 +143,6 @@ function sayUnserved({ file }: ServedConfig, served: ServedConfig | null): void 
   process.stderr.write(
     `The servers of ${file} are not served: the process that has the data folder was started ${by}, and its servers are served; close the programs that use it and start again, or give this one a --data-dir of its own.\n`,
   );
-}
-
-/** A service that listens on all addresses answers on this machine's own. */
-function reachable(url: string): string {
-  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
 }
 
 const ANSWER_MS = 2_000;

@@ -138,7 +138,7 @@ async function welcome(
   { url: listensOn }: Listener,
   apiKey: ApiKey,
 ): Promise<string> {
-  const url = listensOn.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
+  const url = reachable(listensOn);
   const keyHeader = apiKey.key === null ? '' : ` -H "Authorization: Bearer $BANDOLIER_API_KEY"`;
   const { catalogs: list } = catalogs.list();
   const first = list.find(({ name }) => name === 'default') ?? list[0];
@@ -160,6 +160,11 @@ ${useKey(apiKey)}${next}
 
 Ctrl-C stops it. Everything it knows is kept.
 `;
+}
+
+/** A service that listens on all addresses answers on this machine's own. */
+export function reachable(url: string): string {
+  return url.replace(/\/\/(0\.0\.0\.0|\[::\])/, '//localhost');
 }
 
 /** Commands and curl find the key in the environment. */
