@@ -35,6 +35,17 @@ export function plainWords(issue: Issue): string | undefined {
   }
 }
 
+/** Returns what is wrong, place by place: of members that are not known, each by itself. */
+export function faultsOf(
+  issues: readonly z.core.$ZodIssue[],
+): { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+  return issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({ path: [...issue.path, key], message: 'is not known here' }))
+      : [{ path: issue.path, message: issue.message }],
+  );
+}
+
 /** Completes “must not …”. */
 function sizeOf(issue: Extract<Issue, { code: 'too_small' | 'too_big' }>): string {
   const isSmall = issue.code === 'too_small';

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { plainWords } from '../../config/plain-words.ts';
+import { faultsOf, plainWords } from '../../config/plain-words.ts';
 import type { Violation } from '../errors/problem.ts';
 import type { Steps } from '../scheduling/slices.ts';
 import { jsonPath } from './json-body.ts';
@@ -17,18 +17,11 @@ export function check(
   within: readonly PropertyKey[] = [],
 ): unknown {
   const { data, error } = schema.safeParse(value, { error: plainWords });
-  for (const issue of error?.issues ?? []) {
-    const path = [...within, ...issue.path];
-    if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) add({ path: jsonPath([...path, key]), message: 'is not known here' });
-    } else add({ path: jsonPath(path) || '(root)', message: issue.message });
+  for (const { path, message } of faultsOf(error?.issues ?? [])) {
     if (violations.length >= MAX_VIOLATIONS) break;
+    violations.push({ path: jsonPath([...within, ...path]) || '(root)', message });
   }
   return data;
-
-  function add(violation: Violation): void {
-    if (violations.length < MAX_VIOLATIONS) violations.push(violation);
-  }
 }
 
 /** Stands for an element that was refused, so that checks of the whole list neither see it nor report it again. */

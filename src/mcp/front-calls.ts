@@ -8,7 +8,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import { plainWords } from '../../config/plain-words.ts';
+import { faultsOf, plainWords } from '../../config/plain-words.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { getTool } from '../catalog/tools.ts';
 import { Problem, type ProblemCode } from '../errors/problem.ts';
@@ -233,12 +233,9 @@ export class FrontCalls {
 function checked<Name extends FrontToolName>(name: Name, args: unknown): z.output<(typeof INPUTS)[Name]> {
   const { data, error } = INPUTS[name].safeParse(args, { error: plainWords });
   if (error === undefined) return data as z.output<(typeof INPUTS)[Name]>;
-  const violations = error.issues.slice(0, 10).map(({ path, message, ...issue }) => ({
-    path:
-      path.map(String).join('.') ||
-      (issue.code === 'unrecognized_keys' ? issue.keys.join(', ') : '(arguments)'),
-    message: issue.code === 'unrecognized_keys' ? 'is not known here' : message,
-  }));
+  const violations = faultsOf(error.issues)
+    .slice(0, 10)
+    .map(({ path, message }) => ({ path: path.map(String).join('.') || '(arguments)', message }));
   throw new Problem(
     'validation-failed',
     `${violations.map((violation) => `${violation.path}: ${violation.message}`).join('; ')}.`,

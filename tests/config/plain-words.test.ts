@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { plainWords } from '../../config/plain-words.ts';
+import { faultsOf, plainWords } from '../../config/plain-words.ts';
 
 it.each<[z.ZodType, unknown, string]>([
   [z.string(), 1, 'has to be text'],
@@ -21,4 +21,15 @@ it.each<[z.ZodType, unknown, string]>([
   [z.string().max(2, 'is too long'), 'abc', 'is too long'],
 ])('%#: %j', (schema, value, sentence) => {
   expect(schema.safeParse(value, { error: plainWords }).error?.issues[0].message).toBe(sentence);
+});
+
+it('faults are listed place by place, each member that is not known by itself', () => {
+  const schema = z.strictObject({ name: z.string(), inner: z.strictObject({}) });
+  const { error } = schema.safeParse({ name: 1, inner: { a: 1, b: 2 }, c: 3 }, { error: plainWords });
+  expect(faultsOf(error?.issues ?? [])).toEqual([
+    { path: ['name'], message: 'has to be text' },
+    { path: ['inner', 'a'], message: 'is not known here' },
+    { path: ['inner', 'b'], message: 'is not known here' },
+    { path: ['c'], message: 'is not known here' },
+  ]);
 });
