@@ -117,7 +117,6 @@ async function readServer(
     for (const item of items) {
       const tool = toolOf(withoutOurs(item));
       if (tool === null) leftOut.push({ name: item.name, why: 'its input schema is no object' });
-      else if (tools.has(item.name)) leftOut.push({ name: item.name, why: 'the server lists it twice' });
       // Its name there is what it is called by, blanks included.
       else tools.set(item.name, { server: source, ...tool, name: item.name });
     }
