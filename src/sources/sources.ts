@@ -47,13 +47,6 @@ export interface UnreadSource {
   readonly error: string | null;
 }
 
-/** Where a tool is called. */
-export interface Target {
-  readonly source: string;
-  /** Its name at that source. */
-  readonly nameThere: string;
-}
-
 export interface SourcesParts {
   readonly queue: Pick<JobQueue, 'add'>;
   readonly rules: DefinitionRules;
@@ -214,7 +207,10 @@ export class Sources {
    * Returns the MCP server that a tool is called at, and its name there; null: it is of no server that is known.
    * @param toolName its name or its provider name @throws Problem tool-not-found
    */
-  targetOf(catalog: string, toolName: string): Target | null {
+  targetOf(
+    catalog: string,
+    toolName: string,
+  ): { readonly source: string; readonly nameThere: string } | null {
     const open = this.#catalogs.get(catalog);
     const { source, nameThere, tool } = getTool(open, toolName);
     if (open.state.sources.get(source)?.definition.kind !== 'mcp') return null;
