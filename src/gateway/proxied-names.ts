@@ -60,7 +60,7 @@ export function withTaskOutside(
   return 'task' in outer ? { ...outer, task: named(outer.task) } : outer;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

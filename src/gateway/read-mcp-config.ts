@@ -1,5 +1,6 @@
 import { basename, dirname } from 'node:path';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
+import { isRecord } from './proxied-names.ts';
 
 /** A server as a configuration file names it. References to variables stand in its address as they were written. */
 export interface ConfiguredServer {
@@ -184,8 +185,4 @@ function withoutComments(text: string): string {
     }
   }
   return out;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
