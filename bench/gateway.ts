@@ -43,8 +43,9 @@ const inputSchema = {
 const client = new Client({ name: 'bench', version: '1' });
 await client.connect(new StdioClientTransport({ command, args, stderr: 'ignore' }));
 const gateway = new Gateway({
-  open: (_, address, options) => openMcpConnection(address, { ...options, allowPrivate: true }),
+  open: (_, address, options) => openMcpConnection(address, { ...options, allowPrivate: true, version: '1' }),
   log: () => {},
+  describeRest: (handle) => handle,
 });
 gateway.put('plain', { address: () => ({ command, args }), eager: true });
 const target = { source: 'plain', nameThere: 'echo', tool: { name: 'echo', inputSchema } };

@@ -23,7 +23,7 @@ export interface GatewayOptions {
   /** What one result holds at most, in characters; the rest is read by its handle. 100,000 by default. */
   readonly maxResult?: number;
   /** Tells a caller how to read the rest of a result. */
-  readonly describeRest?: (handle: string, shown: number, total: number) => string;
+  readonly describeRest: (handle: string, shown: number, total: number) => string;
   /** Durations on a steady clock, ms. */
   readonly now?: () => number;
 }
@@ -52,13 +52,12 @@ export class Gateway {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     const maxShown = options.maxResult ?? MAX_RESULT;
-    const describeRest = options.describeRest ?? describe;
     this.#results = new KeptResults({
       maxShown,
       maxKept: MAX_KEPT,
       keepMs: KEEP_MS,
       now: this.#now,
-      describeRest,
+      describeRest: options.describeRest,
     });
     this.offers = new ServerOffers({
       keys: () => this.#servers.keys(),
@@ -250,8 +249,4 @@ export class Gateway {
 
 function unavailable(message: string, retryAfterMs: number | null = null): CallOutcome {
   return { kind: 'unavailable', message, retryAfterMs };
-}
-
-function describe(handle: string, shown: number, total: number): string {
-  return `[${shown} of ${total} characters until here. The rest has the handle "${handle}".]`;
 }

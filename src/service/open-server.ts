@@ -1,3 +1,4 @@
+import { packageVersion } from '../../config/package-root.ts';
 import type { Settings } from '../../config/settings.ts';
 import { outgoingFetch } from '../outgoing/fetch.ts';
 import {
@@ -30,7 +31,7 @@ export function tokenFetch(settings: Settings, trusted?: string): typeof fetch {
 /** Servers get the tokens of `bandolier sources login`, unless their headers say what authorizes us. */
 export function serverOpener(settings: Settings, now: () => number): OpenServer {
   return async (source, address, options) => {
-    const rules = { ...options, allowPrivate: settings.allowPrivateHosts };
+    const rules = { ...options, allowPrivate: settings.allowPrivateHosts, version: packageVersion() };
     const isAuthorized = 'url' in address && !hasAuthorization(address.headers);
     if (!isAuthorized) return notOurselves(address, await openMcpConnection(address, rules));
     // Both load the SDK for MCP, which those should not wait for who connect to nothing.

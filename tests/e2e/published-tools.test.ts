@@ -21,7 +21,7 @@ describe.each([
 ] as const)('the published server %s', (name, [script, ...words], least) => {
   it('lists tools that can be put as they are, and that come back whole', async () => {
     const address = { command: process.execPath, args: [published + script, ...words] };
-    const connection = await openMcpConnection(address, { allowPrivate: true });
+    const connection = await openMcpConnection(address, { allowPrivate: true, version: '1.2.3' });
     const { items } = await connection.listTools().finally(() => connection.close());
     expect(items.length).toBeGreaterThanOrEqual(least);
     expect(items.every((tool) => Object.keys(tool).length > 3)).toBe(true);

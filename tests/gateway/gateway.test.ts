@@ -21,9 +21,10 @@ function gatewayOf(addresses: Record<string, McpAddress>, options: Partial<Gatew
   const gateway = new Gateway({
     open: (_server, address, more) => {
       starts.push(JSON.stringify(address));
-      return openMcpConnection(address, { allowPrivate: true, ...more });
+      return openMcpConnection(address, { allowPrivate: true, version: '1.2.3', ...more });
     },
     log: () => {},
+    describeRest: (handle, shown, total) => `[${shown} of ${total}: "${handle}"]`,
     ...options,
   });
   for (const [name, address] of Object.entries(addresses)) gateway.put(name, { address: () => address });
@@ -120,7 +121,7 @@ describe('servers', () => {
         idleMs: 0,
         open: (_server, given, more) => {
           eras.push(more.era);
-          return openMcpConnection(given, { allowPrivate: true, ...more });
+          return openMcpConnection(given, { allowPrivate: true, version: '1.2.3', ...more });
         },
       },
     );
@@ -366,7 +367,11 @@ it('prompts of a server that has started again are asked for again', async () =>
     {
       idleMs: 0,
       open: async (_server, address, more) => {
-        const connection = await openMcpConnection(address, { allowPrivate: true, ...more });
+        const connection = await openMcpConnection(address, {
+          allowPrivate: true,
+          version: '1.2.3',
+          ...more,
+        });
         return Object.assign(connection, {
           listPrompts: async () => ({ items: names.map((name) => ({ name })), ttlMs: null }),
         });

@@ -13,8 +13,9 @@ let gateway: Gateway;
 beforeEach(async () => {
   server = await startSessionServer();
   gateway = new Gateway({
-    open: (_, address, more) => openMcpConnection(address, { allowPrivate: true, ...more }),
+    open: (_, address, more) => openMcpConnection(address, { allowPrivate: true, version: '1.2.3', ...more }),
     log: () => {},
+    describeRest: (handle) => handle,
   });
   gateway.put('a', { address: () => ({ url: server.url }) });
 });
@@ -38,6 +39,7 @@ it('is listed and called in one session, which ends with the gateway', async () 
   const { items = [] } = (await gateway.running('a')?.listTools({ signal })) ?? {};
   expect(items.map(({ name }) => name)).toEqual(['echo', 'brew']);
   expect(server.opened).toHaveLength(1);
+  expect(server.clients).toEqual(['bandolier 1.2.3']);
   expect(server.ended).toEqual([]);
   await gateway.close();
   expect(server.ended).toEqual(server.opened);

@@ -21,6 +21,8 @@ export type McpAddress =
 export type McpEra = '2026-07-28' | '2025-11-25';
 
 export interface McpConnectionOptions {
+  /** Of this program, which servers are told. */
+  readonly version: string;
   /** Ends the attempt to connect. */
   readonly signal?: AbortSignal;
   readonly timeouts?: McpTimeouts;

@@ -49,9 +49,9 @@ export class SdkClient extends Client {
   readonly #timeouts: McpTimeouts;
 
   constructor(transport: SdkTransport, options: McpConnectionOptions, connectMs: number) {
-    const { onInputRequest, timeouts = {} } = options;
+    const { onInputRequest, timeouts = {}, version } = options;
     super(
-      { name: 'bandolier', version: '0.1.0' },
+      { name: 'bandolier', version },
       {
         // Half of the time, so that a server that keeps silent about what it does not know is still asked to initialise.
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: connectMs / 2 } },

@@ -43,7 +43,10 @@ const logIn = (store = storeOf(), show: (address: URL) => void = browse) =>
 
 async function echo(store: TokenStore, text: string): Promise<unknown> {
   const auth = authorizationOf(store, { url: server.url, source: 'web' }, fetchFn, Date.now);
-  const connection = await openMcpConnection({ url: server.url }, { allowPrivate: true, auth });
+  const connection = await openMcpConnection(
+    { url: server.url },
+    { allowPrivate: true, version: '1.2.3', auth },
+  );
   const answer = await connection.callTool('echo', { text }).finally(() => connection.close());
   return answer;
 }
@@ -75,10 +78,10 @@ it('two processes renew at once, and none loses its tokens', async () => {
     import { TokenStore } from '${root}dist/src/gateway/oauth/token-store.js';
     import { outgoingFetch } from '${root}dist/src/outgoing/fetch.js';
     import { openMcpConnection } from '${root}dist/src/outgoing/mcp/open-mcp-connection.js';
-    const fetchFn = outgoingFetch({ allowPrivate: true, timeoutMs: 10000, maxBytes: 1e6 });
+    const fetchFn = outgoingFetch({ allowPrivate: true, version: '1.2.3', timeoutMs: 10000, maxBytes: 1e6 });
     const store = new TokenStore('${folder}', { source: 'web', url: '${server.url}' }, '${SECRET}');
     const auth = authorizationOf(store, { url: '${server.url}', source: 'web' }, fetchFn, Date.now);
-    const connection = await openMcpConnection({ url: '${server.url}' }, { allowPrivate: true, auth });
+    const connection = await openMcpConnection({ url: '${server.url}' }, { allowPrivate: true, version: '1.2.3', auth });
     const calls = Array.from({ length: 5 }, (_, i) => connection.callTool('echo', { text: String(i) }));
     await Promise.all(calls);
     await connection.close();`;

@@ -18,7 +18,7 @@ async function connect(
   address: McpAddress,
   options: Partial<McpConnectionOptions> = {},
 ): Promise<McpConnection> {
-  const connection = await openMcpConnection(address, { allowPrivate: true, ...options });
+  const connection = await openMcpConnection(address, { allowPrivate: true, version: '1.2.3', ...options });
   open.push(connection);
   return connection;
 }

@@ -14,6 +14,8 @@ export interface SessionServer {
   readonly opened: readonly string[];
   /** Ids of the sessions that clients ended with DELETE. */
   readonly ended: readonly string[];
+  /** What clients called themselves when they opened a session. */
+  readonly clients: readonly string[];
   /** Texts that `echo` was called with. */
   readonly echoed: readonly string[];
   /** Times that somebody asked how a task was getting on. */
@@ -40,7 +42,7 @@ class Tasks extends InMemoryTaskStore {
 }
 
 export async function startSessionServer(): Promise<SessionServer> {
-  const [opened, ended, echoed]: string[][] = [[], [], []];
+  const [opened, ended, echoed, clients]: string[][] = [[], [], [], []];
   const transports = new Map<string, StreamableHTTPServerTransport>();
   const tasks = new Tasks();
   let finish = (): void => {};
@@ -94,12 +96,17 @@ export async function startSessionServer(): Promise<SessionServer> {
         transports.delete(session);
       },
     });
-    await serverOfSession().connect(transport as never);
+    const { server } = serverOfSession();
+    server.oninitialized = () => {
+      const { name, version } = server.getClientVersion() ?? {};
+      clients.push(`${name} ${version}`);
+    };
+    await server.connect(transport as never);
     await transport.handleRequest(request, response);
   });
   await once(http.listen(0, '127.0.0.1'), 'listening');
   return {
-    ...{ opened, ended, echoed },
+    ...{ opened, ended, clients, echoed },
     url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
     looks: () => tasks.looks,
     forget: () => transports.clear(),
