@@ -21,6 +21,7 @@ const program = new Command('bandolier')
 Examples:
   bandolier serve --sample             run it with 150 tools to try
   bandolier import my-tools.json       give the running service your tools
+  bandolier import-prompt system.md    and the parts of your system prompt
   bandolier route "the customer wants their money back"
                                        ask it for tools
   bandolier report                     how is it going?

@@ -23,6 +23,13 @@ export function catalogPath(catalog: string): string {
   return `/v1/catalogs/${encodeURIComponent(catalog)}`;
 }
 
+interface Conditions {
+  /** The same key again gets the same answer again. */
+  readonly idempotencyKey?: string;
+  /** A revision that must not have changed. */
+  readonly ifMatch?: string;
+}
+
 const MAX_ATTEMPTS = 8;
 
 /** Talks to a running service over HTTP, as any other program would. */
@@ -40,17 +47,16 @@ export class ApiClient {
     return this.#request('GET', path);
   }
 
-  /** @param idempotencyKey the same key again gets the same answer again. */
-  post<Answer>(path: string, body: unknown, idempotencyKey?: string): Promise<Answer> {
-    return this.#request('POST', path, body, idempotencyKey);
+  post<Answer>(path: string, body: unknown, conditions?: Conditions): Promise<Answer> {
+    return this.#request('POST', path, body, conditions);
   }
 
   put<Answer>(path: string, body: unknown): Promise<Answer> {
     return this.#request('PUT', path, body);
   }
 
-  patch<Answer>(path: string, body: unknown): Promise<Answer> {
-    return this.#request('PATCH', path, body);
+  patch<Answer>(path: string, body: unknown, conditions?: Conditions): Promise<Answer> {
+    return this.#request('PATCH', path, body, conditions);
   }
 
   async delete(path: string): Promise<void> {
@@ -62,10 +68,10 @@ export class ApiClient {
     method: string,
     path: string,
     body?: unknown,
-    idempotencyKey?: string,
+    conditions: Conditions = {},
   ): Promise<Answer> {
     for (let attempt = 1; ; attempt++) {
-      const response = await this.#send(method, path, body, idempotencyKey);
+      const response = await this.#send(method, path, body, conditions);
       const text = await response.text();
       if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as Answer;
       const retryAfter = response.headers.get('retry-after');
@@ -78,13 +84,14 @@ export class ApiClient {
     method: string,
     path: string,
     body: unknown,
-    idempotencyKey: string | undefined,
+    { idempotencyKey, ifMatch }: Conditions,
   ): Promise<Response> {
     const headers = {
       // Without a body as well: it shows that no form in a web page sent this.
       ...(method !== 'GET' && { 'content-type': 'application/json' }),
       ...(this.#key !== undefined && { authorization: `Bearer ${this.#key}` }),
       ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
     };
     try {
       return await fetch(this.url + path, {

@@ -54,9 +54,19 @@ export const COMMANDS: Readonly<
     'put the tools of a file into a catalog of a running service',
     async () => (await import('./import.ts')).importCommand(),
   ],
+  'import-prompt': [
+    '[options] <file>',
+    'split a system prompt into instructions, and put what changed into a catalog',
+    async () => (await import('./import-prompt.ts')).importPromptCommand(),
+  ],
+  instructions: [
+    '',
+    'show the instructions of a catalog, approve and remove them',
+    async () => (await import('./instructions.ts')).instructionsCommand(),
+  ],
   export: [
     '[options]',
-    'write everything that is kept as JSON lines: tools, decisions, rewards, policies',
+    'write everything that is kept as JSON lines: tools, instructions, decisions, rewards, policies',
     async () => (await import('./export.ts')).exportCommand(),
   ],
   learn: [

@@ -70,7 +70,9 @@ export async function playQueries(
     await report(api, catalog, due.get(step) ?? []);
     due.delete(step);
     const request = { query: query.query, catalog, k: K, format: 'names' };
-    const { decisionId, tools } = await api.post<Slate>('/v1/route', request, `demo-${seed}-${step}`);
+    const { decisionId, tools } = await api.post<Slate>('/v1/route', request, {
+      idempotencyKey: `demo-${seed}-${step}`,
+    });
     const slate = tools.map(({ name }) => name);
     recalls.push(recallOf(query, slate));
     const random = randomFor(`demo/${seed}/${step}`);

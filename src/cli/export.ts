@@ -18,7 +18,9 @@ import { UserError } from './terminal.ts';
 
 export function exportCommand(): Command {
   return new Command('export')
-    .description('write everything that is kept as JSON lines: tools, decisions, rewards, policies')
+    .description(
+      'write everything that is kept as JSON lines: tools, instructions, decisions, rewards, policies',
+    )
     .option('--catalog <name>', 'only this catalog')
     .addOption(dataDirOption)
     .addHelpText(
@@ -26,7 +28,8 @@ export function exportCommand(): Command {
       `
 Reads the data folder itself, so the service has to be stopped; with REDIS_URL set it reads Redis, and nothing has
 to be stopped. Every line has a \`kind\` and its \`catalog\`:
-policy (settings and version), experiment (with its report), tool (definition and statistics), decision, reward.
+policy (settings and version), experiment (with its report), instruction, tool (definition and statistics), decision,
+reward.
 
 Examples:
   bandolier export > everything.jsonl
@@ -115,6 +118,9 @@ function* stateLines(catalog: string, state: CatalogState): Generator<string> {
   }
   for (const record of state.experiments.all()) {
     yield line({ kind: 'experiment', ...viewOf(record, catalog), report: reportView(record, catalog) });
+  }
+  for (const { slot: _, ...record } of state.instructions.records()) {
+    yield line({ kind: 'instruction', catalog, ...record });
   }
   for (const { tool, hash, addedAt, removedAt, statistics } of state.tools.records()) {
     yield line({ kind: 'tool', catalog, tool, definitionHash: hash, addedAt, removedAt, statistics });

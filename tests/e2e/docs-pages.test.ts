@@ -12,7 +12,16 @@ const blocksOf = (name: string, language: string) =>
   [...page(name).matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, block]) => block);
 
 /** Pages whose commands need no more than one service with the sample catalog. */
-const PAGES = ['tools', 'transcripts', 'queries', 'models', 'python', 'experiments', 'rewards'];
+const PAGES = [
+  'tools',
+  'instructions',
+  'transcripts',
+  'queries',
+  'models',
+  'python',
+  'experiments',
+  'rewards',
+];
 
 /** `curl` as it is succeeds, whatever the answer is. */
 const REFUSAL_FAILS = 'curl() { command curl --fail-with-body "$@"; }';

@@ -207,7 +207,7 @@ function listOf(value: unknown, isAlone: boolean): ToolList | null {
 function isExportLine({ kind, catalog }: Fields): boolean {
   return (
     typeof catalog === 'string' &&
-    ['policy', 'experiment', 'tool', 'decision', 'reward'].includes(String(kind))
+    ['policy', 'experiment', 'instruction', 'tool', 'decision', 'reward'].includes(String(kind))
   );
 }
 

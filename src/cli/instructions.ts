@@ -1,0 +1,127 @@
+import { userInfo } from 'node:os';
+import { Command, Option } from 'commander';
+import type { InstructionChanges } from '../instructions/instructions.ts';
+import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
+import { ApiClient, catalogPath } from './api-client.ts';
+import { type AskOptions, asking, serviceUrl } from './options.ts';
+import { counted, print, table } from './terminal.ts';
+
+export const actorOption = new Option('--actor <name>', 'who it is, for the log; default: your user name');
+
+interface ActorOptions extends AskOptions {
+  readonly actor?: string;
+}
+
+/** An instruction as the service lists it. */
+export interface ListedInstruction extends InstructionDefinition {
+  readonly pending?: InstructionDefinition;
+  readonly updatedAt: string;
+  readonly approvedBy?: string;
+}
+
+export function instructionsCommand(): Command {
+  const command = new Command('instructions').description(
+    'show the instructions of a catalog, approve and remove them',
+  );
+  const sub = (name: string, description: string): Command =>
+    asking(command.command(name).description(description));
+  sub('list', 'all instructions; with --awaiting those that are not served yet, with their text')
+    .option('--awaiting', 'drafts, and changes of what is served')
+    .action(list);
+  sub('approve', 'serve drafts and changes: those that are named, or all')
+    .argument('[ids...]')
+    .addOption(actorOption)
+    .action(approve);
+  sub('remove', 'remove instructions').argument('<ids...>').addOption(actorOption).action(remove);
+  return command.addHelpText(
+    'after',
+    `
+Examples:
+  bandolier import-prompt system.md
+  bandolier instructions list --awaiting
+  bandolier instructions approve
+  bandolier instructions remove system/refunds-3f2a81`,
+  );
+}
+
+async function list({ awaiting, ...options }: AskOptions & { readonly awaiting?: boolean }): Promise<void> {
+  const { instructions } = await storedInstructions(
+    api(options),
+    options.catalog,
+    awaiting ? 'draft' : undefined,
+  );
+  const none = awaiting
+    ? `Nothing of catalog ${options.catalog} waits for approval.\n`
+    : `Catalog ${options.catalog} has no instructions. Add some with \`bandolier import-prompt <file>\`.\n`;
+  const text = awaiting ? instructions.map(waiting).join('\n') : overview(instructions);
+  print(options.json, { instructions }, instructions.length === 0 ? none : text);
+}
+
+function overview(instructions: readonly ListedInstruction[]): string {
+  const rows = instructions.map(({ id, kind, priority, status, pending, approvedBy = '', text }) => [
+    ...[id, kind, String(priority), pending === undefined ? status : `${status}, a change waits`],
+    ...[approvedBy, beginningOf(text)],
+  ]);
+  return table([['ID', 'KIND', 'PRIORITY', 'STATUS', 'APPROVED BY', 'TEXT'], ...rows]);
+}
+
+function waiting({ pending, ...served }: ListedInstruction): string {
+  const { id, kind, text } = pending ?? served;
+  const before = pending === undefined ? '' : `--- served now\n${served.text}\n--- change\n`;
+  return `${id} (${kind}, ${pending === undefined ? 'new' : 'changed'})\n${before}${text}\n`;
+}
+
+/** The first words of a text, without its headings. */
+export function beginningOf(text: string): string {
+  const body = text.replace(/^(?:#.*\n+)+/, '').replace(/\s+/g, ' ');
+  return body.length > 60 ? `${body.slice(0, 59)}…` : body;
+}
+
+async function approve(ids: readonly string[], options: ActorOptions): Promise<void> {
+  const client = api(options);
+  // What is approved is what there is now, and nothing that comes meanwhile.
+  const { revision } = await storedInstructions(client, options.catalog, 'draft');
+  const body = { ...(ids.length > 0 && { ids }), actor: actorOf(options) };
+  const path = `${catalogPath(options.catalog)}/instructions/approve`;
+  const changes = await client.post<InstructionChanges>(path, body, { ifMatch: revision });
+  const rest = changes.awaiting === 0 ? '' : `, ${changes.awaiting} not yet`;
+  print(options.json, changes, `${counted(changes.approved, 'instruction')} approved${rest}.\n`);
+}
+
+async function remove(ids: readonly string[], options: ActorOptions): Promise<void> {
+  const body = { remove: ids, actor: actorOf(options) };
+  const path = `${catalogPath(options.catalog)}/instructions`;
+  const changes = await api(options).patch<InstructionChanges>(path, body);
+  const unknown = ids.length - changes.removed;
+  const rest = unknown === 0 ? '' : `; ${unknown} of the ids are not there`;
+  print(options.json, changes, `${counted(changes.removed, 'instruction')} removed${rest}.\n`);
+  if (unknown > 0) process.exitCode = 1;
+}
+
+/** All instructions of a catalog, and the revision at which none of them had changed yet. */
+export async function storedInstructions(
+  client: ApiClient,
+  catalog: string,
+  status?: 'draft',
+): Promise<{ readonly instructions: readonly ListedInstruction[]; readonly revision: string }> {
+  const path = `${catalogPath(catalog)}/instructions?limit=1000${status === undefined ? '' : `&status=${status}`}`;
+  const instructions: ListedInstruction[] = [];
+  let revision: string | null = null;
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: { instructions: ListedInstruction[]; nextCursor: string | null; revision: string } =
+      await client.get(cursor === '' ? path : `${path}&cursor=${cursor}`);
+    instructions.push(...page.instructions);
+    // That of the first page: what changes while the others are read is noticed by If-Match.
+    revision ??= page.revision;
+    cursor = page.nextCursor;
+  }
+  return { instructions, revision: revision ?? '' };
+}
+
+export function actorOf({ actor }: { readonly actor?: string }): string {
+  return actor ?? userInfo().username;
+}
+
+function api({ url }: AskOptions): ApiClient {
+  return new ApiClient(serviceUrl(url));
+}
