@@ -29,6 +29,15 @@ export interface Candidates {
   readonly base: Float64Array;
   /** e(q)·φ: the cosine itself, −1…1 (0 without an embedder). */
   readonly similarity: Float64Array;
+  /** What a reranker said; absent: none did. Then h, c and g are mixed with it. */
+  readonly reranked?: RerankedColumns;
+}
+
+export interface RerankedColumns {
+  /** r: the reranker's score, min–max over the tools that it read, 0…1; 0 for others. */
+  readonly score: Float64Array;
+  /** h by words alone. */
+  readonly lexical: Float64Array;
 }
 
 /** The outcomes of similar queries, from memory; empty for policies without one. */

@@ -1,24 +1,26 @@
 import type { Example, LearnerSize, LearnerState, Ranking, RankingRequest } from '../policy.ts';
 import { checkExample } from './checks.ts';
-import type { PolicyKind } from './policy-kind.ts';
+import type { PolicyContext, PolicyKind } from './policy-kind.ts';
 import { WithoutMemory } from './without-memory.ts';
 
-type Score = (request: RankingRequest) => Float64Array;
+type Score = (request: RankingRequest, parameters: PolicyContext['parameters']) => Float64Array;
 
 /** The registry's entry for a policy that ranks by one score of each candidate and never learns. */
 export function fixedRanking(
-  kind: Pick<PolicyKind, 'name' | 'sentence' | 'defaultExploration'>,
+  kind: Pick<PolicyKind, 'name' | 'sentence' | 'defaultExploration'> &
+    Partial<Pick<PolicyKind, 'parameters'>>,
   score: Score,
 ): PolicyKind {
-  const create = () => new FixedRanking(kind.name, score);
-  return { ...kind, parameters: [], learns: false, create, load: create };
+  const create = ({ parameters }: PolicyContext) =>
+    new FixedRanking(kind.name, (request) => score(request, parameters));
+  return { parameters: [], ...kind, learns: false, create, load: create };
 }
 
 class FixedRanking extends WithoutMemory {
   readonly name: string;
-  private readonly score: Score;
+  private readonly score: (request: RankingRequest) => Float64Array;
 
-  constructor(name: string, score: Score) {
+  constructor(name: string, score: (request: RankingRequest) => Float64Array) {
     super();
     this.name = name;
     this.score = score;

@@ -1,5 +1,6 @@
 import type { LearnerState, Policy } from '../policy.ts';
 import { COSINE, HYBRID, UNIFORM } from './fixed-ranking.ts';
+import { ITR } from './itr.ts';
 import { LIN_TS } from './lin-ts.ts';
 import {
   type PolicyContext,
@@ -15,6 +16,7 @@ export const POLICY_KINDS: readonly PolicyKind[] = [
   SC_LINUCB_MEMORY,
   SC_LINUCB,
   LIN_TS,
+  ITR,
   COSINE,
   HYBRID,
   UNIFORM,

@@ -12,6 +12,8 @@ export interface ToolScores {
   readonly base: number;
   /** e(q)·φ, −1…1. */
   readonly similarity: number;
+  /** r and h before r was mixed in; absent: nothing was reranked. */
+  readonly reranked?: { readonly score: number; readonly lexical: number };
 }
 
 /** The retrieval scores of every live tool, by slot. */
@@ -116,6 +118,7 @@ export class RerankedScores implements RetrievalScores {
       dense: mixed(dense, closer),
       base: mixed(base, closer),
       similarity,
+      reranked: { score: closer, lexical },
     };
   }
 

@@ -71,5 +71,12 @@ function inOrder(chosen: ReadonlyMap<number, Origin>, scores: RetrievalScores): 
     similarity[i] = one.similarity;
     origins.push(chosen.get(slots[i])!);
   }
-  return { candidates: { slots, lexical, dense, base, similarity }, origins };
+  const candidates = { slots, lexical, dense, base, similarity };
+  if (!(scores instanceof RerankedScores)) return { candidates, origins };
+  const said = Array.from(slots, (slot) => scored.get(slot)!.reranked);
+  const reranked = {
+    score: Float64Array.from(said, (one) => one?.score ?? 0),
+    lexical: Float64Array.from(said, (one, i) => one?.lexical ?? lexical[i]),
+  };
+  return { candidates: { ...candidates, reranked }, origins };
 }

@@ -1,3 +1,5 @@
+import { ITR, itrScores } from '../../bandit/policies/itr.ts';
+import { policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
@@ -66,8 +68,20 @@ export function decide(
   return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
 }
 
-function selectionBy(_: PolicySettings): Pick<BudgetParts, 'method' | 'scoreInstructions'> {
-  return { method: 'exact', scoreInstructions: ({ base }) => base };
+/** How a policy chooses under a budget, and how it scores instructions: only `itr` does it in its own way. */
+function selectionBy({
+  name,
+  parameters,
+}: PolicySettings): Pick<BudgetParts, 'method' | 'scoreInstructions'> {
+  if (name !== ITR.name) return { method: 'exact', scoreInstructions: ({ base }) => base };
+  const complete = policyParameters(name, parameters);
+  const most = complete.w1 + complete.w2 + complete.w3;
+  return {
+    method: complete.greedy === 1 ? 'greedy' : 'exact',
+    // As a share of the most that it can be, since effects are learned from scores of 0 to 1.
+    scoreInstructions: (candidates) =>
+      itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0)),
+  };
 }
 
 function settingsOf({ variant, serves }: AssignedVariant, settings: CatalogSettings): DrawSettings {
