@@ -1,4 +1,5 @@
 import type { Candidates } from '../policy.ts';
+import type { BudgetedRequest } from '../selection/select-under-budget.ts';
 import { fixedRanking } from './fixed-ranking.ts';
 import type { PolicyKind } from './policy-kind.ts';
 
@@ -21,11 +22,11 @@ export const ITR: PolicyKind = fixedRanking(
         sentence: 'Weight of the cosine between query and description.',
       },
       {
-        ...{ name: 'w2', default: 0.4, minimum: 0, maximum: 10 },
+        ...{ name: 'w2', default: 1, minimum: 0, maximum: 10 },
         sentence: 'Weight of BM25, as a share of the best match in the catalog.',
       },
       {
-        ...{ name: 'w3', default: 0.5, minimum: 0, maximum: 10 },
+        ...{ name: 'w3', default: 1, minimum: 0, maximum: 10 },
         sentence: 'Weight of the reranker, where the catalog has one.',
       },
       {
@@ -45,4 +46,15 @@ export function itrScores(
 ): Float64Array {
   const words = reranked?.lexical ?? lexical;
   return similarity.map((cosine, i) => w1 * cosine + w2 * words[i] + w3 * (reranked?.score[i] ?? 0));
+}
+
+/** Returns how a policy chooses under a token budget. */
+export function selectionMethod({
+  name,
+  parameters,
+}: {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, number>>;
+}): BudgetedRequest['method'] {
+  return name === ITR.name && parameters.greedy === 1 ? 'greedy' : 'exact';
 }

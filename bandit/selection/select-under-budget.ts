@@ -48,6 +48,9 @@ export interface Selection {
   readonly instructions: SelectedCandidates;
 }
 
+/** In place of no budget: more tokens than there are. */
+export const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
 /** What is forced does not fit. */
 export interface BudgetTooSmall {
   /** Tokens of everything that is forced. */
@@ -76,7 +79,7 @@ export function selectUnderBudget(request: BudgetedRequest): Selection | BudgetT
   const solve = method === 'greedy' ? greedyKnapsack : exactKnapsack;
   const free = [tools, instructions].map(freeOf);
   const core = solve(free[0], free[1], budget - needed);
-  const wished = solve(free[0], free[1], Number.MAX_VALUE);
+  const wished = solve(free[0], free[1], NO_LIMIT);
   const left = budget - needed - costOf(core.tools, tools) - costOf(core.instructions, instructions);
   const draws = [tools, instructions].map(({ limit }) => explore && limit > 0);
   const share = draws[0] ? (draws[1] ? Math.floor(left / 2) : left) : 0;

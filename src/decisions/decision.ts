@@ -164,8 +164,10 @@ export interface DecisionBudget {
 export interface DecisionInstructions {
   readonly ids: readonly string[];
   readonly hashes: readonly string[];
-  /** Expected increase of the success when it is present. */
+  /** Expected increase of the success when it is present beside those that were considered before it. */
   readonly gain: readonly number[];
+  /** Most that might be served beside those that were served before. */
+  readonly limit: number;
   /** What retrieval says, 0…1. */
   readonly score: readonly number[];
   /** Probability of being served, 0…1. */

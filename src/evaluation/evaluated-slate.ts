@@ -1,5 +1,7 @@
 import type { Candidates } from '../../bandit/policy.ts';
-import type { Decision } from '../decisions/decision.ts';
+import { type BudgetedCandidates, NO_LIMIT } from '../../bandit/selection/select-under-budget.ts';
+import type { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { Decision, SlateReason } from '../decisions/decision.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { SkippedDecisions } from './evaluation.ts';
 
@@ -8,10 +10,26 @@ export interface EvaluatedSlate {
   readonly decision: Decision;
   /** Slots of its candidates. */
   readonly slots: Int32Array;
-  /** Indices of the candidates that were not pinned (every policy has the pins); null: all of them. */
+  /** Indices of the candidates that were neither pinned nor carried (every policy has those); null: all of them. */
   readonly free: readonly number[] | null;
   /** Tools of the slate that were chosen among them, ≥ 1. */
   readonly k: number;
+  /** What every policy has to keep within; null: its request named neither a token budget nor instructions. */
+  readonly budget: EvaluatedBudget | null;
+}
+
+/** The budget of a decision, and what competes with its tools for it: a policy is judged under the same. */
+export interface EvaluatedBudget {
+  /** Tokens for all that was not served before. */
+  readonly room: number;
+  /** Of each candidate; those that were carried cost nothing. */
+  readonly tokens: Float64Array;
+  /** Indices of the candidates that were pinned or carried. */
+  readonly forced: readonly number[];
+  /** With the gains of that time: they are not the policy's. What comes with an instruction is not counted with it. */
+  readonly instructions: BudgetedCandidates;
+  /** Of the tools, which near duplicates are known by. */
+  readonly vectors: ToolVectors;
 }
 
 /** Returns the decision as a slate to evaluate on, or why it cannot be one. */
@@ -22,17 +40,49 @@ export function evaluatedSlate(
   if (decision.fallback !== null) return 'fallback';
   if (decision.fingerprint !== state.fingerprint) return 'otherEmbedder';
   const count = decision.candidates.length;
-  const pinned = decision.slate.filter((_, at) => decision.reasons[at] === 'pinned');
+  const shownBecause = (reason: SlateReason) =>
+    decision.slate.filter((_, at) => decision.reasons[at] === reason);
+  const carried = shownBecause('carried');
+  const pinned = shownBecause('pinned');
+  const forced = [...carried, ...pinned];
   const k = decision.k - pinned.length;
-  if (decision.exploration !== 'plackett-luce' || k < 1 || pinned.length >= count) return 'unexplored';
+  if (decision.exploration !== 'plackett-luce' || k < 1 || forced.length >= count) return 'unexplored';
   const slots = new Int32Array(count);
   for (let index = 0; index < count; index++) {
     const slot = state.tools.find(decision.candidates[index])?.slot;
     if (slot === undefined) return 'toolGone';
     slots[index] = slot;
   }
-  const free = pinned.length === 0 ? null : [...slots.keys()].filter((index) => !pinned.includes(index));
-  return { decision, slots, free, k };
+  const free = forced.length === 0 ? null : [...slots.keys()].filter((index) => !forced.includes(index));
+  return { decision, slots, free, k, budget: budgetOf(decision, carried, pinned, state) };
+}
+
+function budgetOf(
+  { budget, instructions, carried: before }: Decision,
+  carried: readonly number[],
+  pinned: readonly number[],
+  state: CatalogState,
+): EvaluatedBudget | null {
+  if (budget === undefined) return null;
+  const tokens = Float64Array.from(budget.tokens);
+  let room = budget.tokenBudget ?? NO_LIMIT;
+  for (const index of carried) {
+    room -= tokens[index];
+    tokens[index] = 0;
+  }
+  for (const { tokens: overlay } of instructions?.overlay ?? []) room -= overlay;
+  const kept = instructions?.shown.slice(0, before?.instructions ?? 0) ?? [];
+  const costs = Float64Array.from(instructions?.tokens ?? []);
+  for (const index of kept) {
+    room -= costs[index];
+    costs[index] = 0;
+  }
+  const gain = Float64Array.from(instructions?.gain ?? []);
+  const limit = instructions?.limit ?? 0;
+  return {
+    ...{ room, tokens, forced: [...carried, ...pinned], vectors: state.tools.vectors },
+    instructions: { gain, score: gain, tokens: costs, forced: kept, limit },
+  };
 }
 
 /** Gives policies the candidates of one slate after the other, in arrays that are used again. */

@@ -1,21 +1,26 @@
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
+import { selectionMethod } from '../../bandit/policies/itr.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import { type Random, randomFor } from '../../bandit/random.ts';
+import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
+import { type BudgetedRequest, selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
+import { toolGains } from '../../bandit/selection/tool-gains.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
-import type { EvaluatedSlate } from './evaluated-slate.ts';
+import type { EvaluatedBudget, EvaluatedSlate } from './evaluated-slate.ts';
 
 /** π of each candidate of a decision: the probability that a policy would have it in the slate. */
 export type Target = (slate: EvaluatedSlate, candidates: Candidates) => Float64Array;
 
 /** Returns the target of a candidate policy with the learner that it would have had at that time. */
 export function candidateTarget(
-  { policy }: LearnerVersion,
+  { policy, settings }: LearnerVersion,
   { exploration, temperature }: PolicySettings,
   kernels: Kernels,
 ): Target {
+  const way = { method: selectionMethod(settings) };
   return (slate, candidates) => {
     const { id, query } = slate.decision;
     const ranking = policy.rank({
@@ -24,8 +29,12 @@ export function candidateTarget(
       recall: policy.recall(query),
       random: drawsOf(`${id}/rank`),
     });
-    const score = ofFree(exploration === 'greedy' ? ranking.mean : ranking.score, slate);
-    return exploration === 'plackett-luce'
+    const ordered = exploration === 'greedy' ? ranking.mean : ranking.score;
+    const explore = exploration === 'plackett-luce';
+    if (slate.budget !== null)
+      return withinBudget(slate, slate.budget, ordered, { ...way, explore, temperature });
+    const score = ofFree(ordered, slate);
+    return explore
       ? spread(slate, inclusionPropensities(score, slate.k, temperature, kernels))
       : spread(slate, best(score, slate.k));
   };
@@ -34,12 +43,40 @@ export function candidateTarget(
 /** Policies that every evaluation shows beside its candidates. */
 export const BASELINES: Readonly<Record<string, Target>> = {
   logging: ({ decision }) => new Float64Array(decision.columns.propensity),
-  retrieval: (slate, { base }) => spread(slate, best(ofFree(base, slate), slate.k)),
+  retrieval: (slate, { base }) =>
+    slate.budget !== null
+      ? withinBudget(slate, slate.budget, base, { method: 'exact', explore: false, temperature: 1 })
+      : spread(slate, best(ofFree(base, slate), slate.k)),
   uniform: (slate, { base }) => {
+    if (slate.budget !== null) {
+      const equal = new Float64Array(base.length);
+      return withinBudget(slate, slate.budget, equal, { method: 'exact', explore: true, temperature: 1 });
+    }
     const count = slate.free?.length ?? base.length;
     return spread(slate, new Float64Array(count).fill(Math.min(1, slate.k / count)));
   },
 };
+
+/** Returns the probabilities under the budget of the decision, beside the instructions that compete for it. */
+function withinBudget(
+  { k, slots }: EvaluatedSlate,
+  { room, tokens, forced, instructions, vectors }: EvaluatedBudget,
+  score: Float64Array,
+  way: Pick<BudgetedRequest, 'method' | 'explore' | 'temperature'>,
+): Float64Array {
+  const rows = Array.from(slots, (slot) => vectors.get(slot));
+  const gain = discountNearDuplicates(toolGains(score), tokens, rows, forced, room);
+  const selection = selectUnderBudget({
+    tools: { gain, score, tokens, forced, limit: k },
+    ...{ instructions, budget: room, ...way },
+    // Probabilities do not depend on what is drawn.
+    random: { uniform: () => 0.5 },
+  });
+  // What was served fitted.
+  if ('needed' in selection)
+    throw new RangeError(`forced candidates take ${selection.needed} of ${room} tokens`);
+  return selection.tools.propensity;
+}
 
 /** Returns the random numbers of a key. The key is hashed only for the few policies that draw when they rank. */
 function drawsOf(key: string): Random {

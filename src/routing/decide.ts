@@ -1,16 +1,14 @@
-import { ITR, itrScores } from '../../bandit/policies/itr.ts';
-import { policyParameters } from '../../bandit/policies/registry.ts';
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { type AssignedVariant, assign, detailFor } from '../experiments/assign.ts';
-import type { CatalogSettings, PolicySettings } from '../ledger/catalog-settings.ts';
+import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import type { Carried } from './carried.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';
 import { type DrawSettings, rankedBy, selectSlate } from './select-slate.ts';
-import { type BudgetParts, selectSlateUnderBudget } from './select-under-budget.ts';
+import { selectSlateUnderBudget } from './select-under-budget.ts';
 import type { TokenCosts } from './token-costs.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
@@ -63,25 +61,9 @@ export function decide(
           ranked: rankedBy(request, found, ranking, settings),
           temperature: settings.policy.temperature,
           detail: detailFor(request, assigned, state.settings),
-          ...selectionBy(learner.settings),
+          policy: learner.settings,
         });
   return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
-}
-
-/** How a policy chooses under a budget, and how it scores instructions: only `itr` does it in its own way. */
-function selectionBy({
-  name,
-  parameters,
-}: PolicySettings): Pick<BudgetParts, 'method' | 'scoreInstructions'> {
-  if (name !== ITR.name) return { method: 'exact', scoreInstructions: ({ base }) => base };
-  const complete = policyParameters(name, parameters);
-  const most = complete.w1 + complete.w2 + complete.w3;
-  return {
-    method: complete.greedy === 1 ? 'greedy' : 'exact',
-    // As a share of the most that it can be, since effects are learned from scores of 0 to 1.
-    scoreInstructions: (candidates) =>
-      itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0)),
-  };
 }
 
 function settingsOf({ variant, serves }: AssignedVariant, settings: CatalogSettings): DrawSettings {

@@ -1,15 +1,21 @@
 import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
+import { ITR, itrScores, selectionMethod } from '../../bandit/policies/itr.ts';
+import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
 import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
-import { type BudgetedCandidates, selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
+import {
+  type BudgetedCandidates,
+  NO_LIMIT,
+  selectUnderBudget,
+} from '../../bandit/selection/select-under-budget.ts';
 import { toolGains } from '../../bandit/selection/tool-gains.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
 import { findInstructions, includedBy, safetyOverlay } from '../instructions/find-instructions.ts';
-import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
 import type { InstructionRecord } from '../state/instruction-table.ts';
 import type { Carried } from './carried.ts';
 import type { Found } from './find-candidates.ts';
@@ -20,8 +26,6 @@ import type { UnderstoodQuery } from './understand-query.ts';
 
 /** Instructions that retrieval proposes, as many as tools. */
 const RETRIEVED = 50;
-/** In place of no limit: more tokens than any catalog has. */
-const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** What a decision under a budget records beside its slate. */
 export interface Spent {
@@ -37,9 +41,8 @@ export interface BudgetParts {
   readonly ranked: RankedCandidates;
   /** T of the softmax of exploration. */
   readonly temperature: number;
-  readonly method: 'exact' | 'greedy';
-  /** Returns S of instruction candidates, 0…1. */
-  scoreInstructions(candidates: Candidates): Float64Array;
+  /** Of the policy that decides. */
+  readonly policy: PolicySettings;
   readonly detail: DetailLevel;
   readonly costs: TokenCosts;
   readonly carried: Carried | undefined;
@@ -53,7 +56,7 @@ export interface BudgetParts {
  * @throws Problem budget-too-small
  */
 export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
-  const { request, found, ranked, method, costs, catalog, random } = parts;
+  const { request, found, ranked, policy, costs, catalog, random } = parts;
   const { state } = catalog;
   const tools = toolCorpus(parts);
   const corpus = request.instructions === true ? instructionCorpus(parts) : null;
@@ -61,14 +64,15 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
   const spent = tools.carriedTokens + (corpus?.carriedTokens ?? 0) + sum(overlay.map(({ tokens }) => tokens));
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent;
   const explore = ranked.exploration === 'plackett-luce';
+  const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
   const selection = selectUnderBudget({
     tools: withoutDuplicates(
       found.served === null ? tools.corpus : inTurn(tools.corpus, found, budget),
       tools.rows,
       budget,
     ),
-    instructions: corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget),
-    ...{ budget, method, explore, random, temperature: parts.temperature },
+    instructions,
+    ...{ budget, method: selectionMethod(policy), explore, random, temperature: parts.temperature },
   });
   if ('needed' in selection) throw tooSmall(request, spent + selection.needed, spent);
   const served = found.served !== null;
@@ -93,7 +97,8 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
       instructions: {
         ids: corpus.records.map(({ instruction }) => instruction.id),
         hashes: corpus.records.map(({ hash }) => hash),
-        gain: [...corpus.corpus.gain],
+        gain: [...instructions.gain],
+        limit: instructions.limit,
         score: [...corpus.scores],
         propensity: [...selection.instructions.propensity],
         tokens: corpus.tokens,
@@ -103,6 +108,18 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
       },
     }),
   };
+}
+
+/** Returns S of instructions as a policy has it, 0…1: only `itr` has its own. */
+export function instructionScores(
+  { name, parameters }: PolicySettings,
+  candidates: Candidates,
+): Float64Array {
+  if (name !== ITR.name) return candidates.base;
+  const complete = policyParameters(name, parameters);
+  // As a share of the most that it can be, since effects are learned from scores of 0 to 1.
+  const most = complete.w1 + complete.w2 + complete.w3;
+  return itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0));
 }
 
 const NONE: BudgetedCandidates = {
@@ -178,7 +195,7 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
       .filter((index) => index >= 0),
   );
   const alone = free(tokens, kept);
-  const scores = parts.scoreInstructions(candidates);
+  const scores = instructionScores(parts.policy, candidates);
   const gain = new InstructionEffects().gains(slots, scores);
   return {
     corpus: {
