@@ -1,4 +1,4 @@
-import type { Decision } from '../decisions/decision.ts';
+import type { Decision, DecisionCarried } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { threadKey } from '../ledger/unit.ts';
@@ -75,4 +75,81 @@ export function carriedFrom(decisions: readonly Decision[]): Carried | undefined
     tools: [...tools.values()],
     instructions: [...instructions.values()],
   };
+}
+
+/** What a decision under a budget serves, as far as it matters to what it took over. */
+type Serving = Pick<Decision, 'slate' | 'candidates' | 'hashes' | 'reasons'> & {
+  readonly budget: Decision['budget'] | undefined;
+  readonly instructions: Decision['instructions'] | undefined;
+};
+
+/** Returns what a decision took over from those before it, and in words what it did not. */
+export function takenOver(
+  before: Carried,
+  serving: Serving,
+): { readonly carried: DecisionCarried; readonly notes: readonly string[] } {
+  const { slate, candidates, hashes, reasons, budget, instructions } = serving;
+  const tools = slate
+    .filter((_, at) => reasons[at] === 'carried')
+    .map((index, at) => ({
+      ...{ name: candidates[index], hash: hashes[at], tokens: budget?.tokens[index] ?? 0 },
+      served: before.tools.find(({ name }) => name === candidates[index]),
+    }));
+  const texts = (instructions?.shown ?? []).map((index) => ({
+    ...{ name: instructions!.ids[index], hash: instructions!.hashes[index] },
+    ...{ tokens: instructions!.tokens[index] },
+    served: before.instructions.find(({ id }) => id === instructions!.ids[index]),
+  }));
+  const keptTexts = texts.slice(
+    0,
+    firstIndex(texts, ({ served }) => served === undefined),
+  );
+  const changed = [...tools, ...keptTexts].filter(({ hash, served }) => served?.hash !== hash);
+  const carried: DecisionCarried = {
+    from: before.from,
+    tools: tools.length,
+    instructions: keptTexts.length,
+    details: tools.map(({ served }) => served!.detail),
+    ...(changed.length > 0 && {
+      changed: changed.map(({ name }) => name),
+      rewritten: rewritten(tools) + rewritten(keptTexts),
+    }),
+  };
+  const kept = new Set([...tools, ...texts].map(({ name }) => name));
+  const overlay = new Set(instructions?.overlay.map(({ id }) => id));
+  const gone = [
+    ...before.tools.filter(({ name }) => !kept.has(name)).map(({ name }) => `the tool "${name}"`),
+    ...(instructions === undefined ? [] : before.instructions)
+      .filter(({ id }) => !kept.has(id) && !overlay.has(id))
+      .map(({ id }) => `the instruction "${id}"`),
+  ];
+  const notes = [
+    ...gone.map(
+      (what) =>
+        `Served before, and not any more: ${what}, which was removed, is excluded or cannot be used now`,
+    ),
+    ...changed.map(
+      ({ name }) =>
+        `Changed since it was served: "${name}"; what comes after it is in no prompt cache any more`,
+    ),
+  ];
+  return { carried, notes };
+}
+
+interface Taken {
+  readonly hash: string;
+  readonly tokens: number;
+  readonly served: { readonly hash: string } | undefined;
+}
+
+/** Tokens from the first text on that is another one. */
+function rewritten(taken: readonly Taken[]): number {
+  const first = firstIndex(taken, ({ hash, served }) => served?.hash !== hash);
+  return taken.slice(first).reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** Index of the first of which this is true; the length if it is of none. */
+function firstIndex<T>(all: readonly T[], isIt: (one: T) => boolean): number {
+  const index = all.findIndex(isIt);
+  return index < 0 ? all.length : index;
 }

@@ -255,7 +255,10 @@ function answer(
   const { hashes, propensity } = discovery;
   const slate = discovery.tools.map((tool) => decision.candidates.indexOf(tool));
   const reasons = slate.map(() => 'discovered' as const);
-  const { tools, definitions, rewardDeadline } = answerOf({ ...decision, slate, reasons, hashes }, state);
+  // It took nothing over, and its tokens are counted here.
+  const { carried: _, budget: __, ...plain } = decision;
+  const added = answerOf({ ...plain, slate, reasons, hashes }, state, costs);
+  const { tools, definitions, rewardDeadline } = added;
   const live = discovery.tools.map((tool) => state.tools.get(tool)).filter((record) => record !== undefined);
   const tokens = live.reduce((sum, { tool }) => sum + costs.tool(tool, decision.format, decision.detail), 0);
   const notes = slate.length > 0 || request.summary ? [] : [nothingLeft(request)];

@@ -7,6 +7,7 @@ import { type AssignedVariant, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { taskKey, unitKey } from '../ledger/unit.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
+import { type Carried, takenOver, threadOf } from './carried.ts';
 import type { Found } from './find-candidates.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { Slate } from './select-slate.ts';
@@ -19,6 +20,8 @@ interface DecisionParts {
   readonly request: RouteRequest;
   readonly text: string;
   readonly query: UnderstoodQuery;
+  readonly carried?: Carried;
+  readonly notes?: readonly string[];
   readonly learner: LearnerVersion;
   readonly assigned: AssignedVariant | null;
   readonly found: Found;
@@ -30,6 +33,7 @@ interface DecisionParts {
 /** The record of a decision: all that explaining, learning and evaluating it will ever need. */
 export function recordDecision(parts: DecisionParts): Decision {
   const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
+  const { budget, instructions } = slate;
   const { state } = catalog;
   const { candidates } = found;
   const { task } = request;
@@ -52,6 +56,19 @@ export function recordDecision(parts: DecisionParts): Decision {
     retrieval: candidates.base,
   });
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
+  const hashes = slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash);
+  const thread = threadOf(request);
+  const taken =
+    parts.carried &&
+    takenOver(parts.carried, {
+      slate: slate.order,
+      candidates: names,
+      hashes,
+      reasons,
+      budget,
+      instructions,
+    });
+  const notes = [...(parts.notes ?? []), ...found.notes, ...(taken?.notes ?? [])];
   return {
     id,
     catalog: catalog.name,
@@ -89,15 +106,17 @@ export function recordDecision(parts: DecisionParts): Decision {
     candidates: names,
     slate: slate.order,
     reasons,
-    hashes: slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash),
+    hashes,
     columns,
     sufficiency: sufficiencyOf(columns, parts),
     ...(request.rating !== undefined && { rating: request.rating }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
-    ...(slate.budget !== undefined && { budget: slate.budget }),
-    ...(slate.instructions !== undefined && { instructions: slate.instructions }),
-    ...(found.notes.length > 0 && { notes: found.notes }),
+    ...(budget !== undefined && { budget }),
+    ...(instructions !== undefined && { instructions }),
+    ...(taken !== undefined && { carried: taken.carried }),
+    ...(thread !== undefined && { thread }),
+    ...(notes.length > 0 && { notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
 }

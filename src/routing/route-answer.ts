@@ -1,5 +1,4 @@
 import {
-  type Assembly,
   type Decision,
   type DecisionPolicy,
   type Fallback,
@@ -9,7 +8,9 @@ import {
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
+import { type BudgetedAnswer, budgetedAnswer } from './budgeted-answer.ts';
 import { composedDefinitions, type DefinedTool, definitionIn } from './slate-definition.ts';
+import type { TokenCosts } from './token-costs.ts';
 
 export interface RoutedTool {
   readonly name: string;
@@ -25,11 +26,15 @@ export interface RoutedTool {
   readonly propensity: number;
   readonly reason: SlateReason;
   readonly definitionHash: string;
+  /** Of its definition; absent: the request named neither a token budget nor instructions. */
+  readonly tokens?: number;
+  /** True: it is carried, and its definition is another one than the one that was served before. */
+  readonly changed?: boolean;
   /** In the requested format; absent for `names`. */
   readonly definition?: unknown;
 }
 
-export interface RouteAnswer {
+export interface RouteAnswer extends Partial<BudgetedAnswer> {
   readonly decisionId: string;
   readonly catalog: string;
   readonly revision: string;
@@ -44,69 +49,26 @@ export interface RouteAnswer {
   readonly notes?: readonly string[];
   /** ISO time until which rewards are learned. */
   readonly rewardDeadline: string;
-  /** In the order in which they belong into the prompt, the safety overlay first; absent: the request wanted none. */
-  readonly instructions?: readonly RoutedInstruction[];
-  /** Absent, like all that follows but `sufficiency`: the request named neither a token budget nor instructions. */
-  readonly tokens?: AnswerTokens;
-  readonly leftOut?: LeftOut;
-  readonly costTokens?: CostTokens;
-  readonly assembly?: Assembly;
-  /** The system prompt, with assembly `prompt`. */
-  readonly prompt?: string;
   /** Probability that the slate is enough, 0…1. */
   readonly sufficiency?: number;
   /** Whether that is at least the threshold of the catalog; if not, ask for more tools. */
   readonly sufficient?: boolean;
 }
 
-export interface RoutedInstruction {
-  readonly id: string;
-  readonly text: string;
-  readonly tokens: number;
-  /** Expected increase of the success when it is present; 0 for safety instructions, which are not weighed. */
-  readonly gain: number;
-  /** `safety`, `role`, `policy`, `style` or `exemplar`. */
-  readonly kind: string;
-  /** Probability that this instruction was served, 0…1. */
-  readonly propensity: number;
-  readonly carried?: boolean;
-}
-
-export interface AnswerTokens {
-  /** Of all definitions, carried ones too. */
-  readonly slate: number;
-  readonly instructions: number;
-  /** Of all that is served. */
-  readonly total: number;
-  /** Of all tools of the catalog in full, and all its approved instructions. */
-  readonly monolithic: number;
-}
-
-/** What would have been served if it had cost nothing, best first. */
-export interface LeftOut {
-  readonly tools: readonly { readonly name: string; readonly tokens: number }[];
-  readonly instructions: readonly { readonly id: string; readonly tokens: number }[];
-}
-
-/** What is served, in tokens by how a provider with a prompt cache charges for them. */
-export interface CostTokens {
-  /** New in the prompt. */
-  readonly written: number;
-  /** There before, byte for byte. */
-  readonly read: number;
-  /** At the full price: written × 1.25 + read × 0.1; where the prompt is made anew, which no cache helps, all of it × 1. */
-  readonly full: number;
-}
-
 /** A decision as the agent gets it, with definitions in the format that its model takes. */
-export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
-  const { columns, format, detail } = decision;
+export function answerOf(decision: Decision, state: CatalogState, costs: TokenCosts): RouteAnswer {
+  const { columns, format, detail, budget, carried } = decision;
+  const isCarried = (at: number): boolean => at < (carried?.tools ?? 0);
   const defined: DefinedTool[] = [];
   const tools = decision.slate.map((index, at): RoutedTool => {
     const name = decision.candidates[index];
     const record = state.tools.find(name);
-    const definition = record === undefined ? undefined : definitionIn(format, detail, record.tool);
-    if (record !== undefined) defined.push({ tool: record.tool, definition });
+    const served = carried?.details[at] ?? detail;
+    const definition = record === undefined ? undefined : definitionIn(format, served, record.tool);
+    const isChanged = isCarried(at) && carried?.changed?.includes(name) === true;
+    if (record !== undefined) {
+      defined.push({ tool: record.tool, definition, isCarried: isCarried(at) && !isChanged });
+    }
     return {
       name,
       providerName: providerName(name),
@@ -118,10 +80,12 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
       propensity: columns.propensity[index],
       reason: decision.reasons[at],
       definitionHash: decision.hashes[at],
+      ...(budget !== undefined && { tokens: budget.tokens[index] }),
+      ...(isChanged && { changed: true }),
       ...(definition === undefined ? {} : { definition }),
     };
   });
-  const definitions = composedDefinitions(format, defined);
+  const definitions = composedDefinitions(format, defined, budget?.assembly === 'append');
   return {
     decisionId: decision.id,
     catalog: decision.catalog,
@@ -134,6 +98,7 @@ export function answerOf(decision: Decision, state: CatalogState): RouteAnswer {
     ...(decision.notes !== undefined && { notes: decision.notes }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     ...(decision.sufficiency !== undefined && sufficiencyAnswer(decision.sufficiency, state)),
+    ...budgetedAnswer(decision, state, costs),
   };
 }
 

@@ -60,7 +60,7 @@ export async function routeQuery(
   const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
   const routed = (decision: Decision): Routed => {
     // A request that is repeated gets the same answer, whatever was discovered since.
-    return { decision, answer: answerOf(withoutDiscoveries(decision), catalog.state) };
+    return { decision, answer: answerOf(withoutDiscoveries(decision), catalog.state, parts.costs) };
   };
   const earlier = digest === undefined ? null : await log.get(id);
   if (earlier !== null) return routed(theSame(earlier, digest));

@@ -14,6 +14,7 @@ import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
+import { promptFrame } from '../instructions/assemble-prompt.ts';
 import { findInstructions, includedBy, safetyOverlay } from '../instructions/find-instructions.ts';
 import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
 import type { InstructionRecord } from '../state/instruction-table.ts';
@@ -59,9 +60,13 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
   const { request, found, ranked, policy, costs, catalog, random } = parts;
   const { state } = catalog;
   const tools = toolCorpus(parts);
-  const corpus = request.instructions === true ? instructionCorpus(parts) : null;
+  const corpus = wantsInstructions(request) ? instructionCorpus(parts) : null;
   const overlay = corpus?.overlay ?? [];
-  const spent = tools.carriedTokens + (corpus?.carriedTokens ?? 0) + sum(overlay.map(({ tokens }) => tokens));
+  const spent =
+    tools.carriedTokens +
+    (corpus?.carriedTokens ?? 0) +
+    sum(overlay.map(({ tokens }) => tokens)) +
+    frameTokens(request, overlay.length, costs);
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent;
   const explore = ranked.exploration === 'plackett-luce';
   const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
@@ -157,7 +162,7 @@ function toolCorpus({ request, found, ranked, detail, costs, carried, catalog }:
       score: ranked.score,
       tokens: free(tokens, kept),
       forced: [...kept, ...pinned],
-      limit: request.k - pinned.length,
+      limit: Math.max(0, request.k - pinned.length - amongBest(kept, ranked.score, request.k)),
     },
     rows: vectorsOf(slots, tools.vectors),
     tokens,
@@ -197,11 +202,12 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   const alone = free(tokens, kept);
   const scores = instructionScores(parts.policy, candidates);
   const gain = new InstructionEffects().gains(slots, scores);
+  const most = maxInstructions(request);
   return {
     corpus: {
       ...{ gain, score: gain, forced: kept, includes },
       tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one]))),
-      limit: request.maxInstructions ?? DEFAULT_MAX_INSTRUCTIONS,
+      limit: Math.max(0, most - amongBest(kept, gain, most)),
     },
     ...{ records, scores, tokens },
     rows: vectorsOf(slots, instructions.vectors),
@@ -212,6 +218,28 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
     })),
     carriedTokens: sum(kept.map((index) => tokens[index])),
   };
+}
+
+/** Every prompt that is made here has the safety overlay. */
+function wantsInstructions(request: RouteRequest): boolean {
+  return request.instructions === true || assemblyOf(request) === 'prompt';
+}
+
+function maxInstructions({ instructions, maxInstructions: most }: RouteRequest): number {
+  return instructions === true ? (most ?? DEFAULT_MAX_INSTRUCTIONS) : 0;
+}
+
+/** Of a prompt: what it takes beside its parts. */
+function frameTokens(request: RouteRequest, overlay: number, { counter }: TokenCosts): number {
+  if (assemblyOf(request) !== 'prompt') return 0;
+  return promptFrame(overlay + maxInstructions(request) + request.k, counter);
+}
+
+/** How many of the carried ones are as good as anything new: each of them takes the place of something new. */
+function amongBest(kept: readonly number[], score: Float64Array, count: number): number {
+  if (kept.length === 0 || count === 0) return 0;
+  const least = score.slice().sort()[Math.max(0, score.length - count)];
+  return kept.filter((index) => score[index] >= least).length;
 }
 
 /** Searches once more if something comes with a candidate that is none itself. */
@@ -257,7 +285,7 @@ function withoutDuplicates(
 function tooSmall({ tokenBudget, instructions }: RouteRequest, needed: number, spent: number): Problem {
   const carried =
     spent > 0
-      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''} or was served before`
+      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''}, was served before, or holds a prompt together`
       : '';
   return new Problem(
     'budget-too-small',

@@ -89,6 +89,8 @@ const SHAPES: Readonly<Record<SlateFormat, (shown: ShownTool) => unknown>> = {
 export interface DefinedTool {
   readonly tool: ToolDefinition;
   readonly definition: unknown;
+  /** The caller has it already, byte for byte. */
+  readonly isCarried?: boolean;
 }
 
 /**
@@ -98,9 +100,18 @@ export interface DefinedTool {
  * - `openai-tool-search-output`: the item of `input`, without the `call_id` that it answers.
  * - `anthropic-tool-reference`: the `content` of the tool result.
  * - `anthropic-tool-addition`: the message.
+ *
+ * @param appends what was served stays where it is: what goes into the middle of a conversation has only what is new, and there are no
+ *   namespaces in `tools`, where a new tool of an old namespace would come before others
  */
-export function composedDefinitions(format: SlateFormat, slate: readonly DefinedTool[]): unknown {
-  return COMPOSED[format]?.(slate);
+export function composedDefinitions(
+  format: SlateFormat,
+  slate: readonly DefinedTool[],
+  appends = false,
+): unknown {
+  if (!appends) return COMPOSED[format]?.(slate);
+  if (format === 'openai-responses') return slate.map(({ definition }) => definition);
+  return COMPOSED[format]?.(slate.filter(({ isCarried }) => isCarried !== true));
 }
 
 const COMPOSED: Partial<Record<SlateFormat, (slate: readonly DefinedTool[]) => unknown>> = {

@@ -175,6 +175,11 @@ export const routedToolSchema = z
     propensity: z.number().min(0).max(1).meta({ description: 'Probability of being in this slate.' }),
     reason: reasonSchema,
     definitionHash: z.string(),
+    tokens: z.int().optional().meta({ description: 'Of its definition, where tokens are counted.' }),
+    changed: z.boolean().optional().meta({
+      description:
+        'true: it is carried, and its definition is another one than the one that was served before.',
+    }),
     definition: z
       .unknown()
       .optional()
@@ -253,7 +258,7 @@ export const routeAnswerSchema = z
       .meta({ description: 'The slate, best first; fewer than `k` if the catalog has no more.' }),
     definitions: z.unknown().optional().meta({
       description:
-        'The definitions of all tools as one part of a request to the provider. `openai-responses`: elements of `tools`, in one namespace for each `server`. `openai-tool-search-output`: the item of `input`; add the `call_id`. `anthropic-tool-reference`: the `content` of the tool result. `anthropic-tool-addition`: the message. Absent in other formats: there they are the list of the definitions.',
+        'The definitions of all tools as one part of a request to the provider. `openai-responses`: elements of `tools`, in one namespace for each `server`. `openai-tool-search-output`: the item of `input`; add the `call_id`. `anthropic-tool-reference`: the `content` of the tool result. `anthropic-tool-addition`: the message. Absent in other formats: there they are the list of the definitions. With assembly `append` those that go into the conversation have only what is new, and `openai-responses` has no namespaces.',
     }),
     fallback: fallbackSchema,
     detail: detailSchema,

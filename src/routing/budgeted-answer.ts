@@ -1,0 +1,181 @@
+import type { Assembly, Decision, DecisionBudget } from '../decisions/decision.ts';
+import { assemblePrompt } from '../instructions/assemble-prompt.ts';
+import { inPromptOrder } from '../instructions/find-instructions.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import { textForModel } from './slate-definition.ts';
+import type { TokenCosts } from './token-costs.ts';
+
+/** Of an answer to a request that names a token budget or wants instructions. */
+export interface BudgetedAnswer {
+  /** In the order in which they belong into the prompt, the safety overlay first; absent: the request wanted none. */
+  readonly instructions?: readonly RoutedInstruction[];
+  readonly tokens: AnswerTokens;
+  readonly leftOut: LeftOut;
+  readonly costTokens: CostTokens;
+  readonly assembly: Assembly;
+  /** The system prompt, with assembly `prompt`. */
+  readonly prompt?: string;
+}
+
+export interface RoutedInstruction {
+  readonly id: string;
+  readonly text: string;
+  readonly tokens: number;
+  /** Expected increase of the success when it is present; 0 for safety instructions, which are not weighed. */
+  readonly gain: number;
+  /** `safety`, `role`, `policy`, `style` or `exemplar`. */
+  readonly kind: string;
+  /** Probability that this instruction was served, 0…1. */
+  readonly propensity: number;
+  readonly carried?: boolean;
+}
+
+export interface AnswerTokens {
+  /** Of all definitions, carried ones too. */
+  readonly slate: number;
+  readonly instructions: number;
+  /** Of all that is served. */
+  readonly total: number;
+  /** Of all tools of the catalog in full, and all its approved instructions. */
+  readonly monolithic: number;
+}
+
+/** What would have been served if it had cost nothing, best first. */
+export interface LeftOut {
+  readonly tools: readonly { readonly name: string; readonly tokens: number }[];
+  readonly instructions: readonly { readonly id: string; readonly tokens: number }[];
+}
+
+/** What is served, in tokens by how a provider with a prompt cache charges for them. */
+export interface CostTokens {
+  /** New in the prompt. */
+  readonly written: number;
+  /** There before, byte for byte. */
+  readonly read: number;
+  /** At the full price: written × 1.25 + read × 0.1; where the prompt is made anew, which no cache helps, all of it × 1. */
+  readonly full: number;
+}
+
+/** What providers charge for tokens that are written to a prompt cache and read from it, in parts of the price without one. */
+export const WRITE_PRICE = 1.25;
+export const READ_PRICE = 0.1;
+
+type BudgetedDecision = Decision & { readonly budget: DecisionBudget };
+
+/** What the answer says about tokens, and the instructions; nothing where the request named no budget and wanted no instructions. */
+export function budgetedAnswer(
+  decision: Decision,
+  state: CatalogState,
+  costs: TokenCosts,
+): Partial<BudgetedAnswer> {
+  if (!isBudgeted(decision)) return {};
+  const instructions = instructionsOf(decision, state);
+  const { assembly } = decision.budget;
+  const prompt = assembly === 'prompt' ? promptOf(decision, instructions ?? [], state, costs) : undefined;
+  const parts = spentTokens(decision);
+  const tokens = prompt === undefined ? parts : { ...parts, total: prompt.tokens };
+  return {
+    ...(instructions !== undefined && { instructions }),
+    tokens,
+    leftOut: leftOutOf(decision),
+    costTokens: costTokensOf(decision, tokens),
+    assembly,
+    ...(prompt !== undefined && { prompt: prompt.text }),
+  };
+}
+
+function isBudgeted(decision: Decision): decision is BudgetedDecision {
+  return decision.budget !== undefined;
+}
+
+/** Returns what the parts of a decision take; headings of a prompt are not among them. */
+export function spentTokens({ slate, budget, instructions }: BudgetedDecision): AnswerTokens {
+  const tools = slate.reduce((sum, index) => sum + budget.tokens[index], 0);
+  const overlay = instructions?.overlay.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
+  const texts = instructions?.shown.reduce((sum, index) => sum + instructions.tokens[index], overlay) ?? 0;
+  return { slate: tools, instructions: texts, total: tools + texts, monolithic: budget.monolithic };
+}
+
+/** Best first, as the decision has it. */
+export function leftOutOf({ candidates, budget, instructions }: BudgetedDecision): LeftOut {
+  return {
+    tools: budget.leftOut.map((index) => ({ name: candidates[index], tokens: budget.tokens[index] })),
+    instructions: (instructions?.leftOut ?? []).map((index) => ({
+      id: instructions!.ids[index],
+      tokens: instructions!.tokens[index],
+    })),
+  };
+}
+
+/** The safety overlay stands first in every prompt, so it is read again wherever anything is carried along. */
+export function costTokensOf(
+  { slate, budget, instructions, carried }: BudgetedDecision,
+  { total }: AnswerTokens,
+): CostTokens {
+  if (budget.assembly !== 'append') return { written: total, read: 0, full: total };
+  let read = 0 - (carried?.rewritten ?? 0);
+  if (carried !== undefined) {
+    for (const index of slate.slice(0, carried.tools)) read += budget.tokens[index];
+    for (const index of instructions?.shown.slice(0, carried.instructions) ?? []) {
+      read += instructions!.tokens[index];
+    }
+    for (const { tokens } of instructions?.overlay ?? []) read += tokens;
+  }
+  const written = total - read;
+  return { written, read, full: Math.round(100 * (written * WRITE_PRICE + read * READ_PRICE)) / 100 };
+}
+
+/** An instruction that was changed or removed since, as that happens to a decision that is answered again, has its text of now. */
+function instructionsOf(
+  { instructions, carried, budget }: BudgetedDecision,
+  { instructions: table }: CatalogState,
+): RoutedInstruction[] | undefined {
+  if (instructions === undefined) return undefined;
+  const routed = (id: string, more: Pick<RoutedInstruction, 'tokens' | 'gain' | 'propensity'>) => {
+    const { text = '', kind = 'policy' } = table.find(id)?.instruction ?? {};
+    return { id, text, kind, ...more };
+  };
+  const chosen = instructions.shown.map((index, at) => ({
+    ...routed(instructions.ids[index], {
+      tokens: instructions.tokens[index],
+      gain: instructions.gain[index],
+      propensity: instructions.propensity[index],
+    }),
+    ...(at < (carried?.instructions ?? 0) && { carried: true }),
+  }));
+  const overlay = instructions.overlay.map(({ id, tokens }) =>
+    routed(id, { tokens, gain: 0, propensity: 1 }),
+  );
+  return [...overlay, ...(budget.assembly === 'append' ? chosen : byPriority(chosen, table))];
+}
+
+/** What is appended cannot be sorted any more. */
+function byPriority(
+  chosen: readonly RoutedInstruction[],
+  table: CatalogState['instructions'],
+): readonly RoutedInstruction[] {
+  const byId = new Map(chosen.map((one) => [one.id, one]));
+  const records = chosen.map(({ id }) => table.find(id)).filter((record) => record !== undefined);
+  return inPromptOrder(records).map(({ instruction: { id } }) => byId.get(id)!);
+}
+
+function promptOf(
+  { slate, candidates, format, detail, budget, instructions }: BudgetedDecision,
+  routed: readonly RoutedInstruction[],
+  { tools }: CatalogState,
+  costs: TokenCosts,
+): { readonly text: string; readonly tokens: number } {
+  const always = instructions?.overlay.length ?? 0;
+  const records = slate
+    .map((index) => tools.find(candidates[index]))
+    .filter((record) => record !== undefined);
+  const parts = {
+    overlay: routed.slice(0, always).map(({ text }) => text),
+    instructions: routed.slice(always).map(({ text }) => text),
+    tools: records.map(({ tool }) => ({
+      text: textForModel(format, detail, tool),
+      examples: tool.examples ?? [],
+    })),
+  };
+  return assemblePrompt(parts, budget.tokenBudget, costs.counter);
+}

@@ -1,0 +1,158 @@
+import { describe, expect, it } from 'vitest';
+import type { RouteAnswer } from '../../src/routing/route-answer.ts';
+import type { RouteRequest } from '../../src/routing/route-request.ts';
+import { instruction, putInstructions, putTools, tool } from '../state/entries.ts';
+import { RoutedCatalog } from './routed-catalog.ts';
+
+const STEP: Partial<RouteRequest> = { sessionId: 's', k: 1, tokenBudget: 1000, format: 'mcp', explore: true };
+const names = ({ tools }: RouteAnswer) => tools.map(({ name }) => name);
+const step = (catalog: RoutedCatalog, query: string, more: Partial<RouteRequest> = {}) =>
+  catalog.route({ ...STEP, explore: false, query: `does ${query}`, ...more });
+
+describe('what is appended in a session', () => {
+  it('comes after what was served, which stays where it is, byte for byte', async () => {
+    const catalog = new RoutedCatalog(6);
+    const first = await step(catalog, 't1');
+    expect(first).toMatchObject({ assembly: 'append', costTokens: { read: 0 } });
+    const second = await step(catalog, 't2');
+    const third = await step(catalog, 't3');
+    expect([first, second, third].map(names)).toEqual([['t1'], ['t1', 't2'], ['t1', 't2', 't3']]);
+    expect(JSON.stringify(third.tools.slice(0, 2).map(({ definition }) => definition))).toBe(
+      JSON.stringify(second.tools.map(({ definition }) => definition)),
+    );
+    expect(third.tools.map(({ reason, propensity }) => [reason, propensity])).toEqual([
+      ['carried', 1],
+      ['carried', 1],
+      ['retrieved', 1],
+    ]);
+    const [a, b, c] = third.tools.map(({ tokens }) => tokens!);
+    expect(third.tokens).toMatchObject({ slate: a + b + c, total: a + b + c });
+    expect(third.costTokens).toEqual({ read: a + b, written: c, full: 1.25 * c + 0.1 * (a + b) });
+  });
+
+  it('is nothing where what was served is still best', async () => {
+    const catalog = new RoutedCatalog(6);
+    await step(catalog, 't1');
+    expect(names(await step(catalog, 't1'))).toEqual(['t1']);
+    expect(names(await step(catalog, 't2'))).toEqual(['t1', 't2']);
+    expect(names(await step(catalog, 't1'))).toEqual(['t1', 't2']);
+  });
+
+  it('is kept apart by session, task, user and format; a request without a budget takes no part', async () => {
+    const catalog = new RoutedCatalog(6);
+    await step(catalog, 't1');
+    const others = [
+      { sessionId: 'other' },
+      { userId: 'anna' },
+      { format: 'openai' },
+      { sessionId: undefined, task: 's' },
+      { assembly: 'parts' },
+      { assembly: 'prompt' },
+    ] as const;
+    for (const other of others) {
+      expect(names(await step(catalog, 't2', other as Partial<RouteRequest>))).toEqual(['t2']);
+    }
+    const plain = await step(catalog, 't3', { tokenBudget: undefined } as Partial<RouteRequest>);
+    expect(names(plain)).toEqual(['t3']);
+    expect(plain).not.toHaveProperty('costTokens');
+    expect(names(await step(catalog, 't4'))).toEqual(['t1', 't4']);
+  });
+
+  it('has what both of two steps served that were asked for at once', async () => {
+    const catalog = new RoutedCatalog(6);
+    await step(catalog, 't0');
+    await Promise.all([step(catalog, 't1'), step(catalog, 't2')]);
+    const after = names(await step(catalog, 't3'));
+    expect(after[0]).toBe('t0');
+    expect(new Set(after)).toEqual(new Set(['t0', 't1', 't2', 't3']));
+    expect(names(await step(catalog, 't4'))).toEqual([...after, 't4']);
+  });
+
+  it('is told what became of tools that were removed, are down, are excluded or were changed', async () => {
+    const catalog = new RoutedCatalog(6);
+    for (const name of ['t0', 't1', 't2', 't3']) await step(catalog, name);
+    catalog.unavailable = ['t1'];
+    const less = await step(catalog, 't3', { exclude: ['t2'] });
+    expect(names(less)).toEqual(['t0', 't3']);
+    expect(less.notes?.filter((note) => note.startsWith('Served before, and not any more'))).toHaveLength(2);
+    catalog.unavailable = [];
+    const back = await step(catalog, 't1');
+    expect(names(back)).toEqual(['t0', 't3', 't1']);
+    expect(back).not.toHaveProperty('notes');
+    catalog.story.tell(putTools([tool('t0', { description: 'another' })], { remove: ['t3'] }));
+    const changed = await step(catalog, 't1');
+    expect(names(changed)).toEqual(['t0', 't1']);
+    expect(changed.tools[0]).toMatchObject({ changed: true, definition: { description: 'another' } });
+    expect(changed.notes?.join()).toMatch(
+      /the tool "t3", which was removed.*Changed since it was served: "t0"/,
+    );
+    // What is in no cache any more is written again.
+    expect(changed.costTokens).toMatchObject({ read: 0, written: changed.tokens?.total });
+  });
+
+  it('is bounded together with what is there, and refused only where that alone does not fit', async () => {
+    const catalog = new RoutedCatalog(6);
+    const { tokens } = await step(catalog, 't1');
+    const full = await step(catalog, 't2', { tokenBudget: tokens!.total + 1 });
+    expect(names(full)).toEqual(['t1']);
+    expect(full.leftOut?.tools.map(({ name }) => name)).toEqual(['t2']);
+    await expect(step(catalog, 't2', { tokenBudget: tokens!.total - 1 })).rejects.toMatchObject({
+      code: 'budget-too-small',
+      violations: [{ path: 'tokenBudget', message: `must be at least ${tokens!.total}` }],
+    });
+  });
+
+  it('keeps the detail in which each tool was served, and gives only what is new to the middle of a conversation', async () => {
+    const catalog = new RoutedCatalog(6);
+    const format = 'anthropic-tool-addition';
+    await step(catalog, 't1', { format, detail: 'names' });
+    const second = await step(catalog, 't2', { format, detail: 'full' });
+    const described = second.tools.map(({ definition }) =>
+      JSON.stringify(definition).includes('description'),
+    );
+    expect(described).toEqual([false, true]);
+    expect(second.definitions).toEqual({ role: 'system', content: [second.tools[1].definition] });
+  });
+
+  it('has instructions in the order in which they came, after the overlay', async () => {
+    const catalog = new RoutedCatalog(6);
+    const of = (id: string, more = {}) =>
+      instruction(id, { status: 'approved', text: `does ${id}`, ...more });
+    catalog.story.tell(
+      putInstructions([of('t1', { priority: 1 }), of('t2', { priority: 90 }), of('s', { kind: 'safety' })]),
+    );
+    const ask = { instructions: true, maxInstructions: 1 };
+    const first = await step(catalog, 't1', ask);
+    expect(first.instructions?.map(({ id }) => id)).toEqual(['s', 't1']);
+    const second = await step(catalog, 't2', ask);
+    expect(second.instructions).toMatchObject([
+      { id: 's', gain: 0 },
+      { id: 't1', carried: true },
+      { id: 't2' },
+    ]);
+    const parts = await step(catalog, 't1 and t2', { ...ask, maxInstructions: 2, assembly: 'parts' });
+    expect(parts.instructions?.map(({ id }) => id)).toEqual(['s', 't2', 't1']);
+  });
+});
+
+describe('a prompt', () => {
+  it('is the same text for the same request, holds the budget, and has the overlay first', async () => {
+    const catalog = new RoutedCatalog(6);
+    catalog.story.tell(
+      putInstructions([
+        instruction('s', { status: 'approved', kind: 'safety', text: 'Never promise a refund.' }),
+        instruction('draft', { text: 'does t1', status: 'draft' }),
+      ]),
+    );
+    const ask = { assembly: 'prompt', tokenBudget: 400, k: 3 } as const;
+    const first = await step(catalog, 't1', ask);
+    expect(first.prompt).toMatch(/^# Always\n\nNever promise a refund\.\n\n# Tools\n\n\{"name":"t1"/);
+    expect(first.prompt?.length).toBe(first.tokens?.total);
+    expect(first.tokens?.total).toBeLessThanOrEqual(400);
+    expect(first.costTokens).toEqual({ written: first.tokens?.total, read: 0, full: first.tokens?.total });
+    expect((await step(catalog, 't1', ask)).prompt).toBe(first.prompt);
+    await expect(step(catalog, 't1', { ...ask, tokenBudget: 20 })).rejects.toThrow(
+      /has to be served takes \d+ tokens/,
+    );
+  });
+});
