@@ -2,7 +2,7 @@ import { reportOffPolicy } from '../../bandit/off-policy/off-policy-estimate.ts'
 import { OffPolicyTally } from '../../bandit/off-policy/off-policy-tally.ts';
 import { policyKind } from '../../bandit/policies/registry.ts';
 import type { Policy } from '../../bandit/policy.ts';
-import type { Decision } from '../decisions/decision.ts';
+import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import type { ObservationEntry, ObservedDecision, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import { CatalogState } from '../state/catalog-state.ts';
@@ -187,8 +187,10 @@ export class Replay {
     else if (this.#open.size > MAX_OPEN) this.#close(this.#open.keys().next().value!);
   }
 
-  #begin(observed: ObservedDecision, decision: Decision | null): OpenDecision | null {
+  #begin(observed: ObservedDecision, logged: Decision | null): OpenDecision | null {
     if (this.#isClosed(observed)) return null;
+    // Policies are compared by the slates that they draw: what was discovered later was drawn given that they did not suffice.
+    const decision = logged === null ? null : withoutDiscoveries(logged);
     const slate = decision === null ? 'decisionGone' : evaluatedSlate(decision, this.#state);
     if (typeof slate === 'string') {
       this.#skip(observed, slate);

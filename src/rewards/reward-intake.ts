@@ -145,8 +145,8 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
         continue;
       }
       const { outcome, value } = completeOutcome(report);
-      const { tool = null, weight = 1, latencyMs, cost } = report;
-      accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost });
+      const { tool = null, weight = 1, latencyMs, cost, rating } = report;
+      accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
       const note = noteOn(report, decision, catalog);
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };

@@ -14,6 +14,7 @@ const report = z.object({
   at: z.number(),
   occurredAt: z.number().optional(),
   latencyMs: z.number().optional(),
+  rating: z.number().optional(),
   cost: z.number().optional(),
 });
 

@@ -34,6 +34,8 @@ interface ReportedOutcome {
   /** True: more will follow, the decision stays open. */
   readonly more?: boolean;
   readonly latencyMs?: number;
+  /** How far the model that worked with the slate said that it suffices, 0…1. */
+  readonly rating?: number;
   readonly cost?: number;
   /** The same key for the same decision counts once. */
   readonly idempotencyKey?: string;

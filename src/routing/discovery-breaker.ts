@@ -28,7 +28,7 @@ export interface BreakerState {
 export class DiscoveryBreaker {
   readonly #decisions = new Window();
   readonly #discoveries = new Window();
-  #closesAt = 0;
+  #openedAt = Number.NEGATIVE_INFINITY;
 
   /** Call it for every decision. */
   decided(now: number): void {
@@ -37,24 +37,28 @@ export class DiscoveryBreaker {
 
   /** Lets a discovery through and counts it; or returns for how long to wait, ms. */
   ask(now: number): number | null {
-    if (now >= this.#closesAt && this.#isStorm(now)) {
-      this.#closesAt = now + OPEN_MS;
+    if (!this.#isOpen(now) && this.#isStorm(now)) {
+      this.#openedAt = now;
       // What comes after the pause is judged by itself.
       this.#discoveries.clear();
     }
-    if (now < this.#closesAt) return Math.min(OPEN_MS, this.#closesAt - now);
+    if (this.#isOpen(now)) return this.#openedAt + OPEN_MS - now;
     this.#discoveries.add(now);
     return null;
   }
 
   state(now: number): BreakerState {
-    const open = now < this.#closesAt;
+    const open = this.#isOpen(now);
     return {
       open,
-      closesAt: open ? this.#closesAt : null,
+      closesAt: open ? this.#openedAt + OPEN_MS : null,
       decisions: this.#decisions.count(now),
       discoveries: this.#discoveries.count(now),
     };
+  }
+
+  #isOpen(now: number): boolean {
+    return now >= this.#openedAt && now < this.#openedAt + OPEN_MS;
   }
 
   #isStorm(now: number): boolean {

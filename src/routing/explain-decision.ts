@@ -4,6 +4,7 @@ import {
   type Decision,
   type DecisionRerank,
   type DecisionSplit,
+  type Discovery,
   rewardDeadline,
   type SlateReason,
 } from '../decisions/decision.ts';
@@ -29,6 +30,10 @@ export interface DecisionExplanation {
   /** How the query was taken apart; absent: it was not. */
   readonly split?: DecisionSplit;
   readonly rerank?: DecisionRerank;
+  /** Probability that the slate suffices, as it was answered. */
+  readonly sufficiency?: number;
+  /** What was asked for after the slate; its tools are the last ones of the slate. Absent: nothing. */
+  readonly discoveries?: readonly ExplainedDiscovery[];
   readonly learn: boolean;
   /** Null until the slate was activated. */
   readonly activatedAt: string | null;
@@ -73,6 +78,21 @@ export interface ExplainedCandidate {
   readonly sentence: string;
 }
 
+export interface ExplainedDiscovery {
+  readonly at: string;
+  /** With the probability of each to be among them, given what was shown before. */
+  readonly tools: readonly { readonly name: string; readonly propensity: number }[];
+  readonly rating?: number;
+}
+
+function discoveriesOf(discoveries: readonly Discovery[]): ExplainedDiscovery[] {
+  return discoveries.map(({ at, tools, propensity, rating }) => ({
+    at: new Date(at).toISOString(),
+    tools: tools.map((name, i) => ({ name, propensity: propensity[i] })),
+    ...(rating !== undefined && { rating }),
+  }));
+}
+
 /** Returns why a decision came out as it did, and its rewards so far. */
 export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
@@ -91,6 +111,8 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),
     ...(decision.split === undefined ? {} : { split: decision.split }),
+    ...(decision.sufficiency === undefined ? {} : { sufficiency: decision.sufficiency }),
+    ...(decision.discoveries === undefined ? {} : { discoveries: discoveriesOf(decision.discoveries) }),
     ...(decision.rerank === undefined ? {} : { rerank: decision.rerank }),
     learn: decision.learn,
     activatedAt: decision.activatedAt === null ? null : new Date(decision.activatedAt).toISOString(),

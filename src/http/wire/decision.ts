@@ -90,6 +90,20 @@ export const decisionExplanationSchema = z
       })
       .optional()
       .meta({ description: 'How the query was taken apart; absent: it was not.' }),
+    sufficiency: z
+      .number()
+      .optional()
+      .meta({ description: 'Probability that the slate suffices, as it was answered.' }),
+    discoveries: z
+      .array(
+        z.object({
+          at: z.iso.datetime(),
+          tools: z.array(z.object({ name: toolName, propensity: z.number() })),
+          rating: z.number().optional(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'What was asked for after the slate; its tools are the last ones of the slate.' }),
     learn: z.boolean(),
     activatedAt: z.iso.datetime().nullable(),
     rewardDeadline: z.iso.datetime(),

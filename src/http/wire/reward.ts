@@ -24,6 +24,10 @@ const outcomeFields = {
       'true: another report on this decision will follow. In a task it changes nothing: its decisions wait for the end of the task.',
   }),
   latencyMs: z.number().min(0).max(86_400_000).optional(),
+  rating: z.number().min(0).max(1).optional().meta({
+    description:
+      'How far the model that worked with the slate said that it suffices, 0 … 1: teaches how far such ratings are to be believed.',
+  }),
   cost: z.number().min(0).max(1e9).optional(),
   weight: z
     .number()

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../src/ledger/entry.ts';
+import { DiscoveryBreaker } from '../../src/routing/discovery-breaker.ts';
+import { RoutedCatalog } from './routed-catalog.ts';
+
+/** A catalog whose ledger is folded at once, as by a replica. */
+function discovering(tools = 8): RoutedCatalog {
+  const catalog = new RoutedCatalog(tools);
+  const append = async (entries: readonly Entry[]): Promise<void> => {
+    for (const entry of entries) catalog.story.tell(entry);
+  };
+  Object.assign(catalog.catalog, { ledger: { append } });
+  return catalog;
+}
+
+const names = (tools: readonly { readonly name: string }[]): string[] => tools.map(({ name }) => name);
+
+describe('a discovery', () => {
+  it('adds tools that were not shown, which belong to the decision, and teaches that the slate did not suffice', async () => {
+    const catalog = discovering();
+    const { decisionId, tools, sufficiency } = await catalog.ask();
+    expect(sufficiency).toBeGreaterThan(0);
+    const answer = await catalog.routing.discover(decisionId, { k: 3, rating: 0.1 });
+    expect(answer.tools).toHaveLength(3);
+    expect(names(answer.tools).filter((name) => names(tools).includes(name))).toEqual([]);
+    expect(answer.tools[0]).toMatchObject({ reason: 'discovered', rank: 1, propensity: 1 });
+    expect(answer).toMatchObject({ discoveries: 1, decisionId });
+    const shown = [...names(tools), ...names(answer.tools)];
+    expect((await catalog.routing.findHead(decisionId)).shown).toEqual(shown);
+    const explained = await catalog.routing.explain(decisionId);
+    expect(explained.candidates.slice(0, 5).map(({ name }) => name)).toEqual(shown);
+    expect(explained.discoveries).toMatchObject([{ rating: 0.1, tools: [{}, {}, {}] }]);
+    expect(catalog.routing.sufficiency('default')).toMatchObject({
+      ...{ outcomes: 1, rated: 1, observed: 0 },
+      discoveries: { decisions: 1, times: 1, tools: 3 },
+    });
+  });
+
+  it('gives the next tools each time, sums the catalog up when none is left, and ends at the twentieth', async () => {
+    const catalog = discovering(5);
+    const { decisionId } = await catalog.ask();
+    const first = await catalog.routing.discover(decisionId, { k: 2 });
+    const second = await catalog.routing.discover(decisionId, { k: 2 });
+    const third = await catalog.routing.discover(decisionId, {});
+    expect([...names(first.tools), ...names(second.tools)]).toHaveLength(3);
+    expect(third.tools).toEqual([]);
+    expect(third.notes?.[0]).toContain('Nothing else');
+    expect(third.summary).toMatchObject({ tools: 5, servers: [{ server: null, tools: 5 }], more: 0 });
+    for (let i = 3; i < 20; i++) await catalog.routing.discover(decisionId, { summary: true });
+    await expect(catalog.routing.discover(decisionId, {})).rejects.toMatchObject({
+      code: 'too-many-requests',
+    });
+  });
+
+  it('of several at once gives each other tools; with one Idempotency-Key the same ones', async () => {
+    const catalog = discovering();
+    const { decisionId } = await catalog.ask();
+    const ask = (idempotencyKey?: string) => {
+      return catalog.routing.discover(decisionId, { k: 1 }, { idempotencyKey });
+    };
+    const [a, b, c] = await Promise.all([ask(), ask(), ask()]);
+    expect(new Set([a, b, c].flatMap(({ tools }) => names(tools))).size).toBe(3);
+    const [d, e] = await Promise.all([ask('one'), ask('one')]);
+    expect(names(d.tools)).toEqual(names(e.tools));
+    expect(await ask('one')).toEqual(d);
+    await expect(
+      catalog.routing.discover(decisionId, { k: 2 }, { idempotencyKey: 'one' }),
+    ).rejects.toMatchObject({ code: 'idempotency-conflict' });
+    expect((await catalog.routing.find(decisionId)).discoveries).toHaveLength(4);
+  });
+
+  it('leaves the answer of a repeated request as it was', async () => {
+    const catalog = discovering();
+    const before = await catalog.ask({}, { idempotencyKey: 'route' });
+    await catalog.routing.discover(before.decisionId, {});
+    expect(names((await catalog.ask({}, { idempotencyKey: 'route' })).tools)).toEqual(names(before.tools));
+  });
+
+  it('has the propensities of its draw, and keeps within a token budget', async () => {
+    const catalog = discovering();
+    const { decisionId } = await catalog.ask({ explore: true, format: 'mcp' });
+    const drawn = await catalog.routing.discover(decisionId, { k: 2 });
+    for (const { propensity } of drawn.tools) expect(propensity > 0 && propensity < 1).toBe(true);
+    const { decisionId: other } = await catalog.ask({ explore: false, format: 'mcp' });
+    const all = await catalog.routing.discover(other, { k: 4 });
+    const { decisionId: cheap } = await catalog.ask({ explore: false, format: 'mcp' });
+    const bounded = await catalog.routing.discover(cheap, { k: 4, tokenBudget: all.tokens - 1 });
+    expect(bounded.tokens).toBeLessThan(all.tokens);
+    expect(bounded.tools.length).toBeGreaterThan(0);
+    const none = await catalog.routing.discover(cheap, { tokenBudget: 1 });
+    expect(none).toMatchObject({ tools: [], summary: { servers: [], domains: [] } });
+    expect(none.notes?.[0]).toContain('1 tokens');
+  });
+
+  it('is refused for a decision that there is not, or that was not shown yet', async () => {
+    const catalog = discovering();
+    await catalog.ask();
+    await expect(catalog.routing.discover('default.x', {})).rejects.toMatchObject({
+      code: 'decision-not-found',
+    });
+    const { decisionId } = await catalog.ask({ activate: 'later' });
+    await expect(catalog.routing.discover(decisionId, {})).rejects.toMatchObject({
+      code: 'decision-not-activated',
+    });
+  });
+
+  it('leaves out tools that were removed, or cannot be called now', async () => {
+    const catalog = discovering(4);
+    const { decisionId, tools } = await catalog.ask();
+    const free = ['t0', 't1', 't2', 't3'].filter((name) => !names(tools).includes(name));
+    catalog.unavailable = [free[0]];
+    expect(names((await catalog.routing.discover(decisionId, { k: 5 })).tools)).toEqual([free[1]]);
+  });
+
+  it('storms are refused, summaries and repeated requests are not', async () => {
+    const catalog = discovering();
+    const ids: string[] = [];
+    for (let i = 0; i < 22; i++) ids.push((await catalog.ask()).decisionId);
+    await catalog.routing.discover(ids[0], {}, { idempotencyKey: 'first' });
+    for (const id of ids.slice(1, 20)) await catalog.routing.discover(id, { k: 1 });
+    await expect(catalog.routing.discover(ids[20], {})).rejects.toMatchObject({
+      ...{ code: 'too-many-requests', retryAfterSeconds: 15 },
+    });
+    await catalog.routing.discover(ids[21], { summary: true });
+    await catalog.routing.discover(ids[0], {}, { idempotencyKey: 'first' });
+    expect(catalog.routing.sufficiency('default').breaker).toMatchObject({ open: true, decisions: 22 });
+  });
+});
+
+describe('the breaker', () => {
+  it('opens when more is asked for than one time for two decisions, closes by itself, and opens again in a storm', () => {
+    const breaker = new DiscoveryBreaker();
+    let now = 1_000_000;
+    for (let i = 0; i < 60; i++) breaker.decided(now);
+    for (let i = 0; i < 31; i++) expect(breaker.ask(now)).toBeNull();
+    expect(breaker.ask(now)).toBe(15_000);
+    expect(breaker.ask(now + 14_000)).toBe(1_000);
+    now += 15_000;
+    expect(breaker.state(now).open).toBe(false);
+    for (let i = 0; i < 31; i++) expect(breaker.ask(now)).toBeNull();
+    expect(breaker.ask(now)).toBe(15_000);
+  });
+
+  it('is no matter of a few, nor of many among many; 600 in a minute are too many', () => {
+    const breaker = new DiscoveryBreaker();
+    for (let i = 0; i < 20; i++) expect(breaker.ask(i)).toBeNull();
+    const busy = new DiscoveryBreaker();
+    for (let i = 0; i < 10_000; i++) busy.decided(59_000);
+    for (let i = 0; i < 600; i++) expect(busy.ask(59_000)).toBeNull();
+    expect(busy.ask(59_500)).toBe(15_000);
+    const slow = new DiscoveryBreaker();
+    for (let second = 0; second < 3600; second += 4) expect(slow.ask(second * 1000)).toBeNull();
+  });
+
+  it('does not stay open when its clock steps back', () => {
+    const breaker = new DiscoveryBreaker();
+    for (let i = 0; i < 20; i++) breaker.ask(9_000_000);
+    expect(breaker.ask(9_000_000)).toBe(15_000);
+    expect(breaker.ask(1_000_000)).toBeNull();
+  });
+});
