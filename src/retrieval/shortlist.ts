@@ -1,7 +1,6 @@
 import { float64Columns } from '../../bandit/columns.ts';
 import { nominate } from '../../bandit/nominate.ts';
 import type { Candidates, Recall } from '../../bandit/policy.ts';
-import { BestSlots } from './best-slots.ts';
 import { RerankedScores, type RetrievalScores, type ToolScores } from './retrieval-scores.ts';
 
 export interface ShortlistRequest {
@@ -52,24 +51,21 @@ export function shortlist(
 
 /** The candidates by g, with their scores in columns. */
 function inOrder(chosen: ReadonlyMap<number, Origin>, scores: RetrievalScores): Shortlist {
-  const count = chosen.size;
-  const best = new BestSlots(count);
-  const scored = new Map<number, ToolScores>();
-  for (const slot of chosen.keys()) {
-    const one = scores.of(slot);
-    scored.set(slot, one);
-    best.offer(slot, one.base);
-  }
-  const slots = best.list();
-  const [lexical, dense, base, similarity] = float64Columns(count, 4);
+  const all: { readonly slot: number; readonly origin: Origin; readonly own: ToolScores }[] = [];
+  for (const [slot, origin] of chosen) all.push({ slot, origin, own: scores.of(slot) });
+  // What retrieval proposes is in order already, so this takes no longer than reading it.
+  all.sort((a, b) => b.own.base - a.own.base || a.slot - b.slot);
+  const slots = new Int32Array(all.length);
+  const [lexical, dense, base, similarity] = float64Columns(all.length, 4);
   const origins: Origin[] = [];
-  for (let i = 0; i < count; i++) {
-    const one = scored.get(slots[i])!;
-    lexical[i] = one.lexical;
-    dense[i] = one.dense;
-    base[i] = one.base;
-    similarity[i] = one.similarity;
-    origins.push(chosen.get(slots[i])!);
+  for (let i = 0; i < all.length; i++) {
+    const { slot, origin, own } = all[i];
+    slots[i] = slot;
+    lexical[i] = own.lexical;
+    dense[i] = own.dense;
+    base[i] = own.base;
+    similarity[i] = own.similarity;
+    origins.push(origin);
   }
   const candidates = { slots, lexical, dense, base, similarity };
   if (!(scores instanceof RerankedScores)) return { candidates, origins };
