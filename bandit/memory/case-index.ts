@@ -275,6 +275,9 @@ export class NearestCases {
 
   list(): RecalledCase[] {
     const { places, values } = this;
-    return Array.from({ length: this.found }, (_, at) => ({ caseId: places[at], similarity: values[at] }));
+    const list: RecalledCase[] = [];
+    // No Array.from: it takes several times as long.
+    for (let at = 0; at < this.found; at++) list.push({ caseId: places[at], similarity: values[at] });
+    return list;
   }
 }

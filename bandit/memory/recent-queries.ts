@@ -55,7 +55,7 @@ export class RecentQueries {
     const key = keyOf(embedding, terms);
     this.queries.delete(key);
     this.queries.set(key, {
-      embedding: embedding?.slice() ?? null,
+      embedding: embedding === null ? null : ownOf(embedding),
       terms: copyOf(terms),
       nearest: nearest ?? null,
       number: nearest === undefined ? 0 : this.numbers[nearest.caseId],
@@ -94,9 +94,13 @@ export class RecentQueries {
   }
 }
 
-/** Copies what is kept, since it may be a part of a larger buffer. */
 function copyOf({ terms, weights }: SparseVector): SparseVector {
-  return { terms: terms.slice(), weights: weights.slice() };
+  return { terms: ownOf(terms), weights: ownOf(weights) };
+}
+
+/** Returns a copy if the array is a part of a larger buffer, which would be kept with it. Nobody writes to a query. */
+function ownOf<Values extends Float32Array | Uint32Array>(values: Values): Values {
+  return values.byteLength === values.buffer.byteLength ? values : (values.slice() as Values);
 }
 
 /** Two queries with the same key need not be the same: the later one is kept. */
