@@ -69,7 +69,7 @@ function inOrder(chosen: ReadonlyMap<number, Origin>, scores: RetrievalScores): 
   }
   const candidates = { slots, lexical, dense, base, similarity };
   if (!(scores instanceof RerankedScores)) return { candidates, origins };
-  const said = Array.from(slots, (slot) => scored.get(slot)!.reranked);
+  const said = all.map(({ own }) => own.reranked);
   const reranked = {
     score: Float64Array.from(said, (one) => one?.score ?? 0),
     lexical: Float64Array.from(said, (one, i) => one?.lexical ?? lexical[i]),
