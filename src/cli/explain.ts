@@ -33,11 +33,28 @@ function explanationText({ candidates, rewards, ...decision }: DecisionExplanati
     ...rest
       .slice(0, SHOWN_REST)
       .map(({ name, score, sentence }) => `   ${name} (${score.toFixed(3)}): ${sentence}`),
+    ...budgetLines(decision),
     '',
     ...(rewards.length === 0 ? ['No rewards are known.'] : ['Rewards:']),
     ...rewards.map((reward) => `   ${rewardText(reward)}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function budgetLines({ budget, instructions = [] }: Omit<DecisionExplanation, 'candidates' | 'rewards'>) {
+  if (budget === undefined) return [];
+  const { tokens, leftOut, costTokens, tokenBudget } = budget;
+  const served = instructions.filter((one) => one.served).map(({ id }) => id);
+  const dear = [
+    ...leftOut.tools.map(({ name, tokens: cost }) => `${name} (${cost})`),
+    ...leftOut.instructions.map(({ id, tokens: cost }) => `${id} (${cost})`),
+  ];
+  return [
+    '',
+    `${tokens.total} tokens of ${tokenBudget ?? 'no limit'}; the whole catalog takes ${tokens.monolithic}. At the full price: ${costTokens.full}.`,
+    ...(served.length === 0 ? [] : [`Instructions: ${served.join(', ')}`]),
+    ...(dear.length === 0 ? [] : [`Left out for their cost: ${dear.join(', ')}`]),
+  ];
 }
 
 type Reward = DecisionExplanation['rewards'][number];

@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { ASSEMBLIES, type Assembly } from '../decisions/decision.ts';
 import type { RouteAnswer } from '../routing/route-answer.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
@@ -10,6 +11,14 @@ export function routeCommand(): Command {
     .option('--k <number>', 'how many tools', wholeNumber(1, 50), 5)
     .option('--unit <id>', 'the user, unit or session that asks')
     .option('--greedy', 'try nothing out: rank by what is known')
+    .option('--budget <tokens>', 'most tokens that all of it may take', wholeNumber(1, 10_000_000))
+    .option('--instructions', 'also the instructions that are worth carrying')
+    .addOption(
+      new Option('--assembly <how>', 'prompt: print the system prompt; append needs a --session').choices(
+        ASSEMBLIES,
+      ),
+    )
+    .option('--session <id>', 'the conversation that goes on')
     .addHelpText(
       'after',
       `
@@ -21,7 +30,8 @@ retrieved, it is remembered from similar queries, it is explored to learn about 
 
 Examples:
   bandolier route "the customer wants their money back"
-  bandolier route "where is my parcel" --k 3 --json | jq -r .decisionId`,
+  bandolier route "where is my parcel" --k 3 --json | jq -r .decisionId
+  bandolier route "where is my parcel" --budget 800 --instructions --assembly prompt`,
     )
     .action(route);
 }
@@ -30,12 +40,23 @@ interface RouteOptions extends AskOptions {
   readonly k: number;
   readonly unit?: string;
   readonly greedy?: boolean;
+  readonly budget?: number;
+  readonly instructions?: boolean;
+  readonly assembly?: Assembly;
+  readonly session?: string;
 }
 
-async function route(query: string, { catalog, k, unit, greedy, url, json }: RouteOptions): Promise<void> {
+async function route(query: string, options: RouteOptions): Promise<void> {
+  const { catalog, k, unit, greedy, budget, instructions, assembly, session, url, json } = options;
+  // Names alone cost next to nothing.
+  const format = budget === undefined && instructions !== true ? 'names' : 'mcp';
   const answer = await new ApiClient(serviceUrl(url)).post<RouteAnswer>('/v1/route', {
-    ...{ query, catalog, k, format: 'names', explore: !greedy },
+    ...{ query, catalog, k, format, explore: !greedy },
     ...(unit !== undefined && { unitId: unit }),
+    ...(budget !== undefined && { tokenBudget: budget }),
+    ...(instructions === true && { instructions }),
+    ...(assembly !== undefined && { assembly }),
+    ...(session !== undefined && { sessionId: session }),
   });
   const rows = answer.tools.map(({ rank, name, score, propensity, reason }) => [
     ...[String(rank), name, score.toFixed(3), `${Math.round(propensity * 100)} %`, reason],
@@ -43,5 +64,20 @@ async function route(query: string, { catalog, k, unit, greedy, url, json }: Rou
   const slate = rows.length === 0 ? '' : table([['', 'TOOL', 'SCORE', 'CHANCE', 'WHY'], ...rows]);
   const fallback = answer.fallback === null ? [] : [`Not the usual ranking: ${answer.fallback}.`];
   const notes = [...fallback, ...(answer.notes ?? [])].map((note) => `${note}\n`).join('');
-  print(json, answer, `${slate}${notes}\nWhy: bandolier explain ${answer.decisionId}\n`);
+  if (!json && answer.prompt !== undefined) return void process.stdout.write(`${answer.prompt}\n`);
+  print(json, answer, `${slate}${spent(answer)}${notes}\nWhy: bandolier explain ${answer.decisionId}\n`);
+}
+
+function spent({ tokens, leftOut, costTokens, instructions = [] }: RouteAnswer): string {
+  if (tokens === undefined) return '';
+  const texts = instructions.map(({ id, tokens: cost, kind }) => [id, kind, String(cost)]);
+  const dear = [
+    ...(leftOut?.tools ?? []).map(({ name, tokens: cost }) => `${name} (${cost})`),
+    ...(leftOut?.instructions ?? []).map(({ id, tokens: cost }) => `${id} (${cost})`),
+  ];
+  return [
+    ...(texts.length === 0 ? [] : ['\n', table([['INSTRUCTION', 'KIND', 'TOKENS'], ...texts])]),
+    `\n${tokens.total} tokens; the whole catalog takes ${tokens.monolithic}. At the full price: ${costTokens?.full}.\n`,
+    ...(dear.length === 0 ? [] : [`Left out for their cost: ${dear.join(', ')}\n`]),
+  ].join('');
 }

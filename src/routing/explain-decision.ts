@@ -1,7 +1,10 @@
 import type { Policy } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import {
+  type Assembly,
   type Decision,
+  type DecisionCarried,
+  type DecisionInstructions,
   type DecisionRerank,
   type DecisionSplit,
   type Discovery,
@@ -10,6 +13,14 @@ import {
 } from '../decisions/decision.ts';
 import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
 import type { KeptReward } from '../state/fold-result.ts';
+import {
+  type AnswerTokens,
+  type CostTokens,
+  costTokensOf,
+  type LeftOut,
+  leftOutOf,
+  spentTokens,
+} from './budgeted-answer.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -48,6 +59,33 @@ export interface DecisionExplanation {
   readonly nearestCases: readonly NearestCase[];
   /** As long as its record is kept: an hour after its window. */
   readonly rewards: readonly KeptReward[];
+  /** Absent, like the instructions: the request named neither a token budget nor instructions. */
+  readonly budget?: ExplainedBudget;
+  /** Those that were served, in the order of the decision, then the others by gain; the safety overlay first. */
+  readonly instructions?: readonly ExplainedInstruction[];
+}
+
+export interface ExplainedBudget {
+  readonly tokenBudget: number | null;
+  readonly assembly: Assembly;
+  /** What counted the tokens. */
+  readonly counter: string;
+  /** Of the parts; a prompt has some more for what is between them. */
+  readonly tokens: AnswerTokens;
+  readonly leftOut: LeftOut;
+  readonly costTokens: CostTokens;
+  readonly carried?: DecisionCarried;
+}
+
+export interface ExplainedInstruction {
+  readonly id: string;
+  /** It is in every prompt. */
+  readonly isSafety: boolean;
+  readonly served: boolean;
+  readonly tokens: number;
+  readonly gain: number;
+  readonly score: number;
+  readonly propensity: number;
 }
 
 export interface NearestCase {
@@ -70,6 +108,8 @@ export interface ExplainedCandidate {
   readonly uncertainty: number;
   readonly bonus: number;
   readonly propensity: number;
+  /** Of its definition, where tokens are counted. */
+  readonly tokens?: number;
   /** Weighted number of remembered outcomes of this tool near the query. */
   readonly trials: number;
   readonly features: Readonly<Record<string, number>>;
@@ -121,7 +161,40 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     candidates: explainCandidates(decision, catalog),
     nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
+    ...explainBudget(decision),
   };
+}
+
+function explainBudget(decision: Decision): Pick<DecisionExplanation, 'budget' | 'instructions'> {
+  const { budget, carried, instructions } = decision;
+  if (budget === undefined) return {};
+  const { tokenBudget, assembly, counter } = budget;
+  const budgeted = { ...decision, budget };
+  const tokens = spentTokens(budgeted);
+  return {
+    budget: {
+      ...{ tokenBudget, assembly, counter, tokens },
+      leftOut: leftOutOf(budgeted),
+      costTokens: costTokensOf(budgeted, tokens),
+      ...(carried !== undefined && { carried }),
+    },
+    ...(instructions !== undefined && { instructions: explainInstructions(instructions) }),
+  };
+}
+
+function explainInstructions(all: DecisionInstructions): ExplainedInstruction[] {
+  const rest = [...all.ids.keys()].filter((index) => !all.shown.includes(index));
+  rest.sort((a, b) => all.gain[b] - all.gain[a]);
+  return [
+    ...all.overlay.map(({ id, tokens }) => ({
+      ...{ id, isSafety: true, served: true, tokens, gain: 0, score: 0, propensity: 1 },
+    })),
+    ...[...all.shown, ...rest].map((index) => ({
+      ...{ id: all.ids[index], isSafety: false, served: all.shown.includes(index) },
+      ...{ tokens: all.tokens[index], gain: all.gain[index] },
+      ...{ score: all.score[index], propensity: all.propensity[index] },
+    })),
+  ];
 }
 
 /** Cases that are shown: enough to see a pattern. */
@@ -172,6 +245,7 @@ function explainCandidates(decision: Decision, { state }: Catalog): ExplainedCan
       uncertainty: columns.uncertainty[index],
       bonus: columns.bonus[index],
       propensity: columns.propensity[index],
+      ...(decision.budget !== undefined && { tokens: decision.budget.tokens[index] }),
       trials: columns.trials[index],
       features: values,
       taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slot),

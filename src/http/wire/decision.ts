@@ -1,14 +1,17 @@
 import { z } from '@hono/zod-openapi';
-import { FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
+import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from './parameters.ts';
 import { rewardOutcome, rewardStatusSchema } from './reward.ts';
 import {
   baseSchema,
+  costTokensSchema,
   detailSchema,
   fallbackSchema,
   gainSchema,
+  leftOutSchema,
   policySchema,
   reasonSchema,
+  tokensSchema,
   uncertaintySchema,
 } from './route.ts';
 
@@ -34,6 +37,7 @@ const candidateSchema = z
         'What is added to the mean to try the tool out. With `explore: false` or exploration `greedy` it is not added: the score is the mean.',
     }),
     propensity: z.number(),
+    tokens: z.int().optional().meta({ description: 'Of its definition, where tokens are counted.' }),
     trials: z
       .number()
       .meta({ description: 'How many remembered outcomes near this query speak for or against.' }),
@@ -126,6 +130,42 @@ export const decisionExplanationSchema = z
     rewards: z.array(keptRewardSchema).meta({
       description: 'What was reported and became of it; kept for an hour after the window.',
     }),
+    budget: z
+      .object({
+        tokenBudget: z.int().nullable(),
+        assembly: z.enum(ASSEMBLIES),
+        counter: z.string().meta({ description: 'What counted the tokens.' }),
+        tokens: tokensSchema,
+        leftOut: leftOutSchema,
+        costTokens: costTokensSchema,
+        carried: z
+          .object({
+            from: z.array(decisionId),
+            tools: z.int(),
+            instructions: z.int(),
+            details: z.array(detailSchema),
+            changed: z.array(z.string()).optional(),
+            rewritten: z.int().optional(),
+          })
+          .optional()
+          .meta({ description: 'What it took over from decisions before it.' }),
+      })
+      .optional()
+      .meta({ description: 'Absent: the request named neither a token budget nor instructions.' }),
+    instructions: z
+      .array(
+        z.object({
+          id: z.string(),
+          isSafety: z.boolean(),
+          served: z.boolean(),
+          tokens: z.int(),
+          gain: z.number(),
+          score: z.number(),
+          propensity: z.number(),
+        }),
+      )
+      .optional()
+      .meta({ description: 'The safety overlay, those that were served, then the others by gain.' }),
   })
   .openapi('DecisionExplanation');
 
