@@ -154,6 +154,10 @@ export interface DecisionBudget {
   readonly counter: string;
   /** Of each candidate's definition as it would be served; those that are carried cost this too, but nothing new. */
   readonly tokens: readonly number[];
+  /** Tokens that were left for pins and for what was chosen: the rest was carried, is the safety overlay, or holds the prompt together. */
+  readonly room: number;
+  /** Most tools that could be chosen beside those that were pinned or carried. */
+  readonly limit: number;
   /** Candidates that would have been served if they had been free, by index, best first. */
   readonly leftOut: readonly number[];
   /** All tools of the catalog in full, and all its approved instructions. */

@@ -1,5 +1,5 @@
 import type { Candidates } from '../../bandit/policy.ts';
-import { type BudgetedCandidates, NO_LIMIT } from '../../bandit/selection/select-under-budget.ts';
+import type { BudgetedCandidates } from '../../bandit/selection/select-under-budget.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Decision, SlateReason } from '../decisions/decision.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -45,7 +45,7 @@ export function evaluatedSlate(
   const carried = shownBecause('carried');
   const pinned = shownBecause('pinned');
   const forced = [...carried, ...pinned];
-  const k = decision.k - pinned.length;
+  const k = decision.budget?.limit ?? decision.k - pinned.length;
   if (decision.exploration !== 'plackett-luce' || k < 1 || forced.length >= count) return 'unexplored';
   const slots = new Int32Array(count);
   for (let index = 0; index < count; index++) {
@@ -65,22 +65,14 @@ function budgetOf(
 ): EvaluatedBudget | null {
   if (budget === undefined) return null;
   const tokens = Float64Array.from(budget.tokens);
-  let room = budget.tokenBudget ?? NO_LIMIT;
-  for (const index of carried) {
-    room -= tokens[index];
-    tokens[index] = 0;
-  }
-  for (const { tokens: overlay } of instructions?.overlay ?? []) room -= overlay;
-  const kept = instructions?.shown.slice(0, before?.instructions ?? 0) ?? [];
+  for (const index of carried) tokens[index] = 0;
+  const { shown = [], limit = 0 } = instructions ?? {};
+  const kept = shown.slice(0, before?.instructions ?? 0);
   const costs = Float64Array.from(instructions?.tokens ?? []);
-  for (const index of kept) {
-    room -= costs[index];
-    costs[index] = 0;
-  }
+  for (const index of kept) costs[index] = 0;
   const gain = Float64Array.from(instructions?.gain ?? []);
-  const limit = instructions?.limit ?? 0;
   return {
-    ...{ room, tokens, forced: [...carried, ...pinned], vectors: state.tools.vectors },
+    ...{ room: budget.room, tokens, forced: [...carried, ...pinned], vectors: state.tools.vectors },
     instructions: { gain, score: gain, tokens: costs, forced: kept, limit },
   };
 }

@@ -1,4 +1,3 @@
-import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
 import { ITR, itrScores, selectionMethod } from '../../bandit/policies/itr.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Candidates } from '../../bandit/policy.ts';
@@ -95,6 +94,8 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
       assembly: assemblyOf(request),
       counter: costs.counter.name,
       tokens: tools.tokens,
+      room: budget,
+      limit: tools.corpus.limit,
       leftOut: selection.tools.leftOut,
       monolithic: costs.monolithic(state, request.format),
     },
@@ -201,7 +202,7 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   );
   const alone = free(tokens, kept);
   const scores = instructionScores(parts.policy, candidates);
-  const gain = new InstructionEffects().gains(slots, scores);
+  const gain = catalog.state.effects.gains(slots, scores);
   const most = maxInstructions(request);
   return {
     corpus: {

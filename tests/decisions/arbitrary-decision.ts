@@ -52,6 +52,8 @@ export const decision = fc.record(
         counter: text,
         tokens: fc.array(fc.nat()),
         leftOut: fc.array(fc.nat()),
+        room: fc.nat(),
+        limit: fc.nat(),
         monolithic: fc.nat(),
       },
       { noNullPrototype: true },
