@@ -1,5 +1,6 @@
 import type { Candidates } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import type { RetrievalMemo } from '../retrieval/retrieval-memo.ts';
 import type { ShortlistRequest } from '../retrieval/shortlist.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
@@ -8,6 +9,8 @@ import type { InstructionRecord, InstructionTable } from '../state/instruction-t
 export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
   readonly features: Pick<SearchedText, 'embedding'>;
   readonly parts?: readonly SearchedText[];
+  /** What was found for it before. */
+  readonly memos?: { readonly instructions: RetrievalMemo } | undefined;
 }
 
 /**
@@ -17,12 +20,14 @@ export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
  * @param more slots that have to be among them, and slots that must not be.
  */
 export function findInstructions(
-  { features, tokens, parts }: InstructionQuery,
+  { features, tokens, parts, memos }: InstructionQuery,
   { instructionIndex }: Pick<Catalog, 'instructionIndex'>,
   limit: number,
   more: Pick<ShortlistRequest, 'pin' | 'exclude'> = {},
 ): Candidates {
-  return instructionIndex.search({ embedding: features.embedding, tokens, parts, limit, ...more }).candidates;
+  const memo = memos?.instructions;
+  const { embedding } = features;
+  return instructionIndex.search({ embedding, tokens, parts, memo, limit, ...more }).candidates;
 }
 
 /** Returns what has to be in every prompt: approved instructions of kind `safety` and what they include, in the order of a prompt. */

@@ -51,7 +51,7 @@ export function findCandidates(
       embedding: query.features.embedding,
       tokens: query.tokens,
       parts: query.parts,
-      memo: query.memo,
+      memo: query.memos?.tools,
       rerank,
       limit,
       recall,

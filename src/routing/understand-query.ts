@@ -37,7 +37,13 @@ export interface UnderstoodQuery {
   /** Of the embedder that made the embeddings; null: there is none. */
   readonly fingerprint: string | null;
   /** What retrieval said of it so far; absent: it is searched for each time. */
-  readonly memo?: RetrievalMemo | undefined;
+  readonly memos?: QueryMemos | undefined;
+}
+
+/** What retrieval said of a query, by what is searched. */
+export interface QueryMemos {
+  readonly tools: RetrievalMemo;
+  readonly instructions: RetrievalMemo;
 }
 
 /** The models that are asked beside the embedder of the catalog. */
@@ -82,7 +88,7 @@ function lastQuestion(messages: readonly unknown[]): ConversationQuery {
 
 /**
  * Returns the query as retrieval and memory compare it: embeddings and words, or words alone when the embedder is away.
- * @param memo of this query.
+ * @param memos of this query.
  * @throws the reason of `signal`
  */
 export async function understandQuery(
@@ -90,7 +96,7 @@ export async function understandQuery(
   catalog: Catalog,
   { splitters, rerankers }: QueryModels,
   signal?: AbortSignal,
-  memo?: RetrievalMemo,
+  memos?: QueryMemos,
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
   const split = decomposition === 'none' ? null : await splitters[decomposition].split(asked.turn, signal);
@@ -103,9 +109,9 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole) };
-  const rerank = await rerankCandidates({ ...whole, parts, memo }, catalog, rerankers, signal);
+  const rerank = await rerankCandidates({ ...whole, parts, memos }, catalog, rerankers, signal);
   signal?.throwIfAborted();
-  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint, memo };
+  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint, memos };
 }
 
 /** Returns whether understanding a query may take long: another process or thread is asked. */
@@ -122,7 +128,7 @@ export function comparable(query: UnderstoodQuery, { fingerprint }: CatalogState
   if (query.fingerprint === fingerprint) return query;
   const features = { ...query.features, embedding: null };
   const parts = query.parts.map((part) => ({ ...part, embedding: null }));
-  return { ...query, features, parts, embedderDown: true, fingerprint, memo: undefined };
+  return { ...query, features, parts, embedderDown: true, fingerprint, memos: undefined };
 }
 
 /** What is searched for beside the whole query. */
@@ -163,7 +169,7 @@ function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): Embedd
 
 /** Returns the reranker's scores of the best tools; null if the catalog has no reranker. */
 async function rerankCandidates(
-  query: QueryPart & Pick<UnderstoodQuery, 'parts' | 'memo'>,
+  query: QueryPart & Pick<UnderstoodQuery, 'parts' | 'memos'>,
   catalog: Pick<Catalog, 'state' | 'index'>,
   rerankers: Rerankers,
   signal: AbortSignal | undefined,
@@ -174,7 +180,7 @@ async function rerankCandidates(
   signal?.throwIfAborted();
   const reranker = rerankers.ready(settings.model);
   if (reranker === null) return without(`the reranker "${settings.model}" is not open`);
-  const { candidates } = catalog.index.search({ ...query, limit: RERANKED });
+  const { candidates } = catalog.index.search({ ...query, memo: query.memos?.tools, limit: RERANKED });
   const records = Array.from(candidates.slots, (slot) => catalog.state.tools.atSlot(slot)!);
   if (records.length === 0) return without('no tool was found');
   const documents = records.map(({ tool }) => rerankText(tool));

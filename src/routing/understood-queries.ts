@@ -10,7 +10,7 @@ import {
   waitsForModels,
 } from './understand-query.ts';
 
-/** Memory of all queries that are kept: some 3,500 with one need and 256 dimensions. */
+/** Memory of all queries that are kept: some 2,000 with one need and 256 dimensions. */
 const MAX_BYTES = 32 * 1024 * 1024;
 /** Objects, headers of arrays, and entries of maps. */
 const OVERHEAD = 2_000;
@@ -71,7 +71,10 @@ export class UnderstoodQueries {
       return understandQuery(asked, catalog, this.#models, signal);
     }
     const understand = (stop: AbortSignal) =>
-      understandQuery(asked, catalog, this.#models, stop, new RetrievalMemo());
+      understandQuery(asked, catalog, this.#models, stop, {
+        tools: new RetrievalMemo(),
+        instructions: new RetrievalMemo(),
+      });
     const query = await this.#queries.get(key, understand, signal);
     signal?.throwIfAborted();
     return query;
@@ -123,7 +126,7 @@ function bytesOf(
   const isWhole = !embedderDown && (split?.fallback ?? null) === null && (rerank?.fallback ?? null) === null;
   if (!isWhole) return Infinity;
   const { embedding, terms } = features;
-  let bytes = OVERHEAD + 2 * key.length + memoBytes(parts.length) + tokens.byteLength;
+  let bytes = OVERHEAD + 2 * key.length + 2 * memoBytes(parts.length) + tokens.byteLength;
   bytes += embedding?.byteLength ?? 0;
   bytes += terms.terms.byteLength + terms.weights.byteLength + BYTES_PER_SCORE * (rerank?.scores.size ?? 0);
   for (const part of parts) {

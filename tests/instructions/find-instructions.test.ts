@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { findInstructions, includedBy, safetyOverlay } from '../../src/instructions/find-instructions.ts';
+import { RetrievalMemo } from '../../src/retrieval/retrieval-memo.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { InstructionIndex } from '../../src/retrieval/tool-index.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
@@ -10,9 +11,17 @@ function corpus() {
   const instructionIndex = new InstructionIndex(createTypescriptKernels());
   story.state.instructions.follow(instructionIndex);
   const { instructions } = story.state;
+  const kept = new Map<string, RetrievalMemo>();
   const find = (text: string, limit = 10): string[] => {
     const query = { features: { embedding: null }, tokens: tokenise(text) };
-    const { slots } = findInstructions(query, { instructionIndex }, limit);
+    const found = findInstructions(query, { instructionIndex }, limit);
+    // What was found for the same text before must not be found any more where the corpus has changed.
+    const memo = kept.get(text) ?? new RetrievalMemo();
+    kept.set(text, memo);
+    const again = { ...query, memos: { instructions: memo } };
+    expect(findInstructions(again, { instructionIndex }, limit)).toEqual(found);
+    expect(findInstructions(again, { instructionIndex }, limit)).toEqual(found);
+    const { slots } = found;
     return Array.from(slots, (slot) => instructions.atSlot(slot)!.instruction.id);
   };
   return { story, instructions, find };
