@@ -39,6 +39,28 @@ it('the policy that decided has the probabilities that were logged, under the sa
   }
 });
 
+it('that is so in a session too, where carried tools take the place of others, and of prompts', async () => {
+  const catalog = new RoutedCatalog(8, { policy: { name: 'hybrid', exploration: 'plackett-luce' } });
+  const ask = { k: 3, tokenBudget: 300, explore: true } as const;
+  const steps = [
+    ...['t1', 't2', 't1', 't5'].map((tool) => ({ query: `does ${tool}`, sessionId: 's' })),
+    { query: 'does t3', assembly: 'prompt', format: 'mcp' } as const,
+  ];
+  let carried = 0;
+  for (const step of steps) {
+    const { decisionId } = await catalog.route({ ...ask, ...step });
+    const decision = await catalog.routing.find(decisionId);
+    carried += decision.carried?.tools ?? 0;
+    // Where the best are all there, nothing was drawn.
+    if (decision.budget?.limit === 0) continue;
+    const { slate, candidates } = targetsOf(catalog, decision);
+    const { active } = catalog.state.learners;
+    const target = candidateTarget(active, catalog.state.settings.policy, kernels)(slate, candidates);
+    expect(Float32Array.from(target)).toEqual(decision.columns.propensity);
+  }
+  expect(carried).toBeGreaterThan(3);
+});
+
 it('every policy has the pins and keeps within the budget', async () => {
   const { catalog, decision } = await logged();
   const { slate, candidates } = targetsOf(catalog, decision);
