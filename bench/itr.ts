@@ -43,7 +43,7 @@ const product = await Product.start();
 const whole: Whole = { tools: tools.map(({ definition }) => definition), instructions };
 
 /** Passes over the tasks to learn from before figures are taken. */
-const PASSES = 2;
+const PASSES = 1;
 const K_A = 4;
 const K_B = 2;
 /** What was chosen on the tasks that are there for it. */
@@ -51,9 +51,10 @@ const PROMPT_BUDGET = 1500;
 const APPEND_BUDGET = 6000;
 const DISCOVERY: Gate = { rating: true, least: 0 };
 
-const results: Record<string, unknown> = existsSync(resultsFile())
-  ? JSON.parse(readFileSync(resultsFile(), 'utf8'))
-  : {};
+/** Of earlier runs of other parts. */
+function read(): Record<string, unknown> {
+  return existsSync(resultsFile()) ? JSON.parse(readFileSync(resultsFile(), 'utf8')) : {};
+}
 
 function resultsFile(): string {
   return join(packageRoot(), 'bench', 'results', 'itr.json');
@@ -144,7 +145,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     const rows = [];
     for (const [assembly, budgets] of [
       ['prompt', [1000, 1500, 2500]],
-      ['append', [4000, 6000, 10_000]],
+      ['append', [6000, 8000, 12_000]],
     ] as const) {
       for (const tokenBudget of budgets) {
         const way = itrWay(`${assembly} ${tokenBudget}`, assembly, { asked: { tokenBudget }, passes: 1 });
@@ -216,8 +217,6 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
       itrWay('as it is', 'prompt'),
       itrWay('K_A 1', 'prompt', { asked: { maxInstructions: 1 } }),
       itrWay('K_B 1', 'prompt', { asked: { k: 1 } }),
-      itrWay('policy itr', 'prompt', { settings: { policy: { name: 'itr' } } }),
-      itrWay('policy itr, dense alone', 'prompt', { settings: DENSE_ALONE }),
       itrWay('in the words of the task', 'prompt', { words: 'said' }),
       itrWay('nothing learned before', 'prompt', { passes: 0 }),
       itrWay('agent: prompt is a quarter', 'prompt', { agent: agentParameters({ promptShare: 0.25 }) }),
@@ -323,7 +322,6 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
         { tokenBudget: 1000, k: 2 },
         { tokenBudget: 1500, k: 5 },
         { tokenBudget: 3000, k: 10 },
-        { k: 5 },
       ]) {
         rows.push({
           k: asked.k,
@@ -336,8 +334,6 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
   },
 };
 
-const DENSE_ALONE = { policy: { name: 'itr', parameters: { words: 0, crossEncoder: 0 } } };
-
 /** Each step of a task as a task of its own. */
 function singleSteps(task: Task, names: ReadonlySet<string>): Task[] {
   return task.hops.flatMap((hop, at) =>
@@ -348,18 +344,19 @@ function singleSteps(task: Task, names: ReadonlySet<string>): Task[] {
 }
 
 const { constant, distractor } = fitMonolith(PAPER_MONOLITH);
-results.about = {
+const about = {
   ...measuredOn('npx tsx bench/itr.ts'),
   ...{ tools: tools.length, instructions: instructions.length, tokens: sizeOf(whole) },
-  ...{ tasks: { choose: choose.length, report: report.length }, seeds: seeds.length },
+  ...{ tasks: { choose: choose.length, report: report.length } },
   agent: { ...agent, fittedTo: PAPER_MONOLITH, constant, distractor },
   fit: PAPER_MONOLITH.map(([n, share]) => ({ n, share, fitted: 1 / (1 + constant + distractor * (n - 1)) })),
 };
-console.log(results.about);
+console.log(about);
 try {
-  for (const [name, run] of Object.entries(PARTS)) {
-    if (options.part !== 'all' && !options.part.split(',').includes(name)) continue;
-    results[name] = { load: loadavg()[0], result: await run() };
+  const names = options.part === 'all' ? Object.keys(PARTS) : options.part.split(',');
+  for (const name of names) {
+    const result = await PARTS[name]();
+    const results = { ...read(), about, [name]: { load: loadavg()[0], seeds: seeds.length, result } };
     writeFileSync(resultsFile(), `${JSON.stringify(results, null, 2)}\n`);
   }
 } finally {

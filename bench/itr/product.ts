@@ -76,7 +76,7 @@ export class Product {
   /** @param key the same key in the same state gives the same draws */
   async route(question: RouteQuestion, key: string): Promise<{ answer: RouteAnswer; milliseconds: number }> {
     const began = performance.now();
-    const answer = await this.ask('POST', '/v1/route', question, question.catalog, key);
+    const answer = await this.ask('POST', '/v1/route', question, question.catalog, key.replaceAll(' ', '-'));
     return { answer: answer as RouteAnswer, milliseconds: performance.now() - began };
   }
 
