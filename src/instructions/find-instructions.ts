@@ -32,10 +32,7 @@ export function findInstructions(
 
 /** Returns what has to be in every prompt: approved instructions of kind `safety` and what they include, in the order of a prompt. */
 export function safetyOverlay(instructions: InstructionTable): readonly InstructionRecord[] {
-  const safety = [...instructions.live()].filter(
-    ({ instruction: { status, kind } }) => status === 'approved' && kind === 'safety',
-  );
-  const all = safety.flatMap((record) => [record, ...includedBy(instructions, record)]);
+  const all = instructions.safety().flatMap((record) => [record, ...includedBy(instructions, record)]);
   return inPromptOrder(new Set(all));
 }
 

@@ -57,6 +57,8 @@ export class InstructionTable {
   readonly #bySlot: (InstructionRecord | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   readonly #changes: InstructionChange[] = [];
+  /** Ids of approved instructions of kind `safety`, in no particular order: every route with instructions asks for them. */
+  readonly #safety = new Set<string>();
   #vectors: ToolVectors;
   #live = 0;
   #followers: Follower<InstructionRecord>[] = [];
@@ -93,6 +95,11 @@ export class InstructionTable {
   /** Returns the instruction of this id, removed or not. */
   find(id: string): InstructionRecord | undefined {
     return this.#byId.get(id);
+  }
+
+  /** Returns the live approved instructions of kind `safety`, in no particular order. */
+  safety(): readonly InstructionRecord[] {
+    return [...this.#safety].map((id) => this.#byId.get(id)!);
   }
 
   atSlot(slot: number): InstructionRecord | undefined {
@@ -172,6 +179,7 @@ export class InstructionTable {
   /** Deletes a tombstone for good; its slot is free for another instruction. */
   expire({ instruction, slot }: InstructionRecord): void {
     this.#byId.delete(instruction.id);
+    this.#safety.delete(instruction.id);
     this.#bySlot[slot] = undefined;
     this.#freeSlots.push(slot);
     this.#vectors.clear(slot);
@@ -212,7 +220,10 @@ export class InstructionTable {
   }
 
   #store(record: InstructionRecord): void {
-    this.#byId.set(record.instruction.id, record);
+    const { id, kind, status } = record.instruction;
+    this.#byId.set(id, record);
     this.#bySlot[record.slot] = record;
+    if (kind === 'safety' && status === 'approved' && record.removedAt === null) this.#safety.add(id);
+    else this.#safety.delete(id);
   }
 }

@@ -194,7 +194,11 @@ describe('instructions in the fold', () => {
           const removed = isSync ? [] : remove.filter((id) => !put.some((one) => one.id === id));
           const sync = isSync ? { sync: put.map(({ id }) => id) } : {};
           const definitions = put.map(({ status, ...one }) =>
-            instruction(one.id, { ...one, ...(status !== undefined && { status }) }),
+            instruction(one.id, {
+              ...one,
+              kind: one.id === 'a' ? 'safety' : 'policy',
+              ...(status !== undefined && { status }),
+            }),
           );
           story.tell(putInstructions(definitions, { remove: removed, ...sync }));
           for (const { id, text, status } of put) {
@@ -216,6 +220,8 @@ describe('instructions in the fold', () => {
         });
         expect(new Map(found)).toEqual(model);
         expect(instructions.size).toBe(model.size);
+        const safety = [...model].filter(([id, { served }]) => id === 'a' && served !== null);
+        expect(instructions.safety().map(({ instruction: { id } }) => id)).toEqual(safety.map(([id]) => id));
         for (const record of instructions.live()) {
           expect(effectOf(record, { instruction: record.instruction, hash: record.hash })).toEqual(
             record.pending === undefined ? [] : ['changed'],
