@@ -39,9 +39,27 @@ interface OwnMembers {
   readonly tags?: readonly string[];
   /** Queries that the tool is right for. */
   readonly examples?: readonly string[];
+  /** What has to be so before it is called. */
+  readonly preconditions?: readonly string[];
+  /** What is so after it was called. */
+  readonly postconditions?: readonly string[];
+  /** In which ways it fails, and what to do then. */
+  readonly failureModes?: readonly string[];
+  /** Calls that were right, to be shown to a model. */
+  readonly exemplars?: readonly ToolExemplar[];
+  /** Queries that the tool is not right for, though they sound like it. Nothing is searched in them. */
+  readonly negativeExamples?: readonly string[];
   /** Names under which this tool was known before: what was learned about them moves here. */
   readonly replaces?: readonly string[];
   readonly metadata?: JsonObject;
+}
+
+/** A query, and the call that answers it. */
+export interface ToolExemplar {
+  readonly query: string;
+  readonly arguments: JsonObject;
+  /** What came of it, where that helps. */
+  readonly result?: string;
 }
 
 export const TOOL_KINDS = ['tool', 'skill'] as const;
@@ -55,6 +73,11 @@ export function listedTool(tool: ToolDefinition): Omit<ToolDefinition, keyof Own
     server: _s,
     tags: _t,
     examples: _e,
+    preconditions: _pre,
+    postconditions: _post,
+    failureModes: _f,
+    exemplars: _ex,
+    negativeExamples: _n,
     replaces: _r,
     metadata: _m,
     ...listed

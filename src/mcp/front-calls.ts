@@ -13,6 +13,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { getTool } from '../catalog/tools.ts';
 import { Problem, type ProblemCode } from '../errors/problem.ts';
 import { SILENT_OUTCOMES } from '../ledger/entry.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { completeOutcome } from '../rewards/reward-report.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import { EMPTY_CATALOG } from '../routing/find-candidates.ts';
@@ -156,7 +157,7 @@ export class FrontCalls {
     return structured({
       ...(definitionIn('mcp', 'full', tool) as object),
       ...(tool.server !== undefined && { server: tool.server }),
-      ...(tool.examples !== undefined && { examples: [...tool.examples] }),
+      ...knownOfCalls(tool),
       ...(servers.targetOf(catalog, tool.name) === null ? ownUse(tool) : { callable: true }),
     });
   }
@@ -247,6 +248,13 @@ function checked<Name extends FrontToolName>(name: Name, args: unknown): z.outpu
 /** The same as data and as text, which models of clients read that do not know structured content. */
 function structured(content: Record<string, unknown>): CallToolResult {
   return { content: [{ type: 'text', text: JSON.stringify(content) }], structuredContent: content };
+}
+
+/** What a catalog says about calls of a tool, beside its definition. */
+function knownOfCalls(tool: ToolDefinition): Partial<ToolDefinition> {
+  const { examples, preconditions, postconditions, failureModes, exemplars, negativeExamples } = tool;
+  const known = { examples, preconditions, postconditions, failureModes, exemplars, negativeExamples };
+  return Object.fromEntries(Object.entries(known).filter(([, some]) => some !== undefined));
 }
 
 /** What is to be done by a model, where it is not what a program does that speaks HTTP. */

@@ -22,7 +22,11 @@ export function firstParagraph(description: string): string {
   return paragraph.trimEnd();
 }
 
-/** Returns the text of a tool for BM25: server, tags, name, title, description, examples, and the names and descriptions of its parameters. */
+/**
+ * Returns the text of a tool for BM25: server, tags, name, title, description, examples, what has to be so before and is so after a
+ * call, how calls fail, the queries of its exemplars, and the names and descriptions of its parameters. Negative examples are no
+ * part of it, or they would draw the very queries that they are to keep away (bench/tool-documents.ts).
+ */
 export function lexicalText({
   server = '',
   tags = [],
@@ -30,9 +34,15 @@ export function lexicalText({
   title = '',
   description,
   examples = [],
+  preconditions = [],
+  postconditions = [],
+  failureModes = [],
+  exemplars = [],
   ...tool
 }: ToolDefinition): string {
-  const parts = [server, ...tags, name, title, description, ...examples];
+  const documents = [...preconditions, ...postconditions, ...failureModes];
+  const queries = [...examples, ...exemplars.map(({ query }) => query)];
+  const parts = [server, ...tags, name, title, description, ...queries, ...documents];
   return [...parts, ...parameterTexts(tool.inputSchema)].join('\n');
 }
 

@@ -56,6 +56,22 @@ describe('lexicalText', () => {
     ]);
   });
 
+  it('has what is known about calls, and no negative example, which no other text of a tool has either', () => {
+    const more = {
+      preconditions: ['the address is known'],
+      postconditions: ['the mail is on its way'],
+      failureModes: ['the mailbox is full'],
+      exemplars: [{ query: 'write to Ada', arguments: { to: 'a word of an argument' } }],
+      negativeExamples: ['read my mails'],
+    };
+    expect(lines(tool({}, more))).toEqual([
+      ...['send_mail', 'Sends a mail.', 'write to Ada'],
+      ...['the address is known', 'the mail is on its way', 'the mailbox is full'],
+    ]);
+    expect(denseText(tool({}, more))).toBe(denseText(tool({})));
+    expect(rerankText(tool({}, more))).toBe(rerankText(tool({})));
+  });
+
   it('has the names and descriptions of parameters, however deep they are', () => {
     const schema = {
       type: 'object',

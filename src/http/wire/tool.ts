@@ -44,10 +44,18 @@ const LIMITED = new Set([
   'examples',
   'replaces',
   'metadata',
+  'preconditions',
+  'postconditions',
+  'failureModes',
+  'exemplars',
+  'negativeExamples',
 ]);
 
 /** What our own answers add to a tool: taken back without a word, so that a tool can be put as it was got. */
 const ADDED_MEMBERS = ['providerName', 'definitionHash', 'addedAt'];
+
+/** Statements about a tool. */
+const sentences = z.array(text(4096).min(1)).max(32).optional();
 
 const toolMembers = z
   .looseObject({
@@ -81,6 +89,27 @@ const toolMembers = z
       .max(100)
       .optional()
       .meta({ description: 'Queries that this tool is right for.' }),
+    preconditions: sentences.meta({ description: 'What has to be so before it is called.' }),
+    postconditions: sentences.meta({ description: 'What is so after it was called.' }),
+    failureModes: sentences.meta({ description: 'In which ways it fails, and what to do then.' }),
+    exemplars: z
+      .array(
+        z.strictObject({
+          query: text(4096).min(1),
+          arguments: json.refine(
+            (given) => JSON.stringify(given).length <= 16_384,
+            'must not be longer than 16 KB as JSON',
+          ),
+          result: text(4096).optional(),
+        }),
+      )
+      .max(20)
+      .optional()
+      .meta({ description: 'Calls that were right, to be shown to a model.' }),
+    negativeExamples: z.array(text(4096).min(1)).max(100).optional().meta({
+      description:
+        'Queries that this tool is not right for, though they sound like it. Nothing is searched in them.',
+    }),
     replaces: z
       .array(toolName)
       .max(100)
@@ -96,7 +125,7 @@ const toolMembers = z
   })
   .openapi('Tool', {
     description:
-      'A tool as its MCP server lists it, and `kind`, `text`, `server`, `tags`, `examples`, `replaces` and `metadata`. Members that are not known here are kept, and are in definitions of format `mcp`.',
+      'A tool as its MCP server lists it, and `kind`, `text`, `server`, `tags`, `examples`, `preconditions`, `postconditions`, `failureModes`, `exemplars`, `negativeExamples`, `replaces` and `metadata`. Members that are not known here are kept, and are in definitions of format `mcp`.',
   });
 
 /** The fixed wire shape of a tool. */

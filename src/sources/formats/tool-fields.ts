@@ -24,6 +24,7 @@ const NOT_KEPT = new Set([...SCHEMA_FIELDS, ...EMPTY_FIELDS, ...PROVIDER_FIELDS]
 const TOOL_FIELDS = [
   ...['name', 'title', 'description', 'outputSchema', 'annotations', 'icons', 'execution', '_meta'],
   ...['kind', 'server', 'tags', 'examples', 'replaces', 'metadata'],
+  ...['preconditions', 'postconditions', 'failureModes', 'exemplars', 'negativeExamples'],
 ];
 const KNOWN = new Set([...TOOL_FIELDS, ...NOT_KEPT]);
 
