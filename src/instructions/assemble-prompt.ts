@@ -1,3 +1,4 @@
+import type { ToolExemplar } from '../ledger/tool-definition.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 
 export interface PromptParts {
@@ -12,8 +13,8 @@ export interface PromptParts {
 export interface PromptTool {
   /** Its definition as a model reads it. */
   readonly text: string;
-  /** Queries that it is right for. */
-  readonly examples: readonly string[];
+  /** Calls that were right, and queries that it is right for; those that matter most first. */
+  readonly examples: readonly (string | ToolExemplar)[];
 }
 
 export interface AssembledPrompt {

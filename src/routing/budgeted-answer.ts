@@ -174,7 +174,7 @@ function promptOf(
     instructions: routed.slice(always).map(({ text }) => text),
     tools: records.map(({ tool }) => ({
       text: textForModel(format, detail, tool),
-      examples: tool.examples ?? [],
+      examples: [...(tool.exemplars ?? []), ...(tool.examples ?? [])],
     })),
   };
   return assemblePrompt(parts, budget.tokenBudget, costs.counter);

@@ -57,6 +57,15 @@ describe('an assembled prompt', () => {
     expect(short.text).not.toContain('Example: "two"');
   });
 
+  it('shows a call that was right as it was made', () => {
+    const exemplar = { query: 'they paid twice', arguments: { payment: 'P-1' } };
+    const tools = [{ text: '{"name":"refund"}', examples: [exemplar, 'give it back'] }];
+    const { text } = assemblePrompt({ overlay: [], instructions: [], tools }, null, ESTIMATE);
+    expect(text).toContain(
+      '{"name":"refund"}\nExample: {"query":"they paid twice","arguments":{"payment":"P-1"}}\nExample: "give it back"',
+    );
+  });
+
   it('is never cut, were the budget too small', () => {
     const given = { overlay: ['Never promise a refund.'], instructions: ['Be brief.'], tools: [] };
     const { text, tokens } = assemblePrompt(given, 3, ESTIMATE);
