@@ -37,6 +37,7 @@ interface Section {
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 const HEADING = /^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$/;
 const UNDERLINE = /^ {0,3}(=+|-+)[ \t]*$/;
+const TITLE = /^.{1,80}(?<![.!?:;,]\s*)$/;
 const TAG = /^<\/?[A-Za-z][\w.-]*(?:\s[^<>]*)?>$/;
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)/;
 const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
@@ -56,7 +57,6 @@ export function splitPrompt(prompt: string, countTokens: (text: string) => numbe
     const { level, blocks, sections } = section;
     if (level === 0 && blocks.length === 0 && sections.length === 1) return unitsOf(sections[0]);
     const [kind, ...others] = kindsIn(section);
-    // A heading with nothing below it says nothing.
     if (kind === undefined) return [];
     const whole = unitOf(section.path, blocksIn(section));
     if (others.length === 0 && whole.tokens <= MOST_TOKENS) return [{ ...whole, kind }];
@@ -72,7 +72,9 @@ function blocksIn({ heading, blocks, sections }: Section): readonly Block[] {
 }
 
 function kindsIn({ path, heading, blocks, sections }: Section): ReadonlySet<InstructionKind> {
-  const own = blocks.length === 0 ? [] : [kindOf(path, textOf([...(heading ? [heading] : []), ...blocks]))];
+  // A heading with nothing at all below it may be a rule itself.
+  const isBare = blocks.length === 0 && (heading === null || sections.length > 0);
+  const own = isBare ? [] : [kindOf(path, textOf([...(heading ? [heading] : []), ...blocks]))];
   return new Set([...own, ...sections.flatMap((one) => [...kindsIn(one)])]);
 }
 
@@ -198,7 +200,8 @@ function blockAt(lines: readonly string[], at: number): { kind: BlockKind; end: 
   const heading = HEADING.exec(line);
   if (heading !== null) return { kind: 'heading', end: at + 1, level: heading[1].length };
   const underline = UNDERLINE.exec(lines[at + 1] ?? '');
-  if (underline !== null && !BULLET.test(line) && !line.includes('|')) {
+  // A sentence with a line below it is no heading.
+  if (underline !== null && !BULLET.test(line) && !line.includes('|') && TITLE.test(line)) {
     return { kind: 'heading', end: at + 2, level: underline[1].startsWith('=') ? 1 : 2 };
   }
   // Prompts have sections in tags: <rules> … </rules>.
