@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
+import type { ForgetEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
@@ -160,22 +161,29 @@ function standing({ state }: Catalog, order: StandingQuery['order'], limit: numb
   return { tools: all.length, called, total, standing: sorted.slice(0, limit) };
 }
 
-/** How much was erased: tools or remembered cases, over all versions of the policy. */
+/** How much was erased: tools, instructions or remembered cases, the last over all versions of the policy. */
 export interface Forgotten {
   readonly forgotten: number;
 }
 
 /** Erases what was learned about a tool; the tool stays. @throws Problem tool-not-found */
 export function forgetTool(catalog: Catalog, name: string): Promise<Forgotten> {
-  return submit(catalog, { tool: getTool(catalog, name).tool.name });
+  return forget(catalog, { tool: getTool(catalog, name).tool.name });
 }
 
-/** Erases every remembered case in which this unit, user or session is known to have taken part. */
+/**
+ * Erases every remembered case in which this unit, user or session is known to have taken part. What its outcomes added to sums over all
+ * requests stays: the weights of policies, the effects of instructions, sufficiency.
+ */
 export function forgetUnit(catalog: Catalog, unit: string): Promise<Forgotten> {
-  return submit(catalog, { unit: unitNumber(unitKey(unit)) });
+  return forget(catalog, { unit: unitNumber(unitKey(unit)) });
 }
 
-async function submit(catalog: Catalog, what: { tool?: string; unit?: number }): Promise<Forgotten> {
+/** Erases what was learned about a tool, of an instruction or from a unit, by an entry. */
+export async function forget(
+  catalog: Catalog,
+  what: Pick<ForgetEntry, 'tool' | 'instruction' | 'unit'>,
+): Promise<Forgotten> {
   const key = `forget/${randomUUID()}`;
   const outcome = await catalog.replica.submit({ kind: 'forget', key, at: catalog.now(), ...what });
   return { forgotten: outcome.kind === 'forget' ? outcome.forgotten : 0 };

@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ChangeOptions } from '../catalog/change-tools.ts';
+import { type Forgotten, forget } from '../catalog/tools.ts';
 import type { InstructionDraft, InstructionStatus } from '../ledger/instruction-definition.ts';
 import { inSlices } from '../scheduling/slices.ts';
 import type { InstructionChange, InstructionRecord } from '../state/instruction-table.ts';
@@ -118,6 +119,13 @@ export class Instructions {
   /** @throws Problem instruction-not-found */
   get(catalog: string, id: string): InstructionRecord {
     return getInstruction(this.#catalogs.get(catalog), id);
+  }
+
+  /** Erases what was learned of its being there; the instruction stays. @throws Problem instruction-not-found */
+  forget(catalog: string, id: string): Promise<Forgotten> {
+    return this.#catalogs.holding(catalog, (open) => {
+      return forget(open, { instruction: getInstruction(open, id).instruction.id });
+    });
   }
 
   /** Who changed what, and when: the latest changes, newest first. */

@@ -18,6 +18,7 @@ afterAll(async () => {
 
 const ROUTE = '/v1/route';
 const TOOLS = '/v1/catalogs/default/tools';
+const INSTRUCTIONS = '/v1/catalogs/default/instructions';
 const REWARDS = '/v1/decisions/{decision}/rewards';
 
 interface BadRequest {
@@ -40,6 +41,7 @@ const tooLarge = refused(413, 'body-too-large');
 const unknownPolicy = refused(422, 'unknown-policy');
 const noCatalog = refused(404, 'catalog-not-found');
 const noTool = refused(404, 'tool-not-found');
+const noInstruction = refused(404, 'instruction-not-found');
 const noDecision = refused(404, 'decision-not-found');
 const invalid = (violation: string, what: string, ...send: Send): BadRequest => {
   return { what, send, status: 422, code: 'validation-failed', violation };
@@ -151,6 +153,12 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   noTool('an unknown tool', 'GET', `${TOOLS}/nothing`),
   noTool('an unknown tool to delete', 'DELETE', `${TOOLS}/nothing`),
   noTool('an unknown tool to forget', 'DELETE', `${TOOLS}/nothing/memory`),
+  noInstruction('an unknown instruction to forget', 'DELETE', `${INSTRUCTIONS}/nothing/memory`),
+  noCatalog(
+    'an instruction of an unknown catalog to forget',
+    'DELETE',
+    '/v1/catalogs/nowhere/instructions/x/memory',
+  ),
   noTool('__proto__ as a tool', 'GET', `${TOOLS}/__proto__/stats`),
   invalid('cursor', 'a cursor that was never given out', 'GET', `${TOOLS}?cursor=%00`),
 

@@ -62,6 +62,12 @@ function behaves(writer: () => RunningService, reader: () => RunningService): vo
     expect(await service.ask('PUT', PATH, { instructions })).toMatchObject({ changed: 0, unchanged: 1 });
   });
 
+  it('are kept when what was learned of them is erased', async () => {
+    const one = `${PATH}/${encodeURIComponent(SHORT.id)}`;
+    expect(await writer().ask('DELETE', `${one}/memory`)).toEqual({ forgotten: 1 });
+    expect((await reader().request('GET', one)).body).toMatchObject({ id: SHORT.id });
+  });
+
   it('of two syncs at once with the same If-Match one is applied whole', async () => {
     const { revision } = await writer().ask<Page>('GET', PATH);
     await until(async () => (await reader().ask<Page>('GET', PATH)).revision === revision);

@@ -113,7 +113,7 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
     tag: 'Catalogs',
     summary: 'Erase what was remembered from a user, unit or session.',
     description:
-      'Erases every remembered case in which it is known to have taken part, under the userId, else unitId, else sessionId of its requests.',
+      'Erases every remembered case in which it is known to have taken part, under the userId, else unitId, else sessionId of its requests. What its outcomes added to sums over all requests cannot be taken out of them and stays: the weights of policies, the effects of instructions, the regression of `sufficiency`, counts. None of these holds its queries.',
     request: { params: unitParams },
     answers: { 200: { description: 'How many cases were erased.', schema: forgottenSchema } },
     problems: ['catalog-not-found'],

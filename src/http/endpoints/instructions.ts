@@ -1,7 +1,7 @@
 import type { Instructions } from '../../instructions/instructions.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
-import { catalogParams } from '../wire/catalog.ts';
+import { catalogParams, forgottenSchema } from '../wire/catalog.ts';
 import {
   approveInstructionsBody,
   changesQuery,
@@ -140,6 +140,22 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
       const changes = await instructions.remove(params.catalog, params.id, options);
       return { status: 200, body: answered(changes), headers: etag(changes.revision) };
     },
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/v1/catalogs/{catalog}/instructions/{id}/memory',
+    name: 'forgetInstruction',
+    tag: 'Instructions',
+    summary: 'Erase what was learned of an instruction.',
+    description:
+      'The instruction stays. What it was learned to add by being there goes, and its retrieval score counts again until there is new evidence; how much a retrieval score is worth is learned from all instructions together and stays.',
+    request: { params: instructionParams },
+    answers: { 200: { description: 'How much was erased.', schema: forgottenSchema } },
+    problems: ['catalog-not-found', 'instruction-not-found'],
+    handle: async ({ params }) => ({
+      status: 200,
+      body: await instructions.forget(params.catalog, params.id),
+    }),
   }),
 ];
 

@@ -153,6 +153,8 @@ export const unitParams = z.object({ catalog: catalogName, unit: callersId });
 
 export const forgottenSchema = z
   .object({
-    forgotten: z.int().meta({ description: 'Tools or remembered cases, over all versions of the policy.' }),
+    forgotten: z
+      .int()
+      .meta({ description: 'Tools, instructions, or remembered cases over all versions of the policy.' }),
   })
   .openapi('Forgotten');
