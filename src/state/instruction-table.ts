@@ -1,11 +1,7 @@
-import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { InstructionDefinition, InstructionStatus } from '../ledger/instruction-definition.ts';
-import type { Follower } from './tool-table.ts';
+import { RecordTable, type SlotRecord } from './record-table.ts';
 
-export interface InstructionRecord {
-  /** Row of this instruction in every dense array; it stays with the id through removal and return. */
-  readonly slot: number;
+export interface InstructionRecord extends SlotRecord {
   /** What is served, if its status is `approved`. */
   readonly instruction: InstructionDefinition;
   /** Of everything but its status. */
@@ -17,8 +13,6 @@ export interface InstructionRecord {
   readonly approval?: { readonly at: number; readonly actor?: string };
   /** A change of an approved instruction: until it is approved, the one before is served. */
   readonly pending?: PendingInstruction;
-  /** Tombstone: when it was removed; null while it is live. */
-  readonly removedAt: number | null;
 }
 
 export interface PendingInstruction {
@@ -48,78 +42,26 @@ export const MAX_LOGGED_IDS = 100;
 /** Older changes are in the ledger alone. */
 export const MAX_INSTRUCTION_CHANGES = 500;
 
-/** Keeps the instructions of one catalog, live ones and tombstones, their slots and the log of their changes. */
-export class InstructionTable {
+/** Keeps the instructions of one catalog, live ones (drafts among them) and tombstones, and the log of their changes. */
+export class InstructionTable extends RecordTable<InstructionRecord> {
   /** Changes whenever an instruction changes; the revision of the tools is another one. */
   revision = 'i0';
-  readonly #kernels: Kernels;
-  readonly #byId = new Map<string, InstructionRecord>();
-  readonly #bySlot: (InstructionRecord | undefined)[] = [];
-  readonly #freeSlots: number[] = [];
   readonly #changes: InstructionChange[] = [];
   /** Ids of approved instructions of kind `safety`, in no particular order: every route with instructions asks for them. */
   readonly #safety = new Set<string>();
-  #vectors: ToolVectors;
-  #live = 0;
-  #followers: Follower<InstructionRecord>[] = [];
 
-  constructor(kernels: Kernels, dimensions: number) {
-    this.#kernels = kernels;
-    this.#vectors = new ToolVectors(kernels, dimensions);
-  }
-
-  get vectors(): ToolVectors {
-    return this.#vectors;
-  }
-
-  /** Number of live instructions, drafts among them. */
-  get size(): number {
-    return this.#live;
-  }
-
-  /** Returns live instructions and tombstones, in the order in which they were first put. */
-  records(): IterableIterator<InstructionRecord> {
-    return this.#byId.values();
-  }
-
-  *live(): IterableIterator<InstructionRecord> {
-    for (const record of this.#byId.values()) if (record.removedAt === null) yield record;
-  }
-
-  /** Returns the live instruction of this id, be it a draft or approved. */
-  get(id: string): InstructionRecord | undefined {
-    const record = this.#byId.get(id);
-    return record?.removedAt === null ? record : undefined;
-  }
-
-  /** Returns the instruction of this id, removed or not. */
-  find(id: string): InstructionRecord | undefined {
-    return this.#byId.get(id);
+  protected idOf({ instruction }: InstructionRecord): string {
+    return instruction.id;
   }
 
   /** Returns the live approved instructions of kind `safety`, in no particular order. */
   safety(): readonly InstructionRecord[] {
-    return [...this.#safety].map((id) => this.#byId.get(id)!);
-  }
-
-  atSlot(slot: number): InstructionRecord | undefined {
-    return this.#bySlot[slot];
+    return [...this.#safety].map((id) => this.find(id)!);
   }
 
   /** Changes of the instructions, oldest first. */
   changes(): readonly InstructionChange[] {
     return this.#changes;
-  }
-
-  /** Calls `follower` for every live instruction, and from now on for every change. */
-  follow(follower: Follower<InstructionRecord>): void {
-    this.#followers.push(follower);
-    follower.reset(this.#vectors);
-    for (const record of this.live()) follower.put(record);
-  }
-
-  unfollow(follower: Follower<InstructionRecord>): void {
-    this.#followers = this.#followers.filter((other) => other !== follower);
   }
 
   /** Adds an instruction, makes a removed one live again, or replaces what is served of one. */
@@ -129,9 +71,9 @@ export class InstructionTable {
     approval: InstructionRecord['approval'],
     at: number,
   ): InstructionRecord {
-    const before = this.#byId.get(instruction.id);
+    const before = this.find(instruction.id);
     const record: InstructionRecord = {
-      slot: before?.slot ?? this.#freeSlots.pop() ?? this.#bySlot.length,
+      slot: before?.slot ?? this.takeSlot(),
       instruction,
       hash,
       addedAt: before?.addedAt ?? at,
@@ -139,16 +81,14 @@ export class InstructionTable {
       ...(approval !== undefined && { approval }),
       removedAt: null,
     };
-    if (before === undefined || before.removedAt !== null) this.#live++;
-    this.#vectors.put(record.slot, embedding);
-    this.#store(record);
-    for (const follower of this.#followers) follower.put(record);
+    this.vectors.put(record.slot, embedding);
+    this.change(record);
     return record;
   }
 
   /** Keeps a change of an approved instruction until it is approved; null: the one before stands. */
   hold({ pending: _, ...record }: InstructionRecord, pending: PendingInstruction | null): void {
-    this.#store(pending === null ? record : { ...record, pending });
+    this.store(pending === null ? record : { ...record, pending });
   }
 
   /** Approves a draft, or makes a draft of what was approved. */
@@ -158,31 +98,17 @@ export class InstructionTable {
     approval: InstructionRecord['approval'],
     at: number,
   ): void {
-    const changed: InstructionRecord = {
+    this.change({
       ...record,
       instruction: { ...record.instruction, status },
       updatedAt: at,
       ...(approval !== undefined && { approval }),
-    };
-    this.#store(changed);
-    for (const follower of this.#followers) follower.put(changed);
+    });
   }
 
-  /** Removes an instruction and leaves a tombstone; the slot and what was learned about it stay. */
-  remove({ pending: _, ...record }: InstructionRecord, at: number): void {
-    this.#live--;
-    const removed = { ...record, removedAt: at };
-    this.#store(removed);
-    for (const follower of this.#followers) follower.remove(removed);
-  }
-
-  /** Deletes a tombstone for good; its slot is free for another instruction. */
-  expire({ instruction, slot }: InstructionRecord): void {
-    this.#byId.delete(instruction.id);
-    this.#safety.delete(instruction.id);
-    this.#bySlot[slot] = undefined;
-    this.#freeSlots.push(slot);
-    this.#vectors.clear(slot);
+  /** As for tools; a change that waits for approval goes with it. */
+  override remove({ pending: _, ...record }: InstructionRecord, at: number): void {
+    super.remove(record, at);
   }
 
   log(change: InstructionChange): void {
@@ -191,38 +117,9 @@ export class InstructionTable {
     if (this.#changes.length > MAX_INSTRUCTION_CHANGES) this.#changes.shift();
   }
 
-  /** Replaces all vectors by those of another embedder. */
-  replaceVectors(dimensions: number, vectorOf: (record: InstructionRecord) => Float32Array | null): void {
-    this.#vectors.free();
-    this.#vectors = new ToolVectors(this.#kernels, dimensions);
-    for (const record of this.#byId.values()) this.#vectors.put(record.slot, vectorOf(record));
-    for (const follower of this.#followers) follower.replaceVectors(this.#vectors);
-  }
-
-  /** Returns the free slots, of which the last is used next; part of the canonical state. */
-  freeSlots(): readonly number[] {
-    return this.#freeSlots;
-  }
-
-  /** Restores a record exactly as a snapshot has it. */
-  restore(record: InstructionRecord, vector: Float32Array | null): void {
-    this.#store(record);
-    if (record.removedAt === null) this.#live++;
-    this.#vectors.put(record.slot, vector);
-  }
-
-  restoreFreeSlots(slots: readonly number[]): void {
-    this.#freeSlots.push(...slots);
-  }
-
-  free(): void {
-    this.#vectors.free();
-  }
-
-  #store(record: InstructionRecord): void {
+  protected override store(record: InstructionRecord): void {
+    super.store(record);
     const { id, kind, status } = record.instruction;
-    this.#byId.set(id, record);
-    this.#bySlot[record.slot] = record;
     if (kind === 'safety' && status === 'approved' && record.removedAt === null) this.#safety.add(id);
     else this.#safety.delete(id);
   }
