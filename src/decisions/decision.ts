@@ -204,6 +204,8 @@ export interface DecisionCarried {
   readonly changed?: readonly string[];
   /** Tokens from the first text on that is another one, in which nothing can be read from a prompt cache; absent: none changed. */
   readonly rewritten?: number;
+  /** What was there left no room within the budget: the prompt starts anew, and nothing of it is where it was. */
+  readonly restarted?: true;
 }
 
 /** Who decided. */

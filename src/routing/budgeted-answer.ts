@@ -13,6 +13,8 @@ export interface BudgetedAnswer {
   readonly leftOut: LeftOut;
   readonly costTokens: CostTokens;
   readonly assembly: Assembly;
+  /** True: what was served before left no room, and what is served here replaces all of it. */
+  readonly restarted?: true;
   /** The system prompt, with assembly `prompt`. */
   readonly prompt?: string;
 }
@@ -80,6 +82,7 @@ export function budgetedAnswer(
     leftOut: leftOutOf(decision),
     costTokens: costTokensOf(decision, tokens),
     assembly,
+    ...(decision.carried?.restarted && { restarted: true as const }),
     ...(prompt !== undefined && { prompt: prompt.text }),
   };
 }
@@ -114,7 +117,7 @@ export function costTokensOf(
 ): CostTokens {
   if (budget.assembly !== 'append') return { written: total, read: 0, full: total };
   let read = 0 - (carried?.rewritten ?? 0);
-  if (carried !== undefined) {
+  if (carried !== undefined && !carried.restarted) {
     for (const index of slate.slice(0, carried.tools)) read += budget.tokens[index];
     for (const index of instructions?.shown.slice(0, carried.instructions) ?? []) {
       read += instructions!.tokens[index];

@@ -10,6 +10,8 @@ export interface Carried {
   readonly from: readonly string[];
   readonly tools: readonly CarriedTool[];
   readonly instructions: readonly CarriedInstruction[];
+  /** All of it left no room: the prompt starts anew with the tools that are named here. */
+  readonly restarted?: true;
 }
 
 export interface CarriedTool {
@@ -77,6 +79,33 @@ export function carriedFrom(decisions: readonly Decision[]): Carried | undefined
   };
 }
 
+/** Part of the budget with which a prompt starts anew: the rest is for the step, and for those after it. */
+const KEPT_SHARE = 0.5;
+
+/**
+ * Returns what a prompt starts anew with: the newest tools that take at most half of the budget, in their order; nothing where that
+ * was too much, too. Instructions are chosen anew.
+ *
+ * @param tokensOf what a tool would take now; undefined: it cannot be served
+ */
+export function startedAnew(
+  { from, tools, restarted }: Carried,
+  { tokenBudget = 0 }: Pick<RouteRequest, 'tokenBudget'>,
+  detail: DetailLevel,
+  tokensOf: (tool: string) => number | undefined,
+): Carried {
+  const kept: CarriedTool[] = [];
+  let room = restarted ? 0 : Math.floor(tokenBudget * KEPT_SHARE);
+  for (const tool of tools.toReversed()) {
+    const tokens = tokensOf(tool.name);
+    if (tokens === undefined) continue;
+    room -= tokens;
+    if (room < 0) break;
+    kept.unshift({ ...tool, detail });
+  }
+  return { from, tools: kept, instructions: [], restarted: true };
+}
+
 /** What a decision under a budget serves, as far as it matters to what it took over. */
 type Serving = Pick<Decision, 'slate' | 'candidates' | 'hashes' | 'reasons'> & {
   readonly budget: Decision['budget'] | undefined;
@@ -88,6 +117,7 @@ export function takenOver(
   before: Carried,
   serving: Serving,
 ): { readonly carried: DecisionCarried; readonly notes: readonly string[] } {
+  if (before.restarted) return { carried: { ...ANEW, from: before.from }, notes: [RESTARTED] };
   const { slate, candidates, hashes, reasons, budget, instructions } = serving;
   const tools = slate
     .filter((_, at) => reasons[at] === 'carried')
@@ -135,6 +165,12 @@ export function takenOver(
   ];
   return { carried, notes };
 }
+
+/** Nothing is where it was. */
+const ANEW = { tools: 0, instructions: 0, details: [], restarted: true } as const;
+
+const RESTARTED =
+  'What was served before in this session or task leaves no room for this step within `tokenBudget`: the prompt starts anew with what is served here. Replace it.';
 
 interface Taken {
   readonly hash: string;

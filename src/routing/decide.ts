@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { type AssignedVariant, assign, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
-import type { Carried } from './carried.ts';
+import { type Carried, startedAnew } from './carried.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
 import type { RouteRequest } from './route-request.ts';
@@ -30,7 +30,8 @@ export interface Question {
 
 /**
  * From an understood query to a decision: recall → candidates → rank → draw → record. Runs in one turn of the
- * event loop, on one state, and changes nothing. The simulator decides through the same function.
+ * event loop, on one state, and changes nothing. The simulator decides through the same function. Where what was served before leaves
+ * no room within the budget, it is decided again with less of that.
  *
  * @param assigned the variant of an experiment that decides; null: the active policy does.
  */
@@ -52,17 +53,25 @@ export function decide(
   });
   const settings = assigned === null ? state.settings : settingsOf(assigned, state.settings);
   const random = randomFor(`${id}/draw`);
-  const { costs } = question;
+  const { costs, carried } = question;
+  const detail = detailFor(request, assigned, state.settings);
   const slate =
     costs === undefined
       ? selectSlate(request, found, ranking, settings, random, state.learners.kernels)
       : selectSlateUnderBudget({
-          ...{ request, query, found, costs, catalog, random, carried: question.carried },
+          ...{ request, query, found, costs, catalog, random, carried, detail },
           ranked: rankedBy(request, found, ranking, settings),
           temperature: settings.policy.temperature,
-          detail: detailFor(request, assigned, state.settings),
           policy: learner.settings,
         });
+  if (slate === null) {
+    const tokensOf = (name: string): number | undefined => {
+      const record = state.tools.get(name);
+      return record && costs!.tool(record.tool, request.format, detail);
+    };
+    const less = startedAnew(carried!, request, detail, tokensOf);
+    return decide({ ...question, carried: less }, catalog, assigned);
+  }
   return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
 }
 

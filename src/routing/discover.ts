@@ -16,6 +16,7 @@ import type { DecisionLog } from '../decisions/decision-log.ts';
 import { observedDecision } from '../decisions/observed-decision.ts';
 import { Problem } from '../errors/problem.ts';
 import type { DiscoveryEntry } from '../ledger/entry.ts';
+import { spentTokens } from './budgeted-answer.ts';
 import { type CatalogSummary, summariseCatalog } from './catalog-summary.ts';
 import { answerOf, type RoutedTool, sufficiencyAnswer } from './route-answer.ts';
 import type { RoutingParts } from './route-query.ts';
@@ -24,7 +25,7 @@ import type { RoutingParts } from './route-query.ts';
 export interface DiscoverRequest {
   /** How many tools more, 1…50; absent: as many as the decision wanted. */
   readonly k?: number;
-  /** Most tokens that their definitions, or the summary, may take. */
+  /** Most tokens that their definitions, or the summary, may take; absent: what the budget of a session has left, where there is one. */
   readonly tokenBudget?: number;
   /** True: no tools, but what the catalog has, by server and domain. */
   readonly summary?: boolean;
@@ -190,7 +191,7 @@ function freeCandidates(
 function draw(
   decision: Decision,
   free: readonly number[],
-  { k = decision.k, tokenBudget }: DiscoverRequest,
+  { k = decision.k, tokenBudget = roomOf(decision) }: DiscoverRequest,
   { state }: Catalog,
   { costs }: Pick<RoutingParts, 'costs'>,
 ): Chosen {
@@ -227,6 +228,13 @@ function draw(
   return 'needed' in selected ? NOTHING : chosen(selected.tools.chosen, selected.tools.propensity);
 }
 
+/** What is added is carried along in the session, so that its budget holds for that, too. Undefined: none was named. */
+function roomOf(decision: Decision): number | undefined {
+  const { budget } = decision;
+  if (budget === undefined || budget.tokenBudget === null || budget.assembly !== 'append') return undefined;
+  return Math.max(0, budget.tokenBudget - spentTokens({ ...decision, budget }).total);
+}
+
 const LEAST_GAIN = 1e-6;
 const EMPTY = new Float64Array(0);
 
@@ -261,7 +269,7 @@ function answer(
   const { tools, definitions, rewardDeadline } = added;
   const live = discovery.tools.map((tool) => state.tools.get(tool)).filter((record) => record !== undefined);
   const tokens = live.reduce((sum, { tool }) => sum + costs.tool(tool, decision.format, decision.detail), 0);
-  const notes = slate.length > 0 || request.summary ? [] : [nothingLeft(request)];
+  const notes = slate.length > 0 || request.summary ? [] : [nothingLeft(request, roomOf(decision))];
   return {
     decisionId: decision.id,
     tools: tools.map((tool, i) => ({ ...tool, propensity: propensity[i] })),
@@ -277,8 +285,11 @@ function answer(
   };
 }
 
-function nothingLeft({ tokenBudget }: DiscoverRequest): string {
+function nothingLeft({ tokenBudget }: DiscoverRequest, room: number | undefined): string {
   const more = 'ask POST /v1/route with a query that says what is missing';
+  if (tokenBudget === undefined && room !== undefined) {
+    return `Nothing else that is near this query fits into the ${room} tokens that the session's budget has left: name a \`tokenBudget\` to go beyond it (its prompt may start anew then at the next step), or ${more}`;
+  }
   if (tokenBudget === undefined) return `Nothing else is near this query: ${more}`;
   return `Nothing else that is near this query fits into ${tokenBudget} tokens: raise \`tokenBudget\`, or ${more}`;
 }

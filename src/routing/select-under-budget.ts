@@ -2,6 +2,7 @@ import { ITR, itrScores, selectionMethod } from '../../bandit/policies/itr.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import type { Random } from '../../bandit/random.ts';
+import { exactKnapsack } from '../../bandit/selection/knapsack.ts';
 import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
 import {
   type BudgetedCandidates,
@@ -53,20 +54,21 @@ export interface BudgetParts {
 /**
  * Selects tools and instructions within the request's budget of tokens: what is carried along and the safety overlay, then pins, then
  * what is worth most, with one place of each corpus drawn anew where the catalog explores.
- * @throws Problem budget-too-small
+ *
+ * @returns null: what is carried leaves no room, for what has to be served or for the tool that fits the step best
+ * @throws Problem budget-too-small, without anything that is carried
  */
-export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
+export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | null {
   const { request, found, ranked, policy, costs, catalog, random } = parts;
   const { state } = catalog;
   const tools = toolCorpus(parts);
   const corpus = wantsInstructions(request) ? instructionCorpus(parts) : null;
   const overlay = corpus?.overlay ?? [];
+  const carriedTokens = tools.carriedTokens + (corpus?.carriedTokens ?? 0);
   const spent =
-    tools.carriedTokens +
-    (corpus?.carriedTokens ?? 0) +
-    sum(overlay.map(({ tokens }) => tokens)) +
-    frameTokens(request, overlay.length, costs);
+    carriedTokens + sum(overlay.map(({ tokens }) => tokens)) + frameTokens(request, overlay.length, costs);
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent;
+  if (carriedTokens > 0 && isCrowdedOut(parts, tools, budget, budget + carriedTokens)) return null;
   const explore = ranked.exploration === 'plackett-luce';
   const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
   const selection = selectUnderBudget({
@@ -78,7 +80,10 @@ export function selectSlateUnderBudget(parts: BudgetParts): Slate & Spent {
     instructions,
     ...{ budget, method: selectionMethod(policy), explore, random, temperature: parts.temperature },
   });
-  if ('needed' in selection) throw tooSmall(request, spent + selection.needed, spent);
+  if ('needed' in selection) {
+    if (carriedTokens > 0) return null;
+    throw tooSmall(request, spent + selection.needed, spent);
+  }
   const served = found.served !== null;
   return {
     order: selection.tools.chosen,
@@ -257,6 +262,27 @@ function withIncluded(
   return included.size === 0 ? found : search([...included]);
 }
 
+/**
+ * Returns whether the tool with the highest score does not fit beside what is carried, and would be chosen if nothing were. It does not
+ * depend on any draw.
+ */
+function isCrowdedOut(
+  { request, found, ranked: { score } }: BudgetParts,
+  { corpus, tokens }: Corpus,
+  room: number,
+  roomAlone: number,
+): boolean {
+  const best = score.reduce((first, value, index) => (value > score[first] ? index : first), 0);
+  if (found.served !== null || score.length === 0 || corpus.forced.includes(best)) return false;
+  const pinned = corpus.forced.slice(found.carried.length);
+  const pins = sum(pinned.map((index) => tokens[index]));
+  if (tokens[best] <= room - pins) return false;
+  const gain = corpus.gain.slice();
+  for (const index of pinned) gain[index] = 0;
+  const alone = { gain, tokens: Float64Array.from(tokens), limit: request.k - pinned.length };
+  return exactKnapsack(alone, NONE, roomAlone - pins).tools.includes(best);
+}
+
 /** The slate that the fail mode chose: in its order, as long as each fits. */
 function inTurn(
   corpus: BudgetedCandidates,
@@ -286,12 +312,12 @@ function withoutDuplicates(
 function tooSmall({ tokenBudget, instructions }: RouteRequest, needed: number, spent: number): Problem {
   const carried =
     spent > 0
-      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''}, was served before, or holds a prompt together`
+      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''} or holds a prompt together`
       : '';
   return new Problem(
     'budget-too-small',
     `What has to be served takes ${needed} tokens${carried}; \`tokenBudget\` is ${tokenBudget}.`,
-    `Send a \`tokenBudget\` of at least ${needed}, pin fewer tools, or start a new prompt with \`assembly: "parts"\`.`,
+    `Send a \`tokenBudget\` of at least ${needed}, or pin fewer tools.`,
     { violations: [{ path: 'tokenBudget', message: `must be at least ${needed}` }] },
   );
 }

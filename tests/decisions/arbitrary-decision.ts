@@ -65,6 +65,7 @@ export const decision = fc.record(
         instructions: fc.nat(),
         details: fc.array(fc.constantFrom('brief', 'full')),
         changed: fc.array(text),
+        restarted: fc.constant(true),
       },
       { noNullPrototype: true },
     ),

@@ -146,6 +146,7 @@ export const decisionExplanationSchema = z
             details: z.array(detailSchema),
             changed: z.array(z.string()).optional(),
             rewritten: z.int().optional(),
+            restarted: z.boolean().optional(),
           })
           .optional()
           .meta({ description: 'What it took over from decisions before it.' }),

@@ -15,7 +15,10 @@ export const discoverRequestSchema = z
       .min(1, 'must be at least 1: leave it out for no limit')
       .max(MAX_TOKEN_BUDGET, `must not be more than ${MAX_TOKEN_BUDGET}: leave it out for no limit`)
       .optional()
-      .meta({ description: 'Most tokens that their definitions, or the summary, may take.' }),
+      .meta({
+        description:
+          'Most tokens that their definitions, or the summary, may take. Absent: in a session or task whose prompt grows, what its `tokenBudget` has left; else no limit.',
+      }),
     summary: z.boolean().optional().meta({
       description: 'true: no tools, but what the catalog has, by server and domain.',
     }),

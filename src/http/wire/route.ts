@@ -84,7 +84,7 @@ export const routeRequestSchema = z
       .optional()
       .meta({
         description:
-          'Most tokens that all that is served may take: tools, instructions and safety overlay, what is carried along included. Absent: no limit.',
+          'Most tokens that all that is served may take: tools, instructions and safety overlay, what is carried along included; where that leaves no room, the prompt starts anew. Absent: no limit.',
         example: 1500,
       }),
     instructions: z.boolean().optional().meta({
@@ -274,6 +274,10 @@ export const routeAnswerSchema = z
     leftOut: leftOutSchema.optional(),
     costTokens: costTokensSchema.optional(),
     assembly: z.enum(ASSEMBLIES).optional(),
+    restarted: z.boolean().optional().meta({
+      description:
+        'true: what was served before in this session or task left no room within `tokenBudget`, and what is served here replaces all of it.',
+    }),
     prompt: z.string().optional().meta({
       description:
         'The system prompt: safety overlay, instructions, tools, routing note. With assembly `prompt` alone.',
