@@ -72,7 +72,9 @@ function spent({ tokens, leftOut, costTokens, instructions = [] }: RouteAnswer):
   if (tokens === undefined) return '';
   const texts = instructions.map(({ id, tokens: cost, kind }) => [id, kind, String(cost)]);
   const dear = [
-    ...(leftOut?.tools ?? []).map(({ name, tokens: cost }) => `${name} (${cost})`),
+    ...(leftOut?.tools ?? []).map(
+      ({ name, tokens: cost, brief }) => `${name} (${cost}${brief === undefined ? '' : `; brief ${brief}`})`,
+    ),
     ...(leftOut?.instructions ?? []).map(({ id, tokens: cost }) => `${id} (${cost})`),
   ];
   return [

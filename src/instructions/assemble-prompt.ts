@@ -1,5 +1,5 @@
-import type { ToolExemplar } from '../ledger/tool-definition.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
+import { type DocumentLine, fitDocuments } from './tool-document.ts';
 
 export interface PromptParts {
   /** Texts of all approved safety instructions, in the order of a prompt. */
@@ -13,17 +13,18 @@ export interface PromptParts {
 export interface PromptTool {
   /** Its definition as a model reads it. */
   readonly text: string;
-  /** Calls that were right, and queries that it is right for; those that matter most first. */
-  readonly examples: readonly (string | ToolExemplar)[];
+  /** What else is known about it; those lines that fit stand below the definition. */
+  readonly document: readonly DocumentLine[];
 }
 
 export interface AssembledPrompt {
   readonly text: string;
+  /** Of all of it. */
   readonly tokens: number;
+  /** Tokens of the documents in it. */
+  readonly documents: number;
 }
 
-/** Examples of a tool at most. */
-const MOST_EXAMPLES = 2;
 const NOTE =
   'These tools and instructions were chosen for this request. If none of the tools fits, say what is missing instead of guessing, and ask for more.';
 const HEADINGS = { overlay: '# Always', instructions: '# Instructions', tools: '# Tools', note: '# Note' };
@@ -31,10 +32,10 @@ const HEADINGS = { overlay: '# Always', instructions: '# Instructions', tools: '
 const SEPARATOR_TOKENS = 2;
 
 /**
- * Puts a system prompt together: the safety overlay first and whole, instructions, tools with their schemas, a note, and one or two
- * examples of each tool as long as they fit. The same parts and budget always give the same text.
+ * Puts a system prompt together: the safety overlay first and whole, instructions, tools with their schemas, a note, and of the
+ * documents of the tools the lines that fit. The same parts and budget always give the same text.
  *
- * @param budget tokens of the whole; null: no limit. If it is less than the parts and `promptFrame` need, note and examples are left
+ * @param budget tokens of the whole; null: no limit. If it is less than the parts and `promptFrame` need, note and documents are left
  *   out, and nothing else.
  */
 export function assemblePrompt(
@@ -43,27 +44,24 @@ export function assemblePrompt(
   counter: TokenCounter,
 ): AssembledPrompt {
   const limit = budget ?? Number.POSITIVE_INFINITY;
-  const examples = parts.tools.map(() => 0);
-  const assembled = (note: boolean): AssembledPrompt => {
-    const text = textOf(parts, examples, note);
-    return { text, tokens: counter.count(text) };
-  };
-  const bare = assembled(false);
-  let best = bare;
-  const withNote = assembled(true);
-  const note = withNote.tokens <= limit;
-  if (note) best = withNote;
-  // Two rounds, so that every tool has its first example before one has its second.
-  for (let round = 1; round <= MOST_EXAMPLES; round++) {
-    for (const [at, tool] of parts.tools.entries()) {
-      if (tool.examples.length < round || examples[at] < round - 1) continue;
-      examples[at] = round;
-      const longer = assembled(note);
-      if (longer.tokens <= limit) best = longer;
-      else examples[at] = round - 1;
+  const none = parts.tools.map(() => []);
+  const withNote = textOf(parts, none, true);
+  const note = counter.count(withNote) <= limit;
+  const bare = note ? withNote : textOf(parts, none, false);
+  const room = limit - counter.count(bare);
+  const all = parts.tools.map(({ document }) => document);
+  const documents = fitDocuments(all, room, counter).map(({ lines }) => [...lines]);
+  for (;;) {
+    const text = textOf(parts, documents, note);
+    const tokens = counter.count(text);
+    const last = documents.findLast((lines) => lines.length > 0);
+    if (tokens <= limit || last === undefined) {
+      const taken = documents.reduce((sum, lines) => sum + counter.count(lines.join('\n')), 0);
+      return { text, tokens, documents: taken };
     }
+    // A text may take more than its parts, though hardly ever.
+    last.pop();
   }
-  return best;
 }
 
 /**
@@ -80,14 +78,10 @@ export function promptFrame(parts: number, counter: TokenCounter): number {
 
 function textOf(
   { overlay, instructions, tools }: PromptParts,
-  examples: readonly number[],
+  documents: readonly (readonly string[])[],
   note: boolean,
 ): string {
-  const shown = tools.map(({ text, examples: all }, at) => {
-    return [text, ...all.slice(0, examples[at]).map((example) => `Example: ${JSON.stringify(example)}`)].join(
-      '\n',
-    );
-  });
+  const shown = tools.map(({ text }, at) => [text, ...documents[at]].join('\n'));
   return [
     ...section(HEADINGS.overlay, overlay),
     ...section(HEADINGS.instructions, instructions),

@@ -1,6 +1,7 @@
 import type { Assembly, Decision, DecisionBudget } from '../decisions/decision.ts';
-import { assemblePrompt } from '../instructions/assemble-prompt.ts';
+import { type AssembledPrompt, assemblePrompt } from '../instructions/assemble-prompt.ts';
 import { inPromptOrder } from '../instructions/find-instructions.ts';
+import { fitDocuments, type ServedDocument } from '../instructions/tool-document.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { textForModel } from './slate-definition.ts';
 import type { TokenCosts } from './token-costs.ts';
@@ -36,6 +37,8 @@ export interface AnswerTokens {
   /** Of all definitions, carried ones too. */
   readonly slate: number;
   readonly instructions: number;
+  /** Of what the tools' documents say beside their definitions. */
+  readonly documents: number;
   /** Of all that is served. */
   readonly total: number;
   /** Of all tools of the catalog in full, and all its approved instructions. */
@@ -44,8 +47,15 @@ export interface AnswerTokens {
 
 /** What would have been served if it had cost nothing, best first. */
 export interface LeftOut {
-  readonly tools: readonly { readonly name: string; readonly tokens: number }[];
+  readonly tools: readonly LeftOutTool[];
   readonly instructions: readonly { readonly id: string; readonly tokens: number }[];
+}
+
+export interface LeftOutTool {
+  readonly name: string;
+  readonly tokens: number;
+  /** What it would take at `detail: "brief"`, where that fits into the budget and the whole definition does not, even alone. */
+  readonly brief?: number;
 }
 
 /** What is served, in tokens by how a provider with a prompt cache charges for them. */
@@ -64,22 +74,29 @@ export const READ_PRICE = 0.1;
 
 type BudgetedDecision = Decision & { readonly budget: DecisionBudget };
 
-/** What the answer says about tokens, and the instructions; nothing where the request named no budget and wanted no instructions. */
+/**
+ * What the answer says about tokens, and the instructions; nothing where the request named no budget and wanted no instructions.
+ *
+ * @param documents of each tool of the slate
+ */
 export function budgetedAnswer(
   decision: Decision,
   state: CatalogState,
   costs: TokenCosts,
+  documents: readonly ServedDocument[],
 ): Partial<BudgetedAnswer> {
   if (!isBudgeted(decision)) return {};
   const instructions = instructionsOf(decision, state);
   const { assembly } = decision.budget;
   const prompt = assembly === 'prompt' ? promptOf(decision, instructions ?? [], state, costs) : undefined;
-  const parts = spentTokens(decision);
-  const tokens = prompt === undefined ? parts : { ...parts, total: prompt.tokens };
+  const tokens =
+    prompt === undefined
+      ? spentTokens(decision, tokensOf(documents))
+      : { ...spentTokens(decision, prompt.documents), total: prompt.tokens };
   return {
     ...(instructions !== undefined && { instructions }),
     tokens,
-    leftOut: leftOutOf(decision),
+    leftOut: leftOutOf(decision, state, costs),
     costTokens: costTokensOf(decision, tokens),
     assembly,
     ...(decision.carried?.restarted && { restarted: true as const }),
@@ -91,18 +108,56 @@ function isBudgeted(decision: Decision): decision is BudgetedDecision {
   return decision.budget !== undefined;
 }
 
+/**
+ * Returns the documents that are answered as members of tools, by the slate: what fits into the rest of the budget. There are none with
+ * assembly `append`, where the rest belongs to the steps that follow.
+ */
+export function documentsOf(
+  decision: Decision,
+  { tools }: CatalogState,
+  costs: TokenCosts,
+): readonly ServedDocument[] {
+  if (!isBudgeted(decision) || decision.budget.assembly !== 'parts') return [];
+  const { slate, candidates, budget } = decision;
+  const documents = slate.map((index) => {
+    const record = tools.find(candidates[index]);
+    return record === undefined ? [] : costs.document(record.tool);
+  });
+  const room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - spentTokens(decision, 0).total;
+  return fitDocuments(documents, room, costs.counter);
+}
+
+/** Returns what documents take together. */
+export function tokensOf(documents: readonly ServedDocument[]): number {
+  return documents.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
 /** Returns what the parts of a decision take; headings of a prompt are not among them. */
-export function spentTokens({ slate, budget, instructions }: BudgetedDecision): AnswerTokens {
+export function spentTokens(
+  { slate, budget, instructions }: BudgetedDecision,
+  documents: number,
+): AnswerTokens {
   const tools = slate.reduce((sum, index) => sum + budget.tokens[index], 0);
   const overlay = instructions?.overlay.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
   const texts = instructions?.shown.reduce((sum, index) => sum + instructions.tokens[index], overlay) ?? 0;
-  return { slate: tools, instructions: texts, total: tools + texts, monolithic: budget.monolithic };
+  const total = tools + texts + documents;
+  return { slate: tools, instructions: texts, documents, total, monolithic: budget.monolithic };
 }
 
 /** Best first, as the decision has it. */
-export function leftOutOf({ candidates, budget, instructions }: BudgetedDecision): LeftOut {
+export function leftOutOf(
+  { candidates, format, detail, budget, instructions }: BudgetedDecision,
+  { tools }: CatalogState,
+  costs: TokenCosts,
+): LeftOut {
   return {
-    tools: budget.leftOut.map((index) => ({ name: candidates[index], tokens: budget.tokens[index] })),
+    tools: budget.leftOut.map((index): LeftOutTool => {
+      const name = candidates[index];
+      const tokens = budget.tokens[index];
+      const record = detail === 'full' && tokens > budget.room ? tools.find(name) : undefined;
+      const brief = record === undefined ? undefined : costs.tool(record.tool, format, 'brief');
+      return { name, tokens, ...(brief !== undefined && brief <= budget.room && { brief }) };
+    }),
     instructions: (instructions?.leftOut ?? []).map((index) => ({
       id: instructions!.ids[index],
       tokens: instructions!.tokens[index],
@@ -167,7 +222,7 @@ function promptOf(
   routed: readonly RoutedInstruction[],
   { tools }: CatalogState,
   costs: TokenCosts,
-): { readonly text: string; readonly tokens: number } {
+): AssembledPrompt {
   const always = instructions?.overlay.length ?? 0;
   const records = slate
     .map((index) => tools.find(candidates[index]))
@@ -177,7 +232,7 @@ function promptOf(
     instructions: routed.slice(always).map(({ text }) => text),
     tools: records.map(({ tool }) => ({
       text: textForModel(format, detail, tool),
-      examples: [...(tool.exemplars ?? []), ...(tool.examples ?? [])],
+      document: costs.document(tool),
     })),
   };
   return assemblePrompt(parts, budget.tokenBudget, costs.counter);

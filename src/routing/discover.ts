@@ -228,11 +228,11 @@ function draw(
   return 'needed' in selected ? NOTHING : chosen(selected.tools.chosen, selected.tools.propensity);
 }
 
-/** What is added is carried along in the session, so that its budget holds for that, too. Undefined: none was named. */
+/** What is added is carried along in the session, which has no documents, so that its budget holds for that, too. Undefined: none was named. */
 function roomOf(decision: Decision): number | undefined {
   const { budget } = decision;
   if (budget === undefined || budget.tokenBudget === null || budget.assembly !== 'append') return undefined;
-  return Math.max(0, budget.tokenBudget - spentTokens({ ...decision, budget }).total);
+  return Math.max(0, budget.tokenBudget - spentTokens({ ...decision, budget }, 0).total);
 }
 
 const LEAST_GAIN = 1e-6;

@@ -10,17 +10,21 @@ import {
   type Discovery,
   rewardDeadline,
   type SlateReason,
+  withoutDiscoveries,
 } from '../decisions/decision.ts';
 import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
 import type { KeptReward } from '../state/fold-result.ts';
 import {
   type AnswerTokens,
+  budgetedAnswer,
   type CostTokens,
   costTokensOf,
+  documentsOf,
   type LeftOut,
   leftOutOf,
   spentTokens,
 } from './budgeted-answer.ts';
+import type { TokenCosts } from './token-costs.ts';
 
 /** Why a decision came out as it did, and what became of it. */
 export interface DecisionExplanation {
@@ -134,7 +138,11 @@ function discoveriesOf(discoveries: readonly Discovery[]): ExplainedDiscovery[] 
 }
 
 /** Returns why a decision came out as it did, and its rewards so far. */
-export function explainDecision(decision: Decision, catalog: Catalog): DecisionExplanation {
+export function explainDecision(
+  decision: Decision,
+  catalog: Catalog,
+  costs: TokenCosts,
+): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
   return {
     decisionId: decision.id,
@@ -161,20 +169,26 @@ export function explainDecision(decision: Decision, catalog: Catalog): DecisionE
     candidates: explainCandidates(decision, catalog),
     nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
-    ...explainBudget(decision),
+    ...explainBudget(decision, catalog, costs),
   };
 }
 
-function explainBudget(decision: Decision): Pick<DecisionExplanation, 'budget' | 'instructions'> {
+function explainBudget(
+  decision: Decision,
+  { state }: Catalog,
+  costs: TokenCosts,
+): Pick<DecisionExplanation, 'budget' | 'instructions'> {
   const { budget, carried, instructions } = decision;
   if (budget === undefined) return {};
   const { tokenBudget, assembly, counter } = budget;
   const budgeted = { ...decision, budget };
-  const tokens = spentTokens(budgeted);
+  const first = withoutDiscoveries(decision);
+  const answered = budgetedAnswer(first, state, costs, documentsOf(first, state, costs));
+  const tokens = spentTokens(budgeted, answered.tokens?.documents ?? 0);
   return {
     budget: {
       ...{ tokenBudget, assembly, counter, tokens },
-      leftOut: leftOutOf(budgeted),
+      leftOut: leftOutOf(budgeted, state, costs),
       costTokens: costTokensOf(budgeted, tokens),
       ...(carried !== undefined && { carried }),
     },

@@ -8,7 +8,7 @@ import {
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { type BudgetedAnswer, budgetedAnswer } from './budgeted-answer.ts';
+import { type BudgetedAnswer, budgetedAnswer, documentsOf } from './budgeted-answer.ts';
 import { composedDefinitions, type DefinedTool, definitionIn } from './slate-definition.ts';
 import type { TokenCosts } from './token-costs.ts';
 
@@ -28,6 +28,8 @@ export interface RoutedTool {
   readonly definitionHash: string;
   /** Of its definition; absent: the request named neither a token budget nor instructions. */
   readonly tokens?: number;
+  /** What else is known about it, a statement a line, as far as the budget allows; with assembly `parts` alone. */
+  readonly document?: string;
   /** True: it is carried, and its definition is another one than the one that was served before. */
   readonly changed?: boolean;
   /** In the requested format; absent for `names`. */
@@ -60,6 +62,7 @@ export function answerOf(decision: Decision, state: CatalogState, costs: TokenCo
   const { columns, format, detail, budget, carried } = decision;
   const isCarried = (at: number): boolean => at < (carried?.tools ?? 0);
   const defined: DefinedTool[] = [];
+  const documents = documentsOf(decision, state, costs);
   const tools = decision.slate.map((index, at): RoutedTool => {
     const name = decision.candidates[index];
     const record = state.tools.find(name);
@@ -81,6 +84,7 @@ export function answerOf(decision: Decision, state: CatalogState, costs: TokenCo
       reason: decision.reasons[at],
       definitionHash: decision.hashes[at],
       ...(budget !== undefined && { tokens: budget.tokens[index] }),
+      ...(documents[at]?.lines.length > 0 && { document: documents[at].lines.join('\n') }),
       ...(isChanged && { changed: true }),
       ...(definition === undefined ? {} : { definition }),
     };
@@ -98,7 +102,7 @@ export function answerOf(decision: Decision, state: CatalogState, costs: TokenCo
     ...(decision.notes !== undefined && { notes: decision.notes }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     ...(decision.sufficiency !== undefined && sufficiencyAnswer(decision.sufficiency, state)),
-    ...budgetedAnswer(decision, state, costs),
+    ...budgetedAnswer(decision, state, costs, documents),
   };
 }
 

@@ -55,7 +55,7 @@ export class Routing {
 
   async explain(decisionId: string): Promise<DecisionExplanation> {
     const decision = await this.find(decisionId);
-    return explainDecision(decision, this.#catalogs.get(decision.catalog));
+    return explainDecision(decision, this.#catalogs.get(decision.catalog), this.#parts.costs);
   }
 
   /** Newest first. @throws Problem catalog-not-found, validation-failed */

@@ -1,4 +1,5 @@
 import { SLATE_FORMATS, type SlateFormat } from '../decisions/decision.ts';
+import { type DocumentLine, documentLines } from '../instructions/tool-document.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../ledger/catalog-settings.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { inSlices, mapInSteps } from '../scheduling/slices.ts';
@@ -27,6 +28,7 @@ export class TokenCosts {
   /** Revision and format that were counted last. */
   readonly #counted = new WeakMap<ToolTable, string>();
   readonly #texts = new WeakMap<object, number>();
+  readonly #documents = new WeakMap<ToolDefinition, readonly DocumentLine[]>();
 
   constructor(counter: TokenCounter) {
     this.counter = counter;
@@ -72,6 +74,16 @@ export class TokenCosts {
     if (tools.size < MANY_TOOLS || this.#counted.get(tools) === `${revision}/${format}`) return;
     await inSlices(mapInSteps([...tools.live()], ({ tool }) => this.tool(tool, format, 'full')));
     this.#counted.set(tools, `${revision}/${format}`);
+  }
+
+  /** The lines of a tool's document, each with what it takes. */
+  document(tool: ToolDefinition): readonly DocumentLine[] {
+    let lines = this.#documents.get(tool);
+    if (lines === undefined) {
+      lines = documentLines(tool, this.counter);
+      this.#documents.set(tool, lines);
+    }
+    return lines;
   }
 
   instruction(instruction: { readonly text: string }): number {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assemblePrompt, promptFrame } from '../../src/instructions/assemble-prompt.ts';
+import { documentLines, fitDocuments } from '../../src/instructions/tool-document.ts';
 import { ESTIMATE } from '../../src/tokens/estimate.ts';
 
 const text = fc.oneof(
@@ -8,12 +9,47 @@ const text = fc.oneof(
   fc.lorem({ maxCount: 30 }),
   fc.constantFrom('# Always', '', 'Never\n\n# Tools\n\npromise a refund.', '```', '规则', 'a\n'),
 );
-const tool = fc.record({ text, examples: fc.array(text, { maxLength: 3 }) });
+const document = fc
+  .record(
+    {
+      preconditions: fc.array(text, { maxLength: 2 }),
+      failureModes: fc.array(text, { maxLength: 1 }),
+      postconditions: fc.array(text, { maxLength: 1 }),
+      exemplars: fc.array(fc.record({ query: text, arguments: fc.constant({ a: 1 }) }), { maxLength: 1 }),
+      examples: fc.array(text, { maxLength: 2 }),
+      negativeExamples: fc.array(text, { maxLength: 1 }),
+    },
+    { requiredKeys: [] },
+  )
+  .map((documented) => documentLines(documented, ESTIMATE));
+const tool = fc.record({ text, document });
 const parts = fc.record({
   overlay: fc.array(text, { maxLength: 5 }),
   instructions: fc.array(text, { maxLength: 5 }),
-  tools: fc.array(tool, { maxLength: 6 }),
+  tools: fc.array(tool, { maxLength: 4 }),
 });
+
+/** How lines of documents begin. */
+const LINE = /^(Before|Failure|After|Example|Not for): /;
+
+const REFUND = {
+  text: '{"name":"refund"}',
+  document: documentLines(
+    {
+      preconditions: ['The payment is settled.\n\nIt is not older than a year.'],
+      failureModes: ['already_refunded: say when.'],
+      postconditions: ['The customer has a mail.'],
+      exemplars: [{ query: 'they paid twice', arguments: { payment: 'P-1' } }],
+      examples: ['give it back', 'a third one'],
+      negativeExamples: ['exchange it', 'a second one'],
+    },
+    ESTIMATE,
+  ),
+};
+const TRACK = {
+  text: '{"name":"track"}',
+  document: documentLines({ preconditions: ['The parcel is sent.'] }, ESTIMATE),
+};
 
 describe('an assembled prompt', () => {
   it('has the whole safety overlay first and holds its budget, in 10,000 cases', () => {
@@ -28,42 +64,57 @@ describe('an assembled prompt', () => {
         if (given.overlay.length > 0) {
           expect(prompt.text.startsWith(['# Always', ...given.overlay].join('\n\n'))).toBe(true);
         }
-        for (const one of texts) expect(prompt.text).toContain(one);
+        expect(texts.filter((one) => !prompt.text.includes(one))).toEqual([]);
+        const known = new Set(given.tools.flatMap((one) => one.document.map((line) => line.text)));
+        const torn = prompt.text.split('\n').filter((line) => LINE.test(line) && !known.has(line));
+        expect(torn).toEqual([]);
         expect(prompt.tokens).toBe(ESTIMATE.count(prompt.text));
         expect(prompt.tokens).toBeLessThanOrEqual(budget);
+        const documents = given.tools.map((one) => one.document);
+        const served = fitDocuments(documents, more, ESTIMATE);
+        expect(served.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(more);
         expect(assemblePrompt(given, budget, ESTIMATE)).toEqual(prompt);
       }),
       { numRuns: 10_000, seed: 17 },
     );
   });
 
-  it('gives every tool its first example before one its second, as long as they fit', () => {
-    const given = {
-      overlay: ['Never promise a refund.'],
-      instructions: [],
-      tools: [
-        { text: '{"name":"a"}', examples: ['one', 'two', 'three'] },
-        { text: '{"name":"b"}', examples: ['four'] },
-      ],
-    };
-    const whole = assemblePrompt(given, null, ESTIMATE);
+  it('shows what is known about a tool below its definition, in its order, as whole lines', () => {
+    const parts = { overlay: ['Never promise a refund.'], instructions: [], tools: [REFUND, TRACK] };
+    const whole = assemblePrompt(parts, null, ESTIMATE);
     expect(whole.text).toContain(
-      '{"name":"a"}\nExample: "one"\nExample: "two"\n\n{"name":"b"}\nExample: "four"',
+      [
+        '{"name":"refund"}',
+        'Before: The payment is settled. It is not older than a year.',
+        'Failure: already_refunded: say when.',
+        'After: The customer has a mail.',
+        'Example: {"query":"they paid twice","arguments":{"payment":"P-1"}}',
+        'Example: "give it back"',
+        'Not for: "exchange it"',
+      ].join('\n'),
     );
-    expect(whole.text).toMatch(/# Note\n\n/);
-    const short = assemblePrompt(given, whole.tokens - 1, ESTIMATE);
-    expect(short.text).toContain('Example: "one"');
-    expect(short.text).toContain('Example: "four"');
-    expect(short.text).not.toContain('Example: "two"');
+    expect(whole.text).toContain('{"name":"track"}\nBefore: The parcel is sent.\n\n# Note');
+    expect(whole.documents).toBe(
+      [REFUND, TRACK].reduce((sum, { document }) => {
+        return sum + ESTIMATE.count(document.map(({ text }) => text).join('\n'));
+      }, 0),
+    );
+    for (let budget = whole.tokens - 1; budget > 60; budget--) {
+      const { text, tokens } = assemblePrompt(parts, budget, ESTIMATE);
+      expect(tokens).toBeLessThanOrEqual(budget);
+      const lines = whole.text.split('\n');
+      for (const line of text.split('\n')) expect(lines).toContain(line);
+    }
   });
 
-  it('shows a call that was right as it was made', () => {
-    const exemplar = { query: 'they paid twice', arguments: { payment: 'P-1' } };
-    const tools = [{ text: '{"name":"refund"}', examples: [exemplar, 'give it back'] }];
-    const { text } = assemblePrompt({ overlay: [], instructions: [], tools }, null, ESTIMATE);
-    expect(text).toContain(
-      '{"name":"refund"}\nExample: {"query":"they paid twice","arguments":{"payment":"P-1"}}\nExample: "give it back"',
-    );
+  it('fills the documents by the order of the tools, and tries a shorter line where a longer one does not fit', () => {
+    const lines = ['Before: a', 'After: long', 'Example: x'].map((text, at) => ({
+      text,
+      tokens: [3, 9, 4][at],
+    }));
+    const counter = { name: 'lines', count: (text: string) => (text === '' ? 0 : text.split('\n').length) };
+    const shown = fitDocuments([lines, lines], 10, counter).map((one) => one.lines);
+    expect(shown).toEqual([['Before: a', 'Example: x'], ['Before: a']]);
   });
 
   it('is never cut, were the budget too small', () => {

@@ -153,3 +153,88 @@ describe('a prompt', () => {
     );
   });
 });
+
+describe('documents of tools', () => {
+  const documented = () => {
+    const catalog = new RoutedCatalog(6);
+    const preconditions = ['The order is paid.'];
+    catalog.story.tell(
+      putTools([
+        tool('t1', {
+          preconditions,
+          negativeExamples: ['no'],
+          failureModes: ['late: wait a minute, then call again'],
+        }),
+        tool('t2', { preconditions }),
+      ]),
+    );
+    return catalog;
+  };
+  const ask = { assembly: 'parts', k: 1 } as const;
+
+  it('are members of the tools in parts, as far as the budget allows, and counted', async () => {
+    const catalog = documented();
+    const rich = await step(catalog, 't1', { ...ask, tokenBudget: 200 });
+    expect(rich.tools[0].document).toBe(
+      'Before: The order is paid.\nFailure: late: wait a minute, then call again\nNot for: "no"',
+    );
+    const documents = rich.tools[0].document!.length;
+    const { slate } = rich.tokens!;
+    expect(rich.tokens).toMatchObject({ documents, total: slate + documents });
+    expect((await catalog.routing.explain(rich.decisionId)).budget?.tokens).toEqual(rich.tokens);
+    const short = await step(catalog, 't1', { ...ask, tokenBudget: slate + documents - 1 });
+    expect(short.tools[0].document).toBe(
+      'Before: The order is paid.\nFailure: late: wait a minute, then call again',
+    );
+    const least = await step(catalog, 't1', { ...ask, tokenBudget: slate + documents - 20 });
+    expect(least.tools[0].document).toBe('Before: The order is paid.\nNot for: "no"');
+    expect((await step(catalog, 't1', { ...ask, tokenBudget: slate })).tools[0].document).toBeUndefined();
+    for (let tokenBudget = slate; tokenBudget < slate + documents + 3; tokenBudget++) {
+      const answer = await step(catalog, 't1', { ...ask, tokenBudget });
+      expect(answer.tokens!.total).toBeLessThanOrEqual(tokenBudget);
+      const again = await step(catalog, 't1', { ...ask, tokenBudget });
+      expect(again.tools[0].document).toBe(answer.tools[0].document);
+    }
+  });
+
+  it('stand in a prompt, and are told when the decision is explained', async () => {
+    const catalog = documented();
+    const { prompt, tokens, tools, decisionId } = await step(catalog, 't1', {
+      ...ask,
+      assembly: 'prompt',
+      tokenBudget: 900,
+    });
+    expect(prompt).toContain('\nBefore: The order is paid.\nFailure: late');
+    expect(tokens!.total).toBe(prompt!.length);
+    expect(tools[0].document).toBeUndefined();
+    expect((await catalog.routing.explain(decisionId)).budget?.tokens.documents).toBe(tokens!.documents);
+    expect(tokens!.documents).toBeGreaterThan(0);
+  });
+
+  it('are in no answer that counts no tokens, and in none of a session', async () => {
+    const catalog = documented();
+    expect((await catalog.route({ query: 't1', format: 'mcp' })).tools[0]).not.toHaveProperty('document');
+    const append = await step(catalog, 't1', { tokenBudget: 900 });
+    expect(append.tokens).toMatchObject({ documents: 0, total: append.tokens!.slate });
+    expect(append.tools[0]).not.toHaveProperty('document');
+  });
+});
+
+describe('a tool whose whole definition fits into no part of the budget', () => {
+  it('is left out with what it would take at detail brief', async () => {
+    const catalog = new RoutedCatalog(6);
+    const more = { description: `Does t1. ${'And so on. '.repeat(40)}` };
+    catalog.story.tell(
+      putTools([tool('t1', more), tool('t2', { description: more.description.slice(0, 199) })]),
+    );
+    const { leftOut } = await step(catalog, 't1', { assembly: 'parts', k: 1, tokenBudget: 300 });
+    const [left] = leftOut!.tools;
+    expect(left.name).toBe('t1');
+    expect(left.tokens).toBeGreaterThan(300);
+    expect(left.brief).toBeLessThanOrEqual(300);
+    const brief = await step(catalog, 't1', { assembly: 'parts', k: 1, tokenBudget: 300, detail: 'brief' });
+    expect(brief.tools[0]).toMatchObject({ name: 't1', tokens: left.brief });
+    const tiny = await step(catalog, 't1', { assembly: 'parts', k: 1, tokenBudget: 20 });
+    expect(tiny.leftOut!.tools[0]).not.toHaveProperty('brief');
+  });
+});

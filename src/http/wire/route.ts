@@ -176,6 +176,10 @@ export const routedToolSchema = z
     reason: reasonSchema,
     definitionHash: z.string(),
     tokens: z.int().optional().meta({ description: 'Of its definition, where tokens are counted.' }),
+    document: z.string().optional().meta({
+      description:
+        'What else is known about it, a statement a line, as far as the budget allows: preconditions, failure modes, postconditions, examples, a query it is not right for. With assembly `parts` alone; in a prompt these lines stand below the definition.',
+    }),
     changed: z.boolean().optional().meta({
       description:
         'true: it is carried, and its definition is another one than the one that was served before.',
@@ -217,6 +221,7 @@ export const tokensSchema = z
   .object({
     slate: z.int().meta({ description: 'Of all definitions, carried ones too.' }),
     instructions: z.int(),
+    documents: z.int().meta({ description: "Of what the tools' documents say beside their definitions." }),
     total: z.int().meta({ description: 'Of all that is served.' }),
     monolithic: z.int().meta({
       description: 'Of all tools of the catalog in full, and all its approved instructions.',
@@ -229,7 +234,16 @@ export const tokensSchema = z
 
 export const leftOutSchema = z
   .object({
-    tools: z.array(z.object({ name: toolName, tokens: z.int() })),
+    tools: z.array(
+      z.object({
+        name: toolName,
+        tokens: z.int(),
+        brief: z.int().optional().meta({
+          description:
+            'What it would take at `detail: "brief"`, where that fits into the budget and the whole definition does not, even alone.',
+        }),
+      }),
+    ),
     instructions: z.array(z.object({ id: z.string(), tokens: z.int() })),
   })
   .meta({ description: 'What would have been served if it had cost nothing, best first.' });
