@@ -5,18 +5,28 @@ import type { LearnerState } from '../policy.ts';
 /** β, what a retrieval score of 1 is worth, before anything was learned. */
 const FIRST_SLOPE = 0.1;
 /** Bounds of β: instructions that nothing is known about keep the order of retrieval. */
-const LEAST_SLOPE = 0.01;
+const LEAST_SLOPE = 0.03;
 const MOST_SLOPE = 1;
 /**
- * n₀, how much evidence the prior is worth, in units of Σ(s − p)². The noise of an outcome between 0 and 1 has a variance of at most .25, and
- * effects are of the order of .1: .25 / .1² = 25.
+ * n_a and n_b: how much evidence the priors are worth, in units of Σ(s − p)²: the variance of an outcome, at most .25, over that of what is
+ * expected. A part that is the same for every query is 0 up to .03 (.25 / .03² = 280); b is β up to .035 (.25 / .035² = 200). Chosen on tasks of
+ * bench/itr: with n_b 25 the noise of fifty candidates is more than what tells them apart.
  */
-const PRIOR_EVIDENCE = 25;
-/** The same for β. */
-const SLOPE_EVIDENCE = 50;
+const OFFSET_EVIDENCE = 280;
+const RELEVANCE_EVIDENCE = 200;
+/** The same for β, .1 up to .03: with less, chance brings it down to its bound, and noise decides. */
+const SLOPE_EVIDENCE = 250;
 /** Evidence beyond this takes the place of older evidence, so that an effect can change with the model or the tools. */
 const MOST_EVIDENCE = 1000;
 const FIRST_SLOTS = 16;
+
+/** Sums of one instruction, u being s − p and y what is left to explain: Σ u², Σ u²S, Σ u²S², Σ y·u and Σ y·u·S, one after the other. */
+const SUMS = 5;
+const UU = 0;
+const UUS = 1;
+const UUSS = 2;
+const YU = 3;
+const YUS = 4;
 
 /** Which instructions a decision could have shown, and which it did: columns of one length. */
 export interface DrawnInstructions {
@@ -32,12 +42,17 @@ export interface DrawnInstructions {
 /**
  * What each instruction adds to the outcome of a decision by being there. An instruction is never called, so outcomes credited to whatever
  * was shown would teach how good decisions are, not what the instruction does. What tells them apart is chance: an instruction was shown
- * with a known probability p, so s − p is independent of everything that else led to the outcome r, and the regression of r − r̂ on s − p
- * (Robinson 1988) is unbiased for any r̂ that does not depend on the draw:
+ * with a known probability p, so u = s − p is independent of everything that else led to the outcome r, and the regression of r − r̂ on u
+ * (Robinson 1988) is unbiased for any r̂ that does not depend on the draw.
  *
- *   δ = (n₀·β·S + Σ (r − r̂ − others)·(s − p)) / (n₀ + Σ (s − p)²)
+ * An instruction helps with some queries and not with others, so its effect depends on its retrieval score, δ(S) = a + b·S. A number that
+ * counts for every query would drive out what is relevant: it is learned where the instruction is shown, which is where it helps. (a, b) are
+ * the Bayesian ridge regression of y = r − r̂ − others on u·(1, S), around (0, β):
  *
- * `others` is what the other instructions of the decision explain so far, Σ δ·(s − p): only one of those that compete for a place is shown,
+ *   ⎡ n_a + Σ u²        Σ u²S  ⎤ ⎡ a ⎤   ⎡       Σ y·u      ⎤
+ *   ⎣      Σ u²S   n_b + Σ u²S² ⎦ ⎣ b ⎦ = ⎣ n_b·β + Σ y·u·S  ⎦
+ *
+ * `others` is what the other instructions of the decision explain so far, Σ δ·u: only one of those that compete for a place is shown,
  * so without it each would also be credited with the absence of the others. β·S, the effect that is expected of an instruction with
  * retrieval score S, counts until there is evidence; β is the same regression over all instructions at once.
  *
@@ -45,9 +60,8 @@ export interface DrawnInstructions {
  * outcome can be corrected later; what one unit contributed cannot be taken out of them.
  */
 export class InstructionEffects {
-  /** Σ (r − r̂ − others)(s − p) and Σ (s − p)² of each slot. */
-  private covariances = new Float64Array(FIRST_SLOTS);
-  private evidences = new Float64Array(FIRST_SLOTS);
+  /** `SUMS` of each slot. */
+  private sums = new Float64Array(FIRST_SLOTS * SUMS);
   /** Slots in use are below this. */
   private slots = 0;
   private slopeCovariance = 0;
@@ -67,13 +81,13 @@ export class InstructionEffects {
   gains(slots: ArrayLike<number>, scores: ArrayLike<number>): Float64Array {
     const { slope } = this;
     const gains = new Float64Array(slots.length);
-    for (let i = 0; i < gains.length; i++) gains[i] = this.#gain(slots[i], slope * scores[i]);
+    for (let i = 0; i < gains.length; i++) gains[i] = this.#gain(slots[i], scores[i], slope);
     return gains;
   }
 
   /** How much is known about an instruction: Σ (s − p)², of which a decision adds at most 1. */
   evidence(slot: number): number {
-    return slot < this.slots ? this.evidences[slot] : 0;
+    return slot < this.slots ? this.sums[slot * SUMS + UU] : 0;
   }
 
   /**
@@ -103,8 +117,12 @@ export class InstructionEffects {
       if (surprise === 0) continue;
       this.#reserve(slots[i]);
       const others = explained - gains[i] * surprise;
-      this.covariances[slots[i]] += (residual - others) * surprise;
-      this.evidences[slots[i]] += surprise * surprise;
+      const at = slots[i] * SUMS;
+      const evidence = surprise * surprise;
+      this.sums[at + UU] += evidence;
+      this.sums[at + UUS] += evidence * score[i];
+      this.sums[at + UUSS] += evidence * score[i] ** 2;
+      this.#explain(slots[i], score[i], (residual - others) * surprise);
       this.#keepWithin(slots[i]);
     }
     this.slopeCovariance += residual * slopeInput;
@@ -123,7 +141,7 @@ export class InstructionEffects {
     for (const [i, surprise] of surprisesOf(drawn).entries()) {
       if (surprise === 0) continue;
       this.#reserve(drawn.slots[i]);
-      this.covariances[drawn.slots[i]] += delta * surprise;
+      this.#explain(drawn.slots[i], drawn.score[i], delta * surprise);
       slopeInput += drawn.score[i] * surprise;
     }
     this.slopeCovariance += delta * slopeInput;
@@ -132,8 +150,7 @@ export class InstructionEffects {
   /** Keeps this share of what is known about an instruction, 0…1: after its text changed, or 0 when its slot is another one's. */
   scale(slot: number, factor: number): void {
     if (slot >= this.slots) return;
-    this.covariances[slot] *= factor;
-    this.evidences[slot] *= factor;
+    for (let at = slot * SUMS; at < (slot + 1) * SUMS; at++) this.sums[at] *= factor;
   }
 
   /** Forgets how much a retrieval score is worth, since scores are other ones from now on. */
@@ -144,8 +161,7 @@ export class InstructionEffects {
 
   save(): LearnerState['arrays'] {
     return {
-      covariances: this.covariances.slice(0, this.slots),
-      evidences: this.evidences.slice(0, this.slots),
+      sums: this.sums.slice(0, this.slots * SUMS),
       slope: Float64Array.of(this.slopeCovariance, this.slopeEvidence),
     };
   }
@@ -153,29 +169,45 @@ export class InstructionEffects {
   /** @throws Error when an array is missing or of another length */
   static load(arrays: LearnerState['arrays']): InstructionEffects {
     const effects = new InstructionEffects();
-    const covariances = savedArray(arrays, 'covariances', Float64Array);
-    const evidences = savedArray(arrays, 'evidences', Float64Array, covariances.length);
+    const sums = savedArray(arrays, 'sums', Float64Array);
+    if (sums.length % SUMS !== 0) {
+      throw new Error(`Sums of instructions are ${SUMS} for each, not ${sums.length} in all.`);
+    }
     [effects.slopeCovariance, effects.slopeEvidence] = savedArray(arrays, 'slope', Float64Array, 2);
-    if (covariances.length > 0) effects.#reserve(covariances.length - 1);
-    effects.covariances.set(covariances);
-    effects.evidences.set(evidences);
+    if (sums.length > 0) effects.#reserve(sums.length / SUMS - 1);
+    effects.sums.set(sums);
     return effects;
   }
 
-  #gain(slot: number, prior: number): number {
-    if (slot >= this.slots) return prior;
-    return (PRIOR_EVIDENCE * prior + this.covariances[slot]) / (PRIOR_EVIDENCE + this.evidences[slot]);
+  /** a + b·S. */
+  #gain(slot: number, score: number, slope: number): number {
+    if (slot >= this.slots) return slope * score;
+    const { sums } = this;
+    const at = slot * SUMS;
+    if (sums[at + UU] === 0) return slope * score;
+    const aa = OFFSET_EVIDENCE + sums[at + UU];
+    const ab = sums[at + UUS];
+    const bb = RELEVANCE_EVIDENCE + sums[at + UUSS];
+    const ya = sums[at + YU];
+    const yb = RELEVANCE_EVIDENCE * slope + sums[at + YUS];
+    // By Cauchy and Schwarz ab² ≤ Σ u²·Σ u²S², so that the determinant is at least the product of the priors.
+    return (bb * ya - ab * yb + (aa * yb - ab * ya) * score) / (aa * bb - ab * ab);
+  }
+
+  #explain(slot: number, score: number, covariance: number): void {
+    this.sums[slot * SUMS + YU] += covariance;
+    this.sums[slot * SUMS + YUS] += covariance * score;
   }
 
   #keepWithin(slot: number): void {
-    if (this.evidences[slot] > MOST_EVIDENCE) this.scale(slot, MOST_EVIDENCE / this.evidences[slot]);
+    const evidence = this.evidence(slot);
+    if (evidence > MOST_EVIDENCE) this.scale(slot, MOST_EVIDENCE / evidence);
   }
 
   #reserve(slot: number): void {
     this.slots = Math.max(this.slots, slot + 1);
-    if (this.slots <= this.covariances.length) return;
-    this.covariances = enlarged(this.covariances, new Float64Array(2 * this.slots));
-    this.evidences = enlarged(this.evidences, new Float64Array(2 * this.slots));
+    if (this.slots * SUMS <= this.sums.length) return;
+    this.sums = enlarged(this.sums, new Float64Array(2 * this.slots * SUMS));
   }
 }
 

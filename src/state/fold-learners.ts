@@ -59,7 +59,7 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
       'The embedding model was changed: nothing that was learned before can be compared with it.',
     );
     state.learners.bind(embedder, state.tools.vectors, state.slots(), version);
-    // Scores and similarities of another model mean something else; what an instruction does has nothing to do with them.
+    // Scores and similarities of another model mean something else. Which instructions help where they are relevant stays true.
     state.sufficiency.reset();
     state.effects.resetSlope();
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { randomFor } from '../../bandit/random.ts';
+import { selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
 import type { DiscoveryEntry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
 import { CatalogState } from '../../src/state/catalog-state.ts';
 import { fold } from '../../src/state/fold.ts';
@@ -92,6 +93,39 @@ describe('what a decision came to', () => {
     expect(late.state.sufficiency.outcomes.all).toBe(1);
     expect(late.state.sufficiency.reliability.bins()[6].observed).toBe(1);
   });
+
+  it.each(['a', 'b', 'c'])(
+    'tells what helps from what is near successes, as they are selected (%s)',
+    (seed) => {
+      const story = withInstructions();
+      const { state } = story;
+      const slots = ['helps', 'near'].map((id) => state.instructions.find(id)!.slot);
+      const NONE = { gain: new Float64Array(0), score: new Float64Array(0), tokens: new Float64Array(0) };
+      for (let i = 0; i < 3000; i++) {
+        const random = randomFor(`${seed}/${i}`);
+        // Near fits better where things go well anyway; helps adds ten points. Their scores are equal on the mean.
+        const isEasy = random.uniform(8) < 0.5;
+        const score = [0.5, isEasy ? 0.55 : 0.45];
+        const gain = state.effects.gains(slots, score);
+        const selection = selectUnderBudget({
+          tools: { ...NONE, forced: [], limit: 0 },
+          instructions: { gain, score: gain, tokens: Float64Array.of(10, 10), forced: [], limit: 1 },
+          ...{ budget: 10, method: 'exact', explore: true, temperature: 0.03, random },
+        });
+        if ('needed' in selection) throw new Error('nothing is forced');
+        const { chosen, propensity } = selection.instructions;
+        const of = drawn(story, `d${i}`, chosen, {}, [...propensity]);
+        const { ids, hashes } = of.instructions!;
+        const instructions = { ids, hashes, propensity: [...propensity], score, shown: chosen };
+        const chance = (isEasy ? 0.8 : 0.3) + (chosen.includes(0) ? 0.1 : 0);
+        const value = random.uniform(9) < chance ? 1 : 0;
+        story.tell(observe({ ...of, unit: i, instructions }, [whole(`default.d${i}/1`, value)]));
+      }
+      const [helps, near] = gains(story);
+      expect(helps - near).toBeGreaterThan(0.01);
+      expect(helps).toBeGreaterThan(0.05);
+    },
+  );
 
   it('teaches nothing when the outcome says nothing, when learning is off, or under another embedder', () => {
     const story = withInstructions();

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type DrawnInstructions, InstructionEffects } from '../../../bandit/effects/instruction-effects.ts';
 import { randomFor } from '../../../bandit/random.ts';
+import { selectUnderBudget } from '../../../bandit/selection/select-under-budget.ts';
 
 const SEEDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 
@@ -12,27 +13,39 @@ describe('effects of instructions', () => {
     expect(effects.evidence(3)).toBe(0);
   });
 
-  it('equal the formula for instructions that are drawn one at a time', () => {
+  it('equal the ridge regression on (s − p)·(1, S) for instructions that are drawn one at a time', () => {
+    const unit = fc.double({ min: 0, max: 1, noNaN: true });
     const decision = fc.record({
-      slot: fc.integer({ min: 0, max: 40 }),
+      slot: fc.integer({ min: 0, max: 9 }),
       p: fc.double({ min: 0.02, max: 0.98, noNaN: true }),
+      score: unit,
       shown: fc.constantFrom(0, 1),
-      reward: fc.double({ min: 0, max: 1, noNaN: true }),
-      baseline: fc.double({ min: 0, max: 1, noNaN: true }),
+      reward: unit,
+      baseline: unit,
     });
     fc.assert(
-      fc.property(fc.array(decision, { maxLength: 60 }), (decisions) => {
+      fc.property(fc.array(decision, { maxLength: 120 }), unit, (decisions, asked) => {
         const effects = new InstructionEffects();
-        for (const { slot, p, shown, reward, baseline } of decisions) {
-          // Without a score the prior is 0, so that the formula is one line.
-          const one = { slots: [slot], propensity: [p], score: [0], shown: [shown] };
-          effects.learn(one, reward, baseline);
+        for (const { slot, p, score, shown, reward, baseline } of decisions) {
+          effects.learn({ slots: [slot], propensity: [p], score: [score], shown: [shown] }, reward, baseline);
         }
-        for (let slot = 0; slot <= 40; slot++) {
-          const own = decisions.filter((one) => one.slot === slot);
-          const above = own.reduce((sum, one) => sum + (one.reward - one.baseline) * (one.shown - one.p), 0);
-          const below = own.reduce((sum, one) => sum + (one.shown - one.p) ** 2, 25);
-          expect(effects.gains([slot], [0])[0]).toBeCloseTo(above / below, 12);
+        const rows = decisions.map((one) => ({ ...one, u: one.shown - one.p, y: one.reward - one.baseline }));
+        const sum = (of: (row: (typeof rows)[number]) => number, slot?: number) =>
+          rows.reduce((total, row) => total + (slot === undefined || row.slot === slot ? of(row) : 0), 0);
+        const slope =
+          (250 * 0.1 + sum(({ y, u, score }) => y * u * score)) /
+          (250 + sum(({ u, score }) => (u * score) ** 2));
+        expect(effects.slope).toBeCloseTo(slope, 12);
+        for (let slot = 0; slot <= 9; slot++) {
+          // By elimination: a from the first row, put into the second.
+          const aa = 280 + sum(({ u }) => u * u, slot);
+          const ab = sum(({ u, score }) => u * u * score, slot);
+          const bb = 200 + sum(({ u, score }) => u * u * score * score, slot);
+          const ya = sum(({ y, u }) => y * u, slot);
+          const yb = 200 * slope + sum(({ y, u, score }) => y * u * score, slot);
+          const b = (yb - (ab / aa) * ya) / (bb - (ab / aa) * ab);
+          const a = (ya - ab * b) / aa;
+          expect(effects.gains([slot], [asked])[0]).toBeCloseTo(a + b * asked, 12);
         }
       }),
       { numRuns: 100 },
@@ -76,6 +89,39 @@ describe('effects of instructions', () => {
     const [best, ...others] = effects.gains([0, 1, 2], [0, 0, 0]);
     for (const other of others) expect(best - other).toBeCloseTo(0.1, 1);
   });
+
+  it.each(SEEDS)(
+    'depend on how relevant an instruction is, and keep nothing relevant out elsewhere (%s)',
+    (seed) => {
+      // 0 helps by ten points with every other query, where it and 1 fit equally well; with the others 2 does, and 0 nothing.
+      const queries = [
+        { scores: [0.8, 0.8, 0.2, 0.3], effects: [0.1, 0, 0, 0] },
+        { scores: [0.3, 0.2, 0.6, 0.3], effects: [0, 0, 0.1, 0] },
+      ];
+      const effects = new InstructionEffects();
+      const slots = [0, 1, 2, 3];
+      const NONE = { gain: new Float64Array(0), score: new Float64Array(0), tokens: new Float64Array(0) };
+      const served = [0, 0];
+      for (let i = 0; i < 3000; i++) {
+        const { scores, effects: truth } = queries[i % 2];
+        const random = randomFor(`${seed}/${i}`);
+        const gain = effects.gains(slots, scores);
+        const selection = selectUnderBudget({
+          tools: { ...NONE, forced: [], limit: 0 },
+          instructions: { gain, score: gain, tokens: new Float64Array(4).fill(10), forced: [], limit: 1 },
+          ...{ budget: 10, method: 'exact', explore: true, temperature: 0.03, random },
+        });
+        if ('needed' in selection) throw new Error('nothing is forced');
+        const { chosen, propensity } = selection.instructions;
+        const shown = slots.map((slot) => (chosen.includes(slot) ? 1 : 0));
+        const chance = 0.5 + shown.reduce((sum: number, one, slot) => sum + one * truth[slot], 0);
+        effects.learn({ slots, propensity, score: scores, shown }, random.uniform(9) < chance ? 1 : 0, 0.55);
+        const best = gain.indexOf(Math.max(...gain));
+        if (i >= 2500 && best === [0, 2][i % 2]) served[i % 2]++;
+      }
+      expect(served).toEqual([250, 250]);
+    },
+  );
 
   it('learn nothing where chance had no part', () => {
     const effects = new InstructionEffects();
