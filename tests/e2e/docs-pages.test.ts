@@ -15,6 +15,7 @@ const blocksOf = (name: string, language: string) =>
 const PAGES = [
   'tools',
   'instructions',
+  'discovery',
   'transcripts',
   'queries',
   'models',

@@ -11,6 +11,11 @@ const LIMITS = {
   kind: 'policy',
   priority: 70,
 };
+const TOOLS = ['refund_payment', 'refund_order', 'refund_fee'].map((name) => ({
+  name,
+  description: 'Gives a refund.',
+  inputSchema: { type: 'object' },
+}));
 
 interface Page {
   readonly instructions: { id: string; text: string; status: string; approvedBy?: string }[];
@@ -20,6 +25,26 @@ interface Page {
 
 /** What holds in both modes. @param reader another process over the same store, or the same */
 function behaves(writer: () => RunningService, reader: () => RunningService): void {
+  it('are all approved by a request without a body, and a decision can be asked for more by one', async () => {
+    const service = writer();
+    const catalog = `${PATH.split('/instructions')[0]}-bare`;
+    await service.ask('PUT', catalog, {});
+    await service.ask('PATCH', `${catalog}/instructions`, { put: [SHORT] });
+    await service.ask('PATCH', `${catalog}/tools`, { put: TOOLS });
+    const bare = async (path: string) => {
+      const answer = await fetch(service.url + path, { method: 'POST', headers: { 'x-bandolier': '1' } });
+      return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+    };
+    expect(await bare(`${catalog}/instructions/approve`)).toMatchObject({
+      status: 200,
+      body: { approved: 1 },
+    });
+    const question = { query: 'a refund', k: 1, catalog: catalog.split('/').at(-1) };
+    const { decisionId } = await service.ask<{ decisionId: string }>('POST', '/v1/route', question);
+    const more = await bare(`/v1/decisions/${decisionId}/discover`);
+    expect([more.status, (more.body.tools as object[]).length]).toEqual([200, 1]);
+  });
+
   it('are put, listed, approved and removed, with a revision of their own and a log', async () => {
     const service = writer();
     const put = await service.request(

@@ -74,6 +74,7 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
     summary: 'Serve drafts, and changes that wait.',
     description: 'With `If-Match` exactly what was read at that revision is approved.',
     request: { params: catalogParams, headers: changeHeaders, body: approveInstructionsBody },
+    bodyOptional: true,
     example: { ids: ['refunds/limits'], actor: 'anna' },
     answers: { 200: { description: 'What changed.', schema: instructionChangesSchema } },
     problems: ['catalog-not-found', 'instruction-not-found', 'revision-mismatch', 'idempotency-conflict'],

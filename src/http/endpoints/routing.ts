@@ -58,6 +58,7 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     description:
       'Adds further tools to the decision, which are reported as those of its slate, or sums the catalog up by server and domain. That a slate did not suffice teaches `sufficiency`. Where too much is asked for, 429 says when to ask again; a summary is answered all the same.',
     request: { params: decisionParams, headers: idempotencyHeaders, body: discoverRequestSchema },
+    bodyOptional: true,
     example: { k: 5, rating: 0.2 },
     answers: { 200: { description: 'What was added.', schema: discoverAnswerSchema } },
     problems: [
