@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
@@ -6,43 +5,9 @@ import { denseText } from '../retrieval/document-text.ts';
 import { inSlices, mapInSteps } from '../scheduling/slices.ts';
 import type { ToolsApplied } from '../state/fold-result.ts';
 import type { Catalog } from './catalog.ts';
+import { type ChangeOptions, submitChange } from './conditional-change.ts';
 import { definitionHash } from './definition-hash.ts';
 import { refusingUnusable } from './embedders.ts';
-
-/** How often a change is computed again because the catalog changed while it was being embedded. */
-const MAX_ATTEMPTS = 8;
-
-/**
- * Attempts a change until it fits the catalog as it is by then.
- * @param attempt returns undefined where the catalog has changed while it was being prepared
- * @param meanwhile what that was, for the sentence of the problem
- * @throws Problem unavailable when the catalog changes all the time
- */
-export async function attemptChange<Result>(
-  attempt: () => Promise<Result | undefined>,
-  meanwhile: string,
-): Promise<Result> {
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const result = await attempt();
-    if (result !== undefined) return result;
-  }
-  throw new Problem(
-    'unavailable',
-    `The catalog kept changing while ${meanwhile}.`,
-    'Try again in a moment.',
-    { retryAfterSeconds: 1 },
-  );
-}
-
-export interface ChangeOptions {
-  /** Revision that the catalog must have. */
-  readonly ifMatch?: string;
-  /** The same key with the same content is applied once and answered alike, for a day. */
-  readonly idempotencyKey?: string;
-  readonly actor?: string;
-  /** Stops the embedding of the tools, as long as nothing has been submitted. */
-  readonly signal?: AbortSignal;
-}
 
 export type ToolChanges = Omit<ToolsApplied, 'kind'>;
 
@@ -78,44 +43,21 @@ function hashedAs({ state: { settings } }: Catalog, tools: readonly ToolDefiniti
 /** A definition with its hash, and its name at its source where that is another one. */
 export type Hashed = Pick<ToolPut, 'tool' | 'hash' | 'nameThere'>;
 
-async function change(
+function change(
   catalog: Catalog,
   hashed: readonly Hashed[],
   rest: Pick<ToolsEntry, 'remove' | 'sync'>,
-  { ifMatch, idempotencyKey, actor, signal }: ChangeOptions,
+  options: ChangeOptions,
 ): Promise<ToolChanges> {
-  const command = commandOf(idempotencyKey, [hashed.map(({ tool, hash }) => [tool.name, hash]), rest]);
-  const attempt = async (): Promise<ToolChanges | undefined> => {
-    const { fingerprint } = catalog.state;
-    const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined, signal);
-    const outcome = await catalog.replica.submit({
-      kind: 'tools',
-      source: API_SOURCE,
-      ...command,
-      at: catalog.now(),
-      put,
-      ...rest,
-      fingerprint,
-      ...(ifMatch === undefined ? {} : { ifMatch }),
-      ...(actor === undefined ? {} : { actor }),
-    });
+  const content = [hashed.map(({ tool, hash }) => [tool.name, hash]), rest];
+  const prepare = async () => {
+    const put = await withEmbeddings(catalog, hashed, rest.sync !== undefined, options.signal);
+    return { kind: 'tools' as const, source: API_SOURCE, put, ...rest };
+  };
+  return submitChange(catalog, 'tools', content, options, prepare, (outcome) => {
     if (outcome.kind === 'tools') {
       const { kind: _, ...changes } = outcome;
       return changes;
-    }
-    if (outcome.kind === 'key-used') {
-      throw new Problem(
-        'idempotency-conflict',
-        'This Idempotency-Key was used for another change of the tools.',
-        'Use a new key for new content; repeat a key only to repeat the very same request.',
-      );
-    }
-    if (outcome.kind === 'tools-refused' && outcome.reason === 'revision') {
-      throw new Problem(
-        'revision-mismatch',
-        `The catalog is at revision ${outcome.revision}, not ${ifMatch}.`,
-        'Read the tools again, apply your change to what you find, and send its revision as If-Match.',
-      );
     }
     if (outcome.kind === 'tools-refused' && outcome.reason === 'source') {
       const violations = outcome.owners.map(({ tool, source }) => {
@@ -129,8 +71,7 @@ async function change(
       );
     }
     return undefined;
-  };
-  return attemptChange(attempt, 'this request was being prepared');
+  });
 }
 
 /** Only what is new here or has changed is embedded; what has not is left out of a full sync. */
@@ -159,16 +100,6 @@ export async function withEmbeddings(
     const { vector, isSame } = known[at] ?? { vector: fresh.get(one.tool.name) ?? null, isSame: false };
     return isSync && isSame ? [] : [{ ...one, embedding: vector }];
   });
-}
-
-/** With a key of the sender's the same content is applied once, and other content refused. */
-function commandOf(
-  idempotencyKey: string | undefined,
-  content: unknown,
-): Pick<ToolsEntry, 'key' | 'content'> {
-  if (idempotencyKey === undefined) return { key: `tools/${randomUUID()}` };
-  const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
-  return { key: `tools/${idempotencyKey}`, content: digest };
 }
 
 function refuseRepeats(names: readonly string[]): void {

@@ -7,7 +7,8 @@ import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
-import { type ChangeOptions, patchTools, syncTools, type ToolChanges } from './change-tools.ts';
+import { patchTools, syncTools, type ToolChanges } from './change-tools.ts';
+import type { ChangeOptions } from './conditional-change.ts';
 
 /** The tools of catalogs, by name. Everything here throws Problem catalog-not-found. */
 export class Tools {

@@ -1,6 +1,5 @@
-import { createHash, randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import { attemptChange, type ChangeOptions } from '../catalog/change-tools.ts';
+import { type ChangeOptions, submitChange } from '../catalog/conditional-change.ts';
 import { instructionHash } from '../catalog/definition-hash.ts';
 import { refusingUnusable } from '../catalog/embedders.ts';
 import { Problem, type Violation } from '../errors/problem.ts';
@@ -94,57 +93,33 @@ type Prepared = Pick<InstructionsEntry, 'remove' | 'sync' | 'preparedFor'> & {
   readonly put: readonly Hashed[];
 };
 
-async function change(
+function change(
   catalog: Catalog,
   content: unknown,
-  { ifMatch, idempotencyKey, actor, signal }: ChangeOptions,
+  options: ChangeOptions,
   prepare: (state: Catalog['state']) => Prepared,
 ): Promise<InstructionsChanged> {
-  const command = commandOf(idempotencyKey, content);
-  return attemptChange(async () => {
-    const { fingerprint } = catalog.state;
+  const prepareEntry = async () => {
     const prepared = prepare(catalog.state);
-    const put = await withEmbeddings(catalog, prepared.put, signal);
-    const outcome = await catalog.replica.submit({
-      kind: 'instructions',
-      ...command,
-      at: catalog.now(),
-      ...prepared,
-      put,
-      fingerprint,
-      ...(ifMatch === undefined ? {} : { ifMatch }),
-      ...(actor === undefined ? {} : { actor }),
-    });
+    const put = await withEmbeddings(catalog, prepared.put, options.signal);
+    return { kind: 'instructions' as const, ...prepared, put };
+  };
+  return submitChange(catalog, 'instructions', content, options, prepareEntry, (outcome) => {
     if (outcome.kind === 'instructions') {
       const { kind: _, ...changed } = outcome;
       return changed;
     }
-    if (outcome.kind === 'key-used') {
-      throw new Problem(
-        'idempotency-conflict',
-        'This Idempotency-Key was used for another change of the instructions.',
-        'Use a new key for new content; repeat a key only to repeat the very same request.',
-      );
-    }
-    if (outcome.kind === 'instructions-refused') refuse(outcome, ifMatch);
+    if (outcome.kind === 'instructions-refused') refuse(outcome);
     return undefined;
-  }, 'this request was being prepared');
+  });
 }
 
 /** @throws Problem unless it was prepared for what has changed since. */
-function refuse(
-  refused: Extract<InstructionsResult, { kind: 'instructions-refused' }>,
-  ifMatch: string | undefined,
-): void {
+function refuse(refused: Extract<InstructionsResult, { kind: 'instructions-refused' }>): void {
   switch (refused.reason) {
     case 'stale':
-      return;
     case 'revision':
-      throw new Problem(
-        'revision-mismatch',
-        `The instructions are at revision ${refused.revision}, not ${ifMatch}.`,
-        'Read the instructions again, apply your change to what you find, and send its revision as If-Match.',
-      );
+      return;
     case 'includes':
       throw invalid(
         refused.dangling.map(({ id, include }) => ({
@@ -190,16 +165,6 @@ function vectorsOf(table: InstructionTable, hashed: readonly Hashed[]): (Float32
     if (record?.instruction.text !== text || table.vectors.dimensions === 0) return null;
     return table.vectors.get(record.slot).slice();
   });
-}
-
-/** With a key of the sender's the same content is applied once, and other content refused. */
-function commandOf(
-  idempotencyKey: string | undefined,
-  content: unknown,
-): Pick<InstructionsEntry, 'key' | 'content'> {
-  if (idempotencyKey === undefined) return { key: `instructions/${randomUUID()}` };
-  const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
-  return { key: `instructions/${idempotencyKey}`, content: digest };
 }
 
 function refuseRepeats(ids: readonly string[]): void {

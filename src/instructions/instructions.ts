@@ -1,6 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import type { ChangeOptions } from '../catalog/change-tools.ts';
+import type { ChangeOptions } from '../catalog/conditional-change.ts';
 import { type Forgotten, forget } from '../catalog/tools.ts';
 import type { InstructionDraft, InstructionStatus } from '../ledger/instruction-definition.ts';
 import { inSlices } from '../scheduling/slices.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
-import { attemptChange, type ToolChanges, withEmbeddings } from '../catalog/change-tools.ts';
+import { type ToolChanges, withEmbeddings } from '../catalog/change-tools.ts';
+import { attemptChange } from '../catalog/conditional-change.ts';
 import { Problem } from '../errors/problem.ts';
 import type { Position } from '../ledger/entry.ts';
 import type { SyncReport } from '../ledger/source-definition.ts';
