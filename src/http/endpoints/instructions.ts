@@ -44,8 +44,7 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict'],
     handle: async ({ params, headers, body: { instructions: all, actor } }, { signal }) => {
       const options = { ...conditionsOf(headers), ...(actor && { actor }), signal };
-      const changes = await instructions.sync(params.catalog, all, options);
-      return { status: 200, body: answered(changes), headers: etag(changes.revision) };
+      return answered(await instructions.sync(params.catalog, all, options));
     },
   }),
   endpoint({
@@ -62,8 +61,7 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
     problems: ['catalog-not-found', 'revision-mismatch', 'idempotency-conflict'],
     handle: async ({ params, headers, body: { actor, ...body } }, { signal }) => {
       const options = { ...conditionsOf(headers), ...(actor && { actor }), signal };
-      const changes = await instructions.patch(params.catalog, body, options);
-      return { status: 200, body: answered(changes), headers: etag(changes.revision) };
+      return answered(await instructions.patch(params.catalog, body, options));
     },
   }),
   endpoint({
@@ -80,8 +78,7 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
     problems: ['catalog-not-found', 'instruction-not-found', 'revision-mismatch', 'idempotency-conflict'],
     handle: async ({ params, headers, body: { ids, actor } }, { signal }) => {
       const options = { ...conditionsOf(headers), ...(actor && { actor }), signal };
-      const changes = await instructions.approve(params.catalog, ids, options);
-      return { status: 200, body: answered(changes), headers: etag(changes.revision) };
+      return answered(await instructions.approve(params.catalog, ids, options));
     },
   }),
   endpoint({
@@ -138,8 +135,7 @@ export const instructionEndpoints = (instructions: Instructions): Endpoint[] => 
     problems: ['catalog-not-found', 'instruction-not-found', 'revision-mismatch', 'idempotency-conflict'],
     handle: async ({ params, query: { actor }, headers }) => {
       const options = { ...conditionsOf(headers), ...(actor && { actor }) };
-      const changes = await instructions.remove(params.catalog, params.id, options);
-      return { status: 200, body: answered(changes), headers: etag(changes.revision) };
+      return answered(await instructions.remove(params.catalog, params.id, options));
     },
   }),
   endpoint({
@@ -165,5 +161,6 @@ function answered(changes: Awaited<ReturnType<Instructions['sync']>>) {
     ids: [a, b] as [string, string],
     ...rest,
   }));
-  return { ...changes, duplicates };
+  const body = { ...changes, duplicates };
+  return { status: 200 as const, body, headers: etag(changes.revision) };
 }
