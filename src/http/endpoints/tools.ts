@@ -3,7 +3,7 @@ import type { Tools } from '../../catalog/tools.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams, forgottenSchema } from '../wire/catalog.ts';
-import { changeHeaders, conditionsOf, etag, pageQuery, toolName } from '../wire/parameters.ts';
+import { changeHeaders, conditionsOf, etag, pageQuery, putOrRemoved, toolName } from '../wire/parameters.ts';
 import {
   conversionOf,
   standingQuery,
@@ -29,13 +29,7 @@ const requestSchema = z
     put: toolsSchema.optional().meta({ description: 'Added, or changed if there is one of that name.' }),
     remove: z.array(toolName).optional().meta({ description: 'Names; unknown ones do no harm.' }),
   })
-  .superRefine(({ put = [], remove = [] }, context) => {
-    const names = new Set(put.map(({ name }) => name));
-    for (const [index, name] of remove.entries()) {
-      if (!names.has(name)) continue;
-      context.addIssue({ code: 'custom', path: ['remove', index], message: 'is in `put` as well' });
-    }
-  });
+  .superRefine(putOrRemoved('name'));
 
 export const toolEndpoints = (tools: Tools): Endpoint[] => [
   endpoint({

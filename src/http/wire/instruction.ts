@@ -14,7 +14,7 @@ import {
 } from '../../state/instruction-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { actor } from './experiment.ts';
-import { catalogName, pageQuery, toolName } from './parameters.ts';
+import { catalogName, eachOnce, pageQuery, putOrRemoved, toolName } from './parameters.ts';
 import { text } from './tool.ts';
 
 const MAX_INSTRUCTIONS_PER_REQUEST = 10_000;
@@ -87,17 +87,7 @@ const draftSchema = z
   .openapi('Instruction', { description: 'A unit of a system prompt.' });
 
 /** Instructions of one request, each id once. */
-const draftsSchema = z.array(draftSchema).superRefine((all, context) => {
-  const first = new Map<string, number>();
-  for (const [index, { id }] of all.entries()) {
-    const earlier = first.get(id);
-    if (earlier === undefined) first.set(id, index);
-    else {
-      const message = `is the same as the id of number ${earlier}`;
-      context.addIssue({ code: 'custom', path: [index, 'id'], message });
-    }
-  }
-});
+const draftsSchema = z.array(draftSchema).superRefine(eachOnce('id'));
 
 export const syncInstructionsBody = z.strictObject({ instructions: draftsSchema, actor });
 
@@ -107,13 +97,7 @@ export const patchInstructionsBody = z
     remove: z.array(instructionId).optional().meta({ description: 'Ids; unknown ones do no harm.' }),
     actor,
   })
-  .superRefine(({ put = [], remove = [] }, context) => {
-    const ids = new Set(put.map(({ id }) => id));
-    for (const [index, id] of remove.entries()) {
-      if (!ids.has(id)) continue;
-      context.addIssue({ code: 'custom', path: ['remove', index], message: 'is in `put` as well' });
-    }
-  });
+  .superRefine(putOrRemoved('id'));
 
 export const approveInstructionsBody = z.strictObject({
   ids: z.array(instructionId).min(1).max(MAX_INSTRUCTIONS_PER_REQUEST).optional().meta({

@@ -112,3 +112,32 @@ export function conditionsOf(headers: z.output<typeof changeHeaders>): {
 export function etag(revision: string): Record<string, string> {
   return { etag: `"${revision}"` };
 }
+
+type Named<Member extends string> = Readonly<Record<Member, string>>;
+
+/** Refuses a list in which two have the same name, or the same id. */
+export const eachOnce = <Member extends string>(member: Member) => {
+  return (all: readonly Named<Member>[], context: z.RefinementCtx): void => {
+    const first = new Map<string, number>();
+    for (const [index, { [member]: name }] of all.entries()) {
+      const earlier = first.get(name);
+      if (earlier === undefined) first.set(name, index);
+      else {
+        const message = `is the same as the ${member} of number ${earlier}`;
+        context.addIssue({ code: 'custom', path: [index, member], message });
+      }
+    }
+  };
+};
+
+/** Refuses a change that puts and removes the same. */
+export const putOrRemoved = <Member extends string>(member: Member) => {
+  type Change = { put?: readonly Named<Member>[]; remove?: readonly string[] };
+  return ({ put = [], remove = [] }: Change, context: z.RefinementCtx): void => {
+    const names = new Set(put.map((one) => one[member]));
+    for (const [index, name] of remove.entries()) {
+      if (!names.has(name)) continue;
+      context.addIssue({ code: 'custom', path: ['remove', index], message: 'is in `put` as well' });
+    }
+  };
+};

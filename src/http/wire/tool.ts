@@ -6,7 +6,7 @@ import { MAX_SCHEMA_DEPTH, MAX_SKILL_TEXT, TOOL_KINDS } from '../../ledger/tool-
 import type { ToolRecord } from '../../state/tool-table.ts';
 import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema, isDeeperThan } from './input-schema.ts';
-import { catalogName, providerNameSchema, toolName } from './parameters.ts';
+import { catalogName, eachOnce, providerNameSchema, toolName } from './parameters.ts';
 
 export const MAX_TOOLS_PER_REQUEST = 10_000;
 
@@ -166,23 +166,7 @@ export function conversionOf(body: unknown): string | null {
 }
 
 /** Tools of one request, each name once. */
-export const toolsSchema = z.array(toolSchema).superRefine((tools, context) => {
-  for (const { path, message } of repeatedNames(tools.map(({ name }) => name))) {
-    context.addIssue({ code: 'custom', path, message });
-  }
-});
-
-function repeatedNames(names: readonly string[]): { path: (string | number)[]; message: string }[] {
-  const first = new Map<string, number>();
-  return names.flatMap((name, index) => {
-    const earlier = first.get(name);
-    if (earlier === undefined) {
-      first.set(name, index);
-      return [];
-    }
-    return [{ path: [index, 'name'], message: `is the same as the name of number ${earlier}` }];
-  });
-}
+export const toolsSchema = z.array(toolSchema).superRefine(eachOnce('name'));
 
 export const toolChangesSchema = z
   .object({
