@@ -31,41 +31,23 @@ interface Kind {
 
 /** Gains as policies give them: a few candidates stand out. */
 const standsOut = (u: number): number => Math.exp(-8 * u);
+const growsWithTokens = (u: number, _: number, tokens: number): number => tokens / 500 + 0.2 * u;
+const isTokens = (_: number, __: number, tokens: number): number => tokens / 500;
 const KINDS: readonly Kind[] = [
   { name: 'a few stand out', perCorpus: 25, limits: [5, 4], gain: standsOut },
   { name: 'a few stand out, limits 25 and 25', perCorpus: 25, limits: [25, 25], gain: standsOut },
   { name: 'gain independent of tokens', perCorpus: 25, limits: [5, 4], gain: (u) => u },
   { name: 'gain independent of tokens, limits 25 and 25', perCorpus: 25, limits: [25, 25], gain: (u) => u },
-  {
-    name: 'gain grows with tokens',
-    perCorpus: 25,
-    limits: [5, 4],
-    gain: (u, _, tokens) => tokens / 500 + 0.2 * u,
-  },
+  { name: 'gain grows with tokens', perCorpus: 25, limits: [5, 4], gain: growsWithTokens },
   {
     name: 'gain grows with tokens, limits 25 and 25',
     perCorpus: 25,
     limits: [25, 25],
-    gain: (u, _, tokens) => tokens / 500 + 0.2 * u,
+    gain: growsWithTokens,
   },
-  {
-    name: 'gain grows with tokens, limits 10 and 6',
-    perCorpus: 25,
-    limits: [10, 6],
-    gain: (u, _, tokens) => tokens / 500 + 0.2 * u,
-  },
-  {
-    name: 'gain is the tokens, limits 10 and 6',
-    perCorpus: 25,
-    limits: [10, 6],
-    gain: (_, __, tokens) => tokens / 500,
-  },
-  {
-    name: 'gain is the tokens, limits 25 and 25',
-    perCorpus: 25,
-    limits: [25, 25],
-    gain: (_, __, tokens) => tokens / 500,
-  },
+  { name: 'gain grows with tokens, limits 10 and 6', perCorpus: 25, limits: [10, 6], gain: growsWithTokens },
+  { name: 'gain is the tokens, limits 10 and 6', perCorpus: 25, limits: [10, 6], gain: isTokens },
+  { name: 'gain is the tokens, limits 25 and 25', perCorpus: 25, limits: [25, 25], gain: isTokens },
   { name: '100 candidates, limits 50 and 50', perCorpus: 50, limits: [50, 50], gain: (u) => u },
 ];
 
