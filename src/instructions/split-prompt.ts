@@ -1,4 +1,5 @@
 import type { InstructionKind } from '../ledger/instruction-definition.ts';
+import { guessKind } from './guess-kind.ts';
 
 /** Units are made of paragraphs until they have so many tokens, where a prompt allows it. */
 const LEAST_TOKENS = 200;
@@ -49,21 +50,23 @@ const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t
  * its heading, and one that goes on in a list with the sentence before the list: "Never do this:" must not get lost.
  */
 export function splitPrompt(prompt: string, countTokens: (text: string) => number): readonly PromptUnit[] {
+  const root = sectionsOf(blocksOf(prompt));
+  const title = titleOfAll(root);
   const unitOf = (path: readonly string[], blocks: readonly Block[]): PromptUnit => {
     const text = textOf(blocks);
-    return { path, text, kind: kindOf(path, text), tokens: countTokens(text) };
+    return { path, text, kind: kindIn(path, blocks, title), tokens: countTokens(text) };
   };
   const unitsOf = (section: Section): readonly PromptUnit[] => {
     const { level, blocks, sections } = section;
     if (level === 0 && blocks.length === 0 && sections.length === 1) return unitsOf(sections[0]);
-    const [kind, ...others] = kindsIn(section);
+    const [kind, ...others] = kindsIn(section, title);
     if (kind === undefined) return [];
     const whole = unitOf(section.path, blocksIn(section));
     if (others.length === 0 && whole.tokens <= MOST_TOKENS) return [{ ...whole, kind }];
     const own = pieces(section, countTokens).map((blocks) => unitOf(section.path, blocks));
     return together([...own, ...section.sections.flatMap(unitsOf)], section.path, countTokens);
   };
-  return unitsOf(sectionsOf(blocksOf(prompt)));
+  return unitsOf(root);
 }
 
 /** Every block of a section, its headings among them. */
@@ -71,11 +74,28 @@ function blocksIn({ heading, blocks, sections }: Section): readonly Block[] {
   return [...(heading === null ? [] : [heading]), ...blocks, ...sections.flatMap(blocksIn)];
 }
 
-function kindsIn({ path, heading, blocks, sections }: Section): ReadonlySet<InstructionKind> {
+/** The heading above everything, which says what the prompt is of and not what each part of it is; null: there is none. */
+function titleOfAll({ sections }: Section): Section | null {
+  const [first, ...others] = sections;
+  return others.length === 0 ? (first ?? null) : null;
+}
+
+function kindIn(path: readonly string[], blocks: readonly Block[], title: Section | null): InstructionKind {
+  const body = blocks.filter(({ kind }) => kind !== 'heading' && kind !== 'end');
+  const text = textOf(body.length > 0 ? body : blocks);
+  if (title === null) return guessKind(path, text, []);
+  // Where there are no other headings, the title says something where the text does not.
+  return guessKind(path.slice(1), text, title.sections.length > 0 ? [] : title.path);
+}
+
+function kindsIn(
+  { path, heading, blocks, sections }: Section,
+  title: Section | null,
+): ReadonlySet<InstructionKind> {
   // A heading with nothing at all below it may be a rule itself.
   const isBare = blocks.length === 0 && (heading === null || sections.length > 0);
-  const own = isBare ? [] : [kindOf(path, textOf([...(heading ? [heading] : []), ...blocks]))];
-  return new Set([...own, ...sections.flatMap((one) => [...kindsIn(one)])]);
+  const own = isBare ? [] : [kindIn(path, [...(heading ? [heading] : []), ...blocks], title)];
+  return new Set([...own, ...sections.flatMap((one) => [...kindsIn(one, title)])]);
 }
 
 function textOf(blocks: readonly Block[]): string {
@@ -260,30 +280,6 @@ function titleOf(heading: string): string {
   const [, , title = first] = HEADING.exec(first) ?? [];
   return title
     .trim()
-    .replace(/^<\/?([\w.-]+).*>$/, '$1')
+    .replace(/^<\/?([\w.-]+).*>$/, (_, name: string) => name.replace(/[_.-]+/g, ' '))
     .replace(/[*_`]/g, '');
-}
-
-/** The first that fits its headings, else its text; else `policy`. */
-const HEADINGS: readonly (readonly [InstructionKind, RegExp])[] = [
-  ['safety', /\b(safety|security|privacy|legal|compliance|confidential|prohibited|forbidden|guardrails?)\b/i],
-  ['exemplar', /\b(examples?|samples?|few.?shot|demonstrations?|transcripts?)\b/i],
-  ['style', /\b(style|tone|voice|format(?:ting)?|writing|language|output)\b/i],
-  ['role', /\b(role|persona|identity|who you are|about you|mission|purpose)\b/i],
-];
-const TEXTS: readonly (readonly [InstructionKind, RegExp])[] = [
-  [
-    'safety',
-    /\b(?:never|do not|don't|must not|under no circumstances)\b[^.\n]{0,80}\b(?:passwords?|secrets?|credentials?|personal data|private data|medical|legal advice|weapons?|self.?harm|illegal|card numbers?|system prompt)\b/i,
-  ],
-  ['role', /^(?:#.*\n+)?\s*you are (?:a|an|the)\b/i],
-  ['exemplar', /^\s*(?:#.*\n+)?(?:example|user|customer|q)\s*\d*\s*:/im],
-];
-
-function kindOf(path: readonly string[], text: string): InstructionKind {
-  for (const title of path.toReversed()) {
-    const found = HEADINGS.find(([, words]) => words.test(title));
-    if (found !== undefined) return found[0];
-  }
-  return TEXTS.find(([, words]) => words.test(text))?.[0] ?? 'policy';
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitPrompt } from '../../src/instructions/split-prompt.ts';
@@ -6,6 +7,21 @@ import { splitPrompt } from '../../src/instructions/split-prompt.ts';
 const count = (text: string): number => text.split(/\s+/).filter((word) => word !== '').length;
 const split = (prompt: string) => splitPrompt(prompt, count);
 const words = (number: number, word = 'word'): string => Array(number).fill(word).join(' ');
+
+const [KNOWN, HELD_OUT] = readFileSync(new URL('guessed-kinds.txt', import.meta.url), 'utf8')
+  .split('\n\n')
+  .map((group) => {
+    const lines = group.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return lines.map((line) => line.split(' | ').map((one) => one.replaceAll('\\n', '\n')));
+  });
+
+/** The kind of a text under these headings, in a prompt with a title and another section. */
+function guessed(path: string, body: string): string | undefined {
+  const [title, ...headings] = path.split(' > ');
+  const lines = headings.map((one, i) => (one.startsWith('<') ? one : `${'#'.repeat(i + 2)} ${one}`));
+  const units = split([`# ${title}`, ...lines, body, '## Parking', 'Cars stand in the yard.'].join('\n\n'));
+  return units.find(({ text }) => text.includes(body))?.kind;
+}
 
 describe('splitting a prompt', () => {
   it('makes a unit of each section that fits, with its heading, and the path of its headings', () => {
@@ -77,6 +93,26 @@ describe('splitting a prompt', () => {
     expect(kinds('# Examples\n\nUser: where is it?\nAgent: on its way.')).toEqual(['exemplar']);
     expect(kinds('Refunds above 100 EUR need a manager.')).toEqual(['policy']);
     expect(kinds('# Refunds\n\n## Legal\n\nKeep invoices for ten years.')).toEqual(['safety']);
+  });
+
+  it.each(KNOWN)('guesses %s for "%s": %s', (kind, path, body) => {
+    expect(guessed(path, body)).toBe(kind);
+  });
+
+  it('guesses nine in ten of those that it was not fitted to', () => {
+    expect(HELD_OUT.length).toBeGreaterThan(50);
+    const right = HELD_OUT.filter(([kind, path, body]) => guessed(path, body) === kind);
+    expect(right.length / HELD_OUT.length).toBeGreaterThan(0.9);
+  });
+
+  it('does not guess from the title of a prompt, unless there is nothing else', () => {
+    const sections = ['Refunds', 'Parcels'].map((one) => `## ${one}\n\n${words(300)}`).join('\n\n');
+    for (const title of ['Support agent of Sample Shop', 'Examples of tone', 'Security desk', 'Your role']) {
+      const kinds = split(`# ${title}\n\nYou are a support agent.\n\n${sections}`).map(({ kind }) => kind);
+      expect(kinds).toEqual(['role', 'policy', 'policy']);
+    }
+    expect(split('# Security desk\n\nYou are a support agent.')[0].kind).toBe('role');
+    expect(split('# Safety\n\nLeave when it burns.')[0].kind).toBe('safety');
   });
 
   it('has nothing to split in a prompt without text', () => {
