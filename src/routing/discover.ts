@@ -57,7 +57,7 @@ export interface DiscoverOptions {
 
 type DiscoverParts = Pick<RoutingParts, 'now' | 'unavailable' | 'costs'> & {
   /** Throws where too much is asked for; a summary is always answered. */
-  admit(): void;
+  admit(decision: Decision): void;
 };
 
 /** A decision that is asked for more so often is asked in a loop. */
@@ -94,7 +94,7 @@ export async function discover(
       return answer(decision, at, request, catalog, parts);
     }
     refuseUnfit(decision, parts.now());
-    if (!isAdmitted) parts.admit();
+    if (!isAdmitted) parts.admit(decision);
     isAdmitted = true;
     const discovery = { ...choose(decision, request, catalog, parts), ...keyed };
     if ((await log.discover(id, discovery, discoveries.length)) !== 'added') continue;

@@ -45,7 +45,7 @@ export class Routing {
     const answer = await this.#catalogs.holding(request.catalog, async (catalog) => {
       if (catalog.state.settings.rewards.defaultReward !== null) this.#settlements.assertRoom();
       const routed = await routeQuery(request, catalog, this.#parts, options);
-      this.#breakerOf(catalog).decided(this.#parts.now());
+      this.#breakerOf(catalog).decided(this.#parts.now(), callerOf(routed.decision));
       if (request.activate === 'now') await this.#settleIfDefault(routed.decision);
       return routed.answer;
     });
@@ -100,7 +100,7 @@ export class Routing {
     const answer = await this.#catalogs.holding(name, async (catalog) => {
       const log = await this.#parts.decisionLogs.find(name);
       if (log === null) return null;
-      const admit = (): void => this.#refuseStorm(catalog);
+      const admit = (decision: Decision): void => this.#refuseStorm(catalog, decision);
       return discover(decisionId, request, catalog, log, { ...this.#parts, admit }, options);
     });
     return answer ?? this.#find<DiscoverAnswer>(decisionId, async () => null);
@@ -157,12 +157,18 @@ export class Routing {
   }
 
   /** @throws Problem too-many-requests */
-  #refuseStorm(catalog: Catalog): void {
-    const waitMs = this.#breakerOf(catalog).ask(this.#parts.now());
-    if (waitMs === null) return;
+  #refuseStorm(catalog: Catalog, decision: Decision): void {
+    const { sufficiencyThreshold } = catalog.state.settings;
+    const isAdvised =
+      decision.discoveries === undefined && (decision.sufficiency ?? 1) < sufficiencyThreshold;
+    const refusal = this.#breakerOf(catalog).ask(this.#parts.now(), callerOf(decision), isAdvised);
+    if (refusal === null) return;
+    const { waitMs, isCaller } = refusal;
     throw new Problem(
       'too-many-requests',
-      `Too many slates of catalog "${catalog.name}" were asked for more in the last minute, for the number of its decisions.`,
+      isCaller
+        ? 'This user, unit, session or task asked for more tools too often in the last minute, for the number of its decisions.'
+        : `Too many slates of catalog "${catalog.name}" were asked for more in the last minute, for the number of its decisions.`,
       'Go on with what was served, or wait as long as `Retry-After` says. GET /v1/catalogs/{catalog}/sufficiency shows what is wrong: an agent that asks in a loop, or a catalog in which nothing fits.',
       { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) },
     );
@@ -172,6 +178,11 @@ export class Routing {
   async #settleIfDefault(decision: Decision): Promise<void> {
     if (decision.defaultReward !== undefined) await this.#settlements.settle(decision);
   }
+}
+
+/** By whom storms are told apart, as far as the request said it. */
+function callerOf({ unit, task }: Decision): string | undefined {
+  return unit ?? task;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
-import { DiscoveryBreaker } from '../../src/routing/discovery-breaker.ts';
+import { START } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
 /** A catalog whose ledger is folded at once, as by a replica. */
@@ -112,50 +112,40 @@ describe('a discovery', () => {
     expect(names((await catalog.routing.discover(decisionId, { k: 5 })).tools)).toEqual([free[1]]);
   });
 
-  it('storms are refused, summaries and repeated requests are not', async () => {
+  it('storms are refused, summaries, repeated requests and what the answer advised are not', async () => {
     const catalog = discovering();
+    catalog.story.tell({ kind: 'settings', key: 't', at: START, patch: { sufficiencyThreshold: 0 } });
     const ids: string[] = [];
-    for (let i = 0; i < 22; i++) ids.push((await catalog.ask()).decisionId);
+    for (let i = 0; i < 62; i++) ids.push((await catalog.ask()).decisionId);
     await catalog.routing.discover(ids[0], {}, { idempotencyKey: 'first' });
-    for (const id of ids.slice(1, 20)) await catalog.routing.discover(id, { k: 1 });
-    await expect(catalog.routing.discover(ids[20], {})).rejects.toMatchObject({
+    for (const id of ids.slice(1, 60)) await catalog.routing.discover(id, { k: 1 });
+    await expect(catalog.routing.discover(ids[60], {})).rejects.toMatchObject({
       ...{ code: 'too-many-requests', retryAfterSeconds: 15 },
     });
-    await catalog.routing.discover(ids[21], { summary: true });
+    await catalog.routing.discover(ids[61], { summary: true });
     await catalog.routing.discover(ids[0], {}, { idempotencyKey: 'first' });
-    expect(catalog.routing.sufficiency('default').breaker).toMatchObject({ open: true, decisions: 22 });
-  });
-});
-
-describe('the breaker', () => {
-  it('opens when more is asked for than one time for two decisions, closes by itself, and opens again in a storm', () => {
-    const breaker = new DiscoveryBreaker();
-    let now = 1_000_000;
-    for (let i = 0; i < 60; i++) breaker.decided(now);
-    for (let i = 0; i < 31; i++) expect(breaker.ask(now)).toBeNull();
-    expect(breaker.ask(now)).toBe(15_000);
-    expect(breaker.ask(now + 14_000)).toBe(1_000);
-    now += 15_000;
-    expect(breaker.state(now).open).toBe(false);
-    for (let i = 0; i < 31; i++) expect(breaker.ask(now)).toBeNull();
-    expect(breaker.ask(now)).toBe(15_000);
+    expect(catalog.routing.sufficiency('default').breaker).toMatchObject({ open: true, decisions: 62 });
+    const advised = discovering();
+    advised.story.tell({ kind: 'settings', key: 't', at: START, patch: { sufficiencyThreshold: 1 } });
+    for (let i = 0; i < 70; i++) {
+      await advised.routing.discover((await advised.ask()).decisionId, { k: 1 });
+    }
+    expect(advised.routing.sufficiency('default').breaker).toMatchObject({ open: false, discoveries: 0 });
   });
 
-  it('is no matter of a few, nor of many among many; 600 in a minute are too many', () => {
-    const breaker = new DiscoveryBreaker();
-    for (let i = 0; i < 20; i++) expect(breaker.ask(i)).toBeNull();
-    const busy = new DiscoveryBreaker();
-    for (let i = 0; i < 10_000; i++) busy.decided(59_000);
-    for (let i = 0; i < 600; i++) expect(busy.ask(59_000)).toBeNull();
-    expect(busy.ask(59_500)).toBe(15_000);
-    const slow = new DiscoveryBreaker();
-    for (let second = 0; second < 3600; second += 4) expect(slow.ask(second * 1000)).toBeNull();
-  });
-
-  it('does not stay open when its clock steps back', () => {
-    const breaker = new DiscoveryBreaker();
-    for (let i = 0; i < 20; i++) breaker.ask(9_000_000);
-    expect(breaker.ask(9_000_000)).toBe(15_000);
-    expect(breaker.ask(1_000_000)).toBeNull();
+  it('of one session in a loop are refused to that session alone', async () => {
+    const catalog = discovering();
+    catalog.story.tell({ kind: 'settings', key: 't', at: START, patch: { sufficiencyThreshold: 0 } });
+    const loop = async () => (await catalog.ask({ sessionId: 'loop' })).decisionId;
+    for (let decision = 0; decision < 2; decision++) {
+      const id = await loop();
+      for (let i = 0; i < 15; i++) await catalog.routing.discover(id, { k: 1 });
+    }
+    await expect(catalog.routing.discover(await loop(), {})).rejects.toMatchObject({
+      ...{ code: 'too-many-requests', message: expect.stringContaining('This user, unit, session') },
+    });
+    const { decisionId } = await catalog.ask({ sessionId: 'other' });
+    expect((await catalog.routing.discover(decisionId, {})).tools).toHaveLength(2);
+    expect(catalog.routing.sufficiency('default').breaker).toMatchObject({ open: false, callers: 1 });
   });
 });

@@ -107,10 +107,11 @@ export const sufficiencySchema = z
         closesAt: z.iso.datetime().nullable(),
         decisions: z.int(),
         discoveries: z.int(),
+        callers: z.int(),
       })
       .meta({
         description:
-          'Of the process that answers: open while it refuses discoveries, because within a minute there were 20 and more than half as many as decisions, or 600.',
+          'Of the process that answers: open while it refuses discoveries of all callers, because within a minute there were 60, and more than four for five decisions; of one caller up to 10 of each count. `callers`: how many are refused by themselves.',
       }),
   })
   .openapi('Sufficiency');
