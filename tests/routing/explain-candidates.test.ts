@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ExplainedCandidate, sentenceFor } from '../../src/routing/explain-decision.ts';
+import { type ExplainedCandidate, sentenceFor } from '../../src/routing/explain-candidates.ts';
 
 const CANDIDATE: Omit<ExplainedCandidate, 'sentence'> = {
   name: 'refund_payment',
