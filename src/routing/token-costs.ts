@@ -48,7 +48,8 @@ export class TokenCosts {
 
   /**
    * Of everything that the catalog has: all tools in full, and all approved instructions. It is added up once per revision, and
-   * counted only for what is new in it.
+   * counted only for what is new in it. Where a slate has only names, its model has the definitions from elsewhere: those count, in the
+   * shape of `mcp`.
    */
   monolithic(state: MonolithicState, format: SlateFormat): number {
     const revision = `${state.revision}/${state.instructions.revision}`;
@@ -60,7 +61,7 @@ export class TokenCosts {
     let tokens = known.tokens.get(format);
     if (tokens === undefined) {
       tokens = 0;
-      for (const { tool } of state.tools.live()) tokens += this.tool(tool, format, 'full');
+      for (const { tool } of state.tools.live()) tokens += this.tool(tool, definedFormat(format), 'full');
       for (const { instruction } of state.instructions.live()) {
         if (instruction.status === 'approved') tokens += this.instruction(instruction);
       }
@@ -72,7 +73,9 @@ export class TokenCosts {
   /** Counts the tools of a large catalog a few milliseconds at a time, so that `monolithic` has only to add up. */
   async countAll({ revision, tools }: MonolithicState, format: SlateFormat): Promise<void> {
     if (tools.size < MANY_TOOLS || this.#counted.get(tools) === `${revision}/${format}`) return;
-    await inSlices(mapInSteps([...tools.live()], ({ tool }) => this.tool(tool, format, 'full')));
+    await inSlices(
+      mapInSteps([...tools.live()], ({ tool }) => this.tool(tool, definedFormat(format), 'full')),
+    );
     this.#counted.set(tools, `${revision}/${format}`);
   }
 
@@ -94,4 +97,9 @@ export class TokenCosts {
     }
     return tokens;
   }
+}
+
+/** The format in which a model gets whole definitions. */
+function definedFormat(format: SlateFormat): SlateFormat {
+  return format === 'names' ? 'mcp' : format;
 }

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
 import type { Problem } from '../../src/errors/problem.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
-import { instruction, putInstructions } from '../state/entries.ts';
+import { textForModel } from '../../src/routing/slate-definition.ts';
+import { instruction, putInstructions, tool } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
 /** Every tool costs as many tokens as its name has characters: 2. */
 const TOOL = 2;
+/** All six tools in full, as a model that has them all gets them: in a format of names, too. */
+const ALL = 6 * textForModel('mcp', 'full', tool('t0')).length;
 
 async function decisionOf(catalog: RoutedCatalog, more: Partial<RouteRequest>) {
   const { decisionId } = await catalog.route(more);
@@ -22,6 +26,18 @@ function withInstructions(...more: Parameters<typeof putInstructions>[0][number]
 }
 
 describe('a route request with a token budget', () => {
+  it('is compared with all tools in full, in the format of its definitions, and in `mcp` where there are none', async () => {
+    const catalog = new RoutedCatalog(6);
+    const monolithic = async (format: SlateFormat) =>
+      (await catalog.route({ format, tokenBudget: 500 })).tokens?.monolithic;
+    for (const format of SLATE_FORMATS) {
+      const whole = textForModel(format === 'names' ? 'mcp' : format, 'full', tool('t0')).length;
+      expect(await monolithic(format)).toBe(6 * whole);
+    }
+    const brief = await catalog.route({ format: 'mcp', detail: 'names', tokenBudget: 500 });
+    expect(brief.tokens?.monolithic).toBe(ALL);
+  });
+
   it('gets what fits, and is told what does not', async () => {
     const catalog = new RoutedCatalog(6);
     const { slate, candidates, budget, columns } = await decisionOf(catalog, { k: 3, tokenBudget: 2 * TOOL });
@@ -33,7 +49,7 @@ describe('a route request with a token budget', () => {
         assembly: 'parts',
         counter: 'characters',
         tokens: Array(6).fill(TOOL),
-        monolithic: 6 * TOOL,
+        monolithic: ALL,
       },
     });
     expect(budget?.leftOut).toHaveLength(1);
@@ -106,7 +122,7 @@ describe('a route request with instructions', () => {
     expect(instructions?.overlay).toMatchObject([{ id: 's', tokens: 'does s'.length }]);
     expect([...(instructions?.ids ?? [])].sort()).toEqual(['t1', 't2']);
     expect(instructions?.shown.map((index) => instructions.ids[index])).toEqual(['t1']);
-    expect(budget?.monolithic).toBe(6 * TOOL + 'does sdoes t1does t2'.length);
+    expect(budget?.monolithic).toBe(ALL + 'does sdoes t1does t2'.length);
     const none = await decisionOf(catalog, { instructions: true, maxInstructions: 0 });
     expect(none.instructions?.shown).toEqual([]);
   });

@@ -224,7 +224,8 @@ export const tokensSchema = z
     documents: z.int().meta({ description: "Of what the tools' documents say beside their definitions." }),
     total: z.int().meta({ description: 'Of all that is served.' }),
     monolithic: z.int().meta({
-      description: 'Of all tools of the catalog in full, and all its approved instructions.',
+      description:
+        'Of all tools of the catalog in full, in the requested `format` (`mcp` for `names`), and all its approved instructions.',
     }),
   })
   .meta({
