@@ -31,6 +31,7 @@ const TEXTS: readonly (readonly [InstructionKind, RegExp])[] = [
     'role',
     /^[^\w\n]{0,9}(?:you(?:['’]re| are| act as| serve as)(?: \p{L}+,)? (?:an?|the)\b|act as (?:an?|the)\b|your (?:name|role|job) is\b)/iu,
   ],
+  ['exemplar', /^[^\w\n]{0,9}examples? ?\d*\W{0,3}:/i],
   // A line of somebody alone is no conversation.
   [
     'exemplar',
