@@ -9,11 +9,12 @@ const LEAST_SLOPE = 0.03;
 const MOST_SLOPE = 1;
 /**
  * n_a and n_b: how much evidence the priors are worth, in units of Σ(s − p)²: the variance of an outcome, at most .25, over that of what is
- * expected. A part that is the same for every query is 0 up to .03 (.25 / .03² = 280); b is β up to .035 (.25 / .035² = 200). Chosen on tasks of
- * bench/itr: with n_b 25 the noise of fifty candidates is more than what tells them apart.
+ * expected. A part that is the same for every query is 0 up to .016 (.25 / .016² = 1000), so that little of what is learned where S is high counts
+ * where it is low; b is β up to .05 (.25 / .05² = 100). With n_b 25 the noise of fifty candidates is more than what tells them apart, and with 200
+ * two instructions are not always told apart within 3,000 decisions.
  */
-const OFFSET_EVIDENCE = 280;
-const RELEVANCE_EVIDENCE = 200;
+const OFFSET_EVIDENCE = 1000;
+const RELEVANCE_EVIDENCE = 100;
 /** The same for β, .1 up to .03: with less, chance brings it down to its bound, and noise decides. */
 const SLOPE_EVIDENCE = 250;
 /** Evidence beyond this takes the place of older evidence, so that an effect can change with the model or the tools. */
@@ -209,6 +210,18 @@ export class InstructionEffects {
     if (this.slots * SUMS <= this.sums.length) return;
     this.sums = enlarged(this.sums, new Float64Array(2 * this.slots * SUMS));
   }
+}
+
+/**
+ * The gain that counts for as much as a score of 1 where exploration draws by softmax(score/T). T is meant for scores of 0 to 1, and gains are
+ * about β·S: drawn by themselves, fifty instructions would be nearly alike. Chosen on the tasks of bench/itr for choosing and on pairs of
+ * which one helps: with .1 the worse one of a pair is seldom drawn, and with .3 and more fewer of those are served that matter.
+ */
+const GAIN_OF_ONE = 0.2;
+
+/** Returns what exploration draws instructions by: their gains in units of a score, which are those of the temperature. */
+export function explorationScores(gains: Float64Array): Float64Array {
+  return gains.map((gain) => gain / GAIN_OF_ONE);
 }
 
 /** s − p of each; 0 where chance had no part in it. */

@@ -1,3 +1,4 @@
+import { explorationScores } from '../../bandit/effects/instruction-effects.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import type { BudgetedCandidates } from '../../bandit/selection/select-under-budget.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
@@ -73,7 +74,7 @@ function budgetOf(
   const gain = Float64Array.from(instructions?.gain ?? []);
   return {
     ...{ room: budget.room, tokens, forced: [...carried, ...pinned], vectors: state.tools.vectors },
-    instructions: { gain, score: gain, tokens: costs, forced: kept, limit },
+    instructions: { gain, score: explorationScores(gain), tokens: costs, forced: kept, limit },
   };
 }
 

@@ -1,3 +1,4 @@
+import { explorationScores } from '../../bandit/effects/instruction-effects.ts';
 import { ITR, itrScores, selectionMethod } from '../../bandit/policies/itr.ts';
 import { policyParameters } from '../../bandit/policies/registry.ts';
 import type { Candidates } from '../../bandit/policy.ts';
@@ -211,7 +212,7 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   const most = maxInstructions(request);
   return {
     corpus: {
-      ...{ gain, score: gain, forced: kept, includes },
+      ...{ gain, score: explorationScores(gain), forced: kept, includes },
       tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one]))),
       limit: Math.max(0, most - amongBest(kept, gain, most)),
     },

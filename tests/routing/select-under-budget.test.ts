@@ -127,6 +127,26 @@ describe('a route request with instructions', () => {
     expect(none.instructions?.shown).toEqual([]);
   });
 
+  it('explores by gains in the units of scores, and not among all that are there', async () => {
+    const catalog = withInstructions(
+      approved('t1'),
+      approved('t1 too'),
+      ...Array.from({ length: 30 }, (_, i) => approved(`other ${i}`, { text: `is about ${i} alone` })),
+    );
+    const { instructions } = await decisionOf(catalog, {
+      ...{ instructions: true, maxInstructions: 1, explore: true },
+    });
+    const { ids, score, propensity } = instructions!;
+    expect(ids).toHaveLength(32);
+    // Nothing was learned: the gain is .1·S. One place, and nothing is an option of the draw.
+    const weights = [0, ...score].map((one) => Math.exp((0.1 * one) / 0.2 / 0.03));
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    for (const [at, p] of propensity.entries()) expect(p).toBeCloseTo(weights[at + 1] / total, 9);
+    const rest = propensity.filter((_, at) => ids[at].startsWith('other'));
+    expect(propensity[ids.indexOf('t1')]).toBeGreaterThan(0.5);
+    expect(rest.reduce((sum, p) => sum + p, 0)).toBeLessThan(0.05);
+  });
+
   it('is refused when the overlay alone does not fit', async () => {
     const catalog = withInstructions(approved('s', { kind: 'safety' }));
     const problem = await catalog.route({ instructions: true, tokenBudget: 5 }).catch((error) => error);

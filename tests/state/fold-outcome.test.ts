@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { explorationScores } from '../../bandit/effects/instruction-effects.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
 import type { DiscoveryEntry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
@@ -109,7 +110,13 @@ describe('what a decision came to', () => {
         const gain = state.effects.gains(slots, score);
         const selection = selectUnderBudget({
           tools: { ...NONE, forced: [], limit: 0 },
-          instructions: { gain, score: gain, tokens: Float64Array.of(10, 10), forced: [], limit: 1 },
+          instructions: {
+            gain,
+            score: explorationScores(gain),
+            tokens: Float64Array.of(10, 10),
+            forced: [],
+            limit: 1,
+          },
           ...{ budget: 10, method: 'exact', explore: true, temperature: 0.03, random },
         });
         if ('needed' in selection) throw new Error('nothing is forced');

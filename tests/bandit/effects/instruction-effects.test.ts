@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type DrawnInstructions, InstructionEffects } from '../../../bandit/effects/instruction-effects.ts';
+import {
+  type DrawnInstructions,
+  explorationScores,
+  InstructionEffects,
+} from '../../../bandit/effects/instruction-effects.ts';
 import { randomFor } from '../../../bandit/random.ts';
 import { selectUnderBudget } from '../../../bandit/selection/select-under-budget.ts';
 
@@ -38,11 +42,11 @@ describe('effects of instructions', () => {
         expect(effects.slope).toBeCloseTo(slope, 12);
         for (let slot = 0; slot <= 9; slot++) {
           // By elimination: a from the first row, put into the second.
-          const aa = 280 + sum(({ u }) => u * u, slot);
+          const aa = 1000 + sum(({ u }) => u * u, slot);
           const ab = sum(({ u, score }) => u * u * score, slot);
-          const bb = 200 + sum(({ u, score }) => u * u * score * score, slot);
+          const bb = 100 + sum(({ u, score }) => u * u * score * score, slot);
           const ya = sum(({ y, u }) => y * u, slot);
-          const yb = 200 * slope + sum(({ y, u, score }) => y * u * score, slot);
+          const yb = 100 * slope + sum(({ y, u, score }) => y * u * score, slot);
           const b = (yb - (ab / aa) * ya) / (bb - (ab / aa) * ab);
           const a = (ya - ab * b) / aa;
           expect(effects.gains([slot], [asked])[0]).toBeCloseTo(a + b * asked, 12);
@@ -81,12 +85,12 @@ describe('effects of instructions', () => {
       const success = random.uniform(2 * i + 1) < quality[choice] ? 1 : 0;
       const third = 1 / 3;
       effects.learn(
-        { slots: [0, 1, 2], propensity: [third, third, third], score: [0, 0, 0], shown },
+        { slots: [0, 1, 2], propensity: [third, third, third], score: [1, 1, 1], shown },
         success,
         0.6,
       );
     }
-    const [best, ...others] = effects.gains([0, 1, 2], [0, 0, 0]);
+    const [best, ...others] = effects.gains([0, 1, 2], [1, 1, 1]);
     for (const other of others) expect(best - other).toBeCloseTo(0.1, 1);
   });
 
@@ -108,7 +112,13 @@ describe('effects of instructions', () => {
         const gain = effects.gains(slots, scores);
         const selection = selectUnderBudget({
           tools: { ...NONE, forced: [], limit: 0 },
-          instructions: { gain, score: gain, tokens: new Float64Array(4).fill(10), forced: [], limit: 1 },
+          instructions: {
+            gain,
+            score: explorationScores(gain),
+            tokens: new Float64Array(4).fill(10),
+            forced: [],
+            limit: 1,
+          },
           ...{ budget: 10, method: 'exact', explore: true, temperature: 0.03, random },
         });
         if ('needed' in selection) throw new Error('nothing is forced');
@@ -169,13 +179,13 @@ describe('effects of instructions', () => {
       for (let i = from; i < from + 8000; i++) {
         const shown = random.uniform(2 * i) < 0.5 ? 1 : 0;
         const success = random.uniform(2 * i + 1) < 0.5 + effect * shown ? 1 : 0;
-        effects.learn({ slots: [0], propensity: [0.5], score: [0], shown: [shown] }, success, 0.5);
+        effects.learn({ slots: [0], propensity: [0.5], score: [1], shown: [shown] }, success, 0.5);
       }
     };
     learn(0, 0.2);
-    expect(effects.gains([0], [0])[0]).toBeGreaterThan(0.12);
+    expect(effects.gains([0], [1])[0]).toBeGreaterThan(0.12);
     learn(8000, -0.2);
-    expect(effects.gains([0], [0])[0]).toBeLessThan(-0.08);
+    expect(effects.gains([0], [1])[0]).toBeLessThan(-0.08);
     expect(effects.evidence(0)).toBeLessThanOrEqual(1000);
   });
 
