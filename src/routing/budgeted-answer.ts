@@ -183,7 +183,7 @@ export function costTokensOf(
   return { written, read, full: Math.round(100 * (written * WRITE_PRICE + read * READ_PRICE)) / 100 };
 }
 
-/** An instruction that was changed or removed since, as that happens to a decision that is answered again, has its text of now. */
+/** The instructions are those of the table: what differs from that is in no decision that is answered (`withApprovedInstructions`). */
 function instructionsOf(
   { instructions, carried, budget }: BudgetedDecision,
   { instructions: table }: CatalogState,

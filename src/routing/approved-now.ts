@@ -1,0 +1,73 @@
+import type { Decision, DecisionInstructions } from '../decisions/decision.ts';
+import { promptFrame } from '../instructions/assemble-prompt.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import type { InstructionTable } from '../state/instruction-table.ts';
+import { spentTokens } from './budgeted-answer.ts';
+import type { TokenCosts } from './token-costs.ts';
+
+/** A decision as it may be answered now, and in words what of it may not. */
+export interface Answerable {
+  readonly decision: Decision;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Leaves the instructions out of a decision whose approved text is another one now, or which were withdrawn or removed: a decision that is
+ * answered again, since its Idempotency-Key was sent again, may be older than that. Of the safety overlay what was changed and
+ * approved is there as it is now, where the budget has room for it.
+ */
+export function withApprovedInstructions(
+  decision: Decision,
+  { instructions: table }: Pick<CatalogState, 'instructions'>,
+  costs: TokenCosts,
+): Answerable {
+  const { instructions, budget, carried } = decision;
+  if (instructions === undefined || budget === undefined) return { decision, notes: [] };
+  const { ids, hashes, overlay, shown } = instructions;
+  const isServed = (id: string, hash: string): boolean => approved(id, table)?.hash === hash;
+  if (
+    overlay.every(({ id, hash }) => isServed(id, hash)) &&
+    shown.every((index) => isServed(ids[index], hashes[index]))
+  ) {
+    return { decision, notes: [] };
+  }
+  const kept = shown.filter((index) => isServed(ids[index], hashes[index]));
+  const notes = shown
+    .filter((index) => !kept.includes(index))
+    .map((index) => `${NOT_SERVED} "${ids[index]}"; ${SINCE}`);
+  const as = (always: DecisionInstructions['overlay']): Decision & { readonly budget: typeof budget } => ({
+    ...decision,
+    budget,
+    instructions: { ...instructions, overlay: always, shown: kept },
+    ...(carried !== undefined && {
+      carried: {
+        ...carried,
+        instructions: shown.slice(0, carried.instructions).filter((index) => kept.includes(index)).length,
+      },
+    }),
+  });
+  const same = overlay.filter(({ id, hash }) => isServed(id, hash));
+  const parts = decision.slate.length + overlay.length + kept.length;
+  const frame = budget.assembly === 'prompt' ? promptFrame(parts, costs.counter) : 0;
+  let room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - frame - spentTokens(as(same), 0).total;
+  const always = overlay.flatMap((one) => {
+    if (same.includes(one)) return [one];
+    const record = approved(one.id, table);
+    const tokens = record === undefined ? 0 : costs.instruction(record.instruction);
+    const fits = record !== undefined && tokens <= room;
+    if (fits) room -= tokens;
+    notes.push(fits ? `Changed since: "${one.id}"; ${NOW}` : `${NOT_SERVED} "${one.id}"; ${SINCE}`);
+    return fits ? [{ id: one.id, hash: record.hash, tokens }] : [];
+  });
+  return { decision: as(always), notes };
+}
+
+const NOT_SERVED = 'Not served again: the instruction';
+const SINCE =
+  'what was decided then is not approved any more, or is another text by now. A request with a new `Idempotency-Key` has what is approved now.';
+const NOW = 'this safety instruction is served as it is now.';
+
+function approved(id: string, table: InstructionTable) {
+  const record = table.get(id);
+  return record?.instruction.status === 'approved' ? record : undefined;
+}
