@@ -38,14 +38,19 @@ const MOST_NEEDS = 4;
  */
 export function sufficiencyFeatures(columns: CandidateColumns, k: number, needs: number): Float64Array {
   const { mean, trials, similarity, lexical, dense, retrieval } = columns;
-  const order = inOrder(columns.score);
+  // Of this order nothing is asked beyond the first that is left out, and each decision pays for it.
+  const order = bestOf(columns.score, Math.max(2, k + 1));
   const first = (column: ArrayLike<number>, at: number): number =>
     at < order.length ? finite(column[order[at]]) : 0;
   const best = first(mean, 0);
-  const [bySimilarity, byWords, byVectors] = [similarity, lexical, dense].map(largest);
-  const served = order.slice(0, k);
-  const agree =
-    served.includes(byWords) && served.includes(byVectors) ? (byWords === byVectors ? 1 : 0.5) : 0;
+  const bySimilarity = largest(similarity);
+  const byWords = largest(lexical);
+  const byVectors = largest(dense);
+  const isServed = (index: number): boolean => {
+    const at = order.indexOf(index);
+    return at >= 0 && at < k;
+  };
+  const agree = isServed(byWords) && isServed(byVectors) ? (byWords === byVectors ? 1 : 0.5) : 0;
   return Float64Array.of(
     1,
     clamp(best, -1, 2),
@@ -56,7 +61,7 @@ export function sufficiencyFeatures(columns: CandidateColumns, k: number, needs:
     first(retrieval, 0),
     agree,
     Math.min(2, Math.log1p(Math.max(0, first(trials, 0)))),
-    Math.log2(1 + Math.min(k, order.length)) / 4,
+    Math.log2(1 + Math.min(k, columns.score.length)) / 4,
     Math.min(MOST_NEEDS, Math.max(0, needs - 1)) / MOST_NEEDS,
   );
 }
@@ -64,20 +69,27 @@ export function sufficiencyFeatures(columns: CandidateColumns, k: number, needs:
 /** Which part of the expectation the first k have, when it is divided among all by a softmax over their means. */
 function shareOf(mean: ArrayLike<number>, order: readonly number[], k: number): number {
   if (order.length === 0) return 0;
-  let highest = Number.NEGATIVE_INFINITY;
-  for (const index of order) highest = Math.max(highest, finite(mean[index]));
-  let [served, all] = [0, 0];
-  for (const [at, index] of order.entries()) {
-    const weight = Math.exp((finite(mean[index]) - highest) / SHARE_TEMPERATURE);
-    all += weight;
-    if (at < k) served += weight;
-  }
-  return served / all;
+  const highest = finite(mean[largest(mean)]);
+  const weightOf = (index: number): number => Math.exp((finite(mean[index]) - highest) / SHARE_TEMPERATURE);
+  let all = 0;
+  for (let index = 0; index < mean.length; index++) all += weightOf(index);
+  let served = 0;
+  for (let at = 0; at < k && at < order.length; at++) served += weightOf(order[at]);
+  return Math.min(1, served / all);
 }
 
-/** Indices by falling score; of equals the first one first. */
-function inOrder(score: ArrayLike<number>): number[] {
-  return Array.from(score, (_, index) => index).sort((a, b) => finite(score[b]) - finite(score[a]) || a - b);
+/** Indices of the highest scores, falling; of equals the first one first. */
+function bestOf(score: ArrayLike<number>, count: number): number[] {
+  const best: number[] = [];
+  for (let index = 0; index < score.length; index++) {
+    const value = finite(score[index]);
+    let at = best.length;
+    if (at === count && value <= finite(score[best[at - 1]])) continue;
+    if (at === count) at--;
+    for (; at > 0 && value > finite(score[best[at - 1]]); at--) best[at] = best[at - 1];
+    best[at] = index;
+  }
+  return best;
 }
 
 function largest(column: ArrayLike<number>): number {
