@@ -53,7 +53,7 @@ export function planPrompt(
   const taken = new Set([...matched.values()].map(({ id }) => id));
   const removed = [...own.keys()].filter((id) => !taken.has(id));
   const planned = units.map((unit, at): PlannedUnit => {
-    const { text, path, tokens } = unit;
+    const { text, tokens } = unit;
     const known = matched.get(at);
     if (known !== undefined) {
       const { status: _, ...rest } = known;
@@ -63,10 +63,11 @@ export function planPrompt(
     const id = newId(name, unit, taken);
     taken.add(id);
     const guessed = kind ?? unit.kind;
+    const titles = [...new Set([...unit.path, ...unit.topics])];
     const instruction: InstructionDraft = {
       ...{ id, text, kind: guessed, priority: PRIORITIES[guessed] },
       ...(domain !== undefined && { domain }),
-      ...(path.length > 0 && { tags: path.map((title) => title.slice(0, 256)) }),
+      ...(titles.length > 0 && { tags: titles.map((title) => title.slice(0, 256)) }),
     };
     return { instruction, change: 'added', tokens };
   });
@@ -97,7 +98,7 @@ function matches(
   const pairs = units.flatMap((unit, at) => {
     if (found.has(at)) return [];
     const mine = wordsOf(unit.text);
-    const place = placeOf(name, unit.path);
+    const place = placeOf(name, unit);
     return [...words].flatMap(([id, theirs]) => {
       const shared = sharedOf(mine, theirs);
       return shared < SAME_FROM
@@ -114,22 +115,25 @@ function matches(
   return found;
 }
 
-function newId(name: string, { path, text }: PromptUnit, taken: ReadonlySet<string>): string {
-  const digest = createHash('sha256').update(text).digest('hex').slice(0, 6);
-  const id = `${placeOf(name, path)}-${digest}`;
+function newId(name: string, unit: PromptUnit, taken: ReadonlySet<string>): string {
+  const digest = createHash('sha256').update(unit.text).digest('hex').slice(0, 6);
+  const id = `${placeOf(name, unit)}-${digest}`;
   for (let number = 2; ; number++) {
     const candidate = number === 2 && !taken.has(id) ? id : `${id}-${number}`;
     if (!taken.has(candidate)) return candidate;
   }
 }
 
-/** The last headings above a unit, without the outermost, which is the title of all as a rule. */
-function placeOf(name: string, path: readonly string[]): string {
+/** The last headings above a unit, without the outermost, which is the title of all as a rule, and those joined in it. */
+function placeOf(name: string, { path, topics }: Pick<PromptUnit, 'path' | 'topics'>): string {
+  const joined = topics.map(slugOf).filter((slug) => slug !== '');
+  const fitting = joined.filter((_, at) => joined.slice(0, at + 1).join('+').length <= MAX_SLUG);
   const titles = path
-    .slice(path.length > 1 ? 1 : 0)
-    .slice(-2)
+    .slice(path.length > 1 || topics.length > 0 ? 1 : 0)
     .map(slugOf)
-    .filter((slug) => slug !== '');
+    .concat(fitting.join('+'))
+    .filter((slug) => slug !== '')
+    .slice(-2);
   return `${name}/${titles.length === 0 ? 'text' : titles.join('/')}`;
 }
 

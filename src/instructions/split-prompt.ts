@@ -7,21 +7,25 @@ const MOST_TOKENS = 600;
 
 /** A unit of a prompt, in its order. */
 export interface PromptUnit {
-  /** Headings above it, outermost first. */
+  /** Headings above all of it, outermost first. */
   readonly path: readonly string[];
-  /** As it stands in the prompt, with the headings of its sections. */
+  /** Headings below `path` of the sections that were joined to make it; none of a unit that is (of) one section. */
+  readonly topics: readonly string[];
+  /** As it stands in the prompt, below all headings of its sections. */
   readonly text: string;
   /** What its words and headings look like. */
   readonly kind: InstructionKind;
   readonly tokens: number;
 }
 
-type BlockKind = 'heading' | 'end' | 'fence' | 'table' | 'item' | 'paragraph';
+type BlockKind = 'heading' | 'tag' | 'end' | 'fence' | 'table' | 'item' | 'paragraph';
 
 /** Lines that must not be torn apart, without the blank lines around them. */
 interface Block {
   readonly kind: BlockKind;
   readonly text: string;
+  /** What stands between it and the block before: a blank line, a line break, or a space between sentences. */
+  readonly gap: '\n\n' | '\n' | ' ';
   /** Of headings, 1…6. */
   readonly level: number;
 }
@@ -30,9 +34,26 @@ interface Section {
   readonly level: number;
   /** Null above the first heading. */
   readonly heading: Block | null;
+  /** What ends it, if it is a tag that is closed. */
+  readonly closing: Block | null;
   readonly path: readonly string[];
-  readonly blocks: Block[];
-  readonly sections: Section[];
+  /** What stands in it, in its order. */
+  readonly parts: (Leaf | Section)[];
+}
+
+/** A block in its place. */
+interface Leaf {
+  /** Null for a heading with nothing below it, which may be a rule itself. */
+  readonly block: Block | null;
+  /** The sections that it is in, outermost first, without the whole. */
+  readonly under: readonly Section[];
+}
+
+/** What becomes a unit. */
+interface Draft extends Pick<PromptUnit, 'path' | 'topics' | 'kind'> {
+  readonly leaves: readonly Leaf[];
+  /** Whether it may be joined with its neighbours in the section that is being divided. */
+  readonly isOpen: boolean;
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
@@ -43,154 +64,256 @@ const TAG = /^<\/?[A-Za-z][\w.-]*(?:\s[^<>]*)?>$/;
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])(?:[ \t]+|$)/;
 const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
+/** A heading with one of these says what holds below it, and is no mere title. */
+const RULE =
+  /\b(?:never|not|no|don't|cannot|must|always|only|without|forbidden|avoid|nie|niemals|nicht|keine?|verboten|jamais|pas|interdit|nunca|prohibido)\b/i;
+
 /**
- * Splits a system prompt in Markdown, or plain text, along its headings, lists and paragraphs into units of 200 to 600 tokens.
- * A section that fits in whole is one unit; a longer one is divided, and short neighbours of one kind are put together. Code
- * fences, tables and list items are never torn apart, be they as long as they are. A unit that goes on in a section begins with
- * its heading, and one that goes on in a list with the sentence before the list: "Never do this:" must not get lost.
+ * Splits a system prompt in Markdown, or plain text, along its headings, tags, lists and paragraphs into units of 200 to 600
+ * tokens. A section that fits in whole is one unit; a longer one is divided, and short neighbours of one kind below the same
+ * heading are put together. Code fences, tables and list items are never torn apart, be they as long as they are. A unit begins
+ * with all headings above it except the title of the prompt, and one that goes on in a list with the sentence before the list:
+ * "What you must never do" must not get lost. All units together are the prompt, in its order.
  */
 export function splitPrompt(prompt: string, countTokens: (text: string) => number): readonly PromptUnit[] {
-  const root = sectionsOf(blocksOf(prompt));
+  const root = sectionsOf(blocksOf(prompt).flatMap((block) => sentences(block, countTokens)));
+  const [first] = leavesOf(root);
+  const titles = titlesOf(root);
   const title = titleOfAll(root);
-  const unitOf = (path: readonly string[], blocks: readonly Block[]): PromptUnit => {
-    const text = textOf(blocks);
-    return { path, text, kind: kindIn(path, blocks, title), tokens: countTokens(text) };
-  };
-  const unitsOf = (section: Section): readonly PromptUnit[] => {
-    const { level, blocks, sections } = section;
-    if (level === 0 && blocks.length === 0 && sections.length === 1) return unitsOf(sections[0]);
+  const textOf = (leaves: readonly Leaf[]): string =>
+    rendered(leaves, (section, leaf) => !titles.includes(section) || leaf === first);
+
+  const draftsOf = (section: Section, isChapter: boolean): readonly Draft[] => {
+    const { path, parts } = section;
+    const [only, ...rest] = parts;
+    if (section.heading === null && only !== undefined && isSection(only) && rest.length === 0) {
+      return draftsOf(only, false);
+    }
     const [kind, ...others] = kindsIn(section, title);
     if (kind === undefined) return [];
-    const whole = unitOf(section.path, blocksIn(section));
-    if (others.length === 0 && whole.tokens <= MOST_TOKENS) return [{ ...whole, kind }];
-    const own = pieces(section, countTokens).map((blocks) => unitOf(section.path, blocks));
-    return together([...own, ...section.sections.flatMap(unitsOf)], section.path, countTokens);
+    const chapters = parts.filter((part) => isSection(part) && part.level === 1);
+    const areChapters = section.heading === null && chapters.length > 1;
+    const leaves = leavesOf(section);
+    const isWhole = others.length === 0 && !areChapters && countTokens(textOf(leaves)) <= MOST_TOKENS;
+    if (isWhole) return [{ path, topics: [], kind, leaves, isOpen: !isChapter }];
+    const made: Draft[] = [];
+    for (let at = 0; at < parts.length; ) {
+      const part = parts[at];
+      if (isSection(part)) {
+        made.push(...draftsOf(part, areChapters && part.level === 1));
+        at++;
+        continue;
+      }
+      const end = endWhere(parts, at, isSection);
+      const own = pieces(parts.slice(at, end) as Leaf[], countTokens);
+      made.push(
+        ...own.map((leaves) => ({
+          path,
+          topics: [],
+          kind: kindOfOwn(section, leaves, title),
+          leaves,
+          isOpen: true,
+        })),
+      );
+      at = end;
+    }
+    // What is left short at the end of a section is not joined with what comes after it.
+    return together(made, path, (leaves) => countTokens(textOf(leaves))).map((draft) => ({
+      ...draft,
+      isOpen: false,
+    }));
   };
-  return unitsOf(root);
+
+  return draftsOf(root, false).map(({ leaves, isOpen: _, ...unit }) => {
+    const text = textOf(leaves);
+    return { ...unit, text, tokens: countTokens(text) };
+  });
 }
 
-/** Every block of a section, its headings among them. */
-function blocksIn({ heading, blocks, sections }: Section): readonly Block[] {
-  return [...(heading === null ? [] : [heading]), ...blocks, ...sections.flatMap(blocksIn)];
+function isSection(part: Leaf | Section): part is Section {
+  return 'parts' in part;
 }
 
-/** The heading above everything, which says what the prompt is of and not what each part of it is; null: there is none. */
-function titleOfAll({ sections }: Section): Section | null {
-  const [first, ...others] = sections;
+function leavesOf({ parts }: Section): readonly Leaf[] {
+  return parts.flatMap((part) => (isSection(part) ? leavesOf(part) : [part]));
+}
+
+/** What has all of a prompt below it and only names it, so that it need not be repeated: "# Support agent", "<system_prompt>". */
+function titlesOf({ parts }: Section): readonly Section[] {
+  const [only, ...others] = parts;
+  if (only === undefined || !isSection(only) || others.length > 0 || !only.parts.some(isSection)) return [];
+  // A heading with sections alone below it says what they are about.
+  const hasText = only.parts.some((part) => !isSection(part));
+  const isMere = only.heading?.kind === 'tag' || hasText;
+  return isMere && !RULE.test(only.path.at(-1)!) ? [only, ...titlesOf(only)] : [];
+}
+
+/** The only section of all, which says what the prompt is of and not what each part of it is; null: there is none. */
+function titleOfAll(root: Section): Section | null {
+  const [first, ...others] = root.parts.filter(isSection);
   return others.length === 0 ? (first ?? null) : null;
 }
 
-function kindIn(path: readonly string[], blocks: readonly Block[], title: Section | null): InstructionKind {
-  const body = blocks.filter(({ kind }) => kind !== 'heading' && kind !== 'end');
-  const text = textOf(body.length > 0 ? body : blocks);
+function kindsIn(section: Section, title: Section | null): ReadonlySet<InstructionKind> {
+  const own = section.parts.filter((part): part is Leaf => !isSection(part));
+  return new Set([
+    ...(own.length === 0 ? [] : [kindOfOwn(section, own, title)]),
+    ...section.parts.filter(isSection).flatMap((one) => [...kindsIn(one, title)]),
+  ]);
+}
+
+function kindOfOwn(
+  { path, heading }: Section,
+  leaves: readonly Leaf[],
+  title: Section | null,
+): InstructionKind {
+  const blocks = leaves.map(({ block }) => block).filter((block) => block !== null);
+  const body = blocks.map(({ gap, text }, at) => (at === 0 ? text : gap + text)).join('');
+  const text = body === '' ? (heading?.text ?? '') : body;
   if (title === null) return guessKind(path, text, []);
   // Where there are no other headings, the title says something where the text does not.
-  return guessKind(path.slice(1), text, title.sections.length > 0 ? [] : title.path);
+  return guessKind(path.slice(1), text, title.parts.some(isSection) ? [] : title.path);
 }
 
-function kindsIn(
-  { path, heading, blocks, sections }: Section,
-  title: Section | null,
-): ReadonlySet<InstructionKind> {
-  // A heading with nothing at all below it may be a rule itself.
-  const isBare = blocks.length === 0 && (heading === null || sections.length > 0);
-  const own = isBare ? [] : [kindIn(path, [...(heading ? [heading] : []), ...blocks], title)];
-  return new Set([...own, ...sections.flatMap((one) => [...kindsIn(one, title)])]);
+/** Writes blocks below their headings, each of which stands there once; tags that are closed in the prompt are closed here. */
+function rendered(leaves: readonly Leaf[], isShown: (section: Section, leaf: Leaf) => boolean): string {
+  let text = '';
+  let before: Block | null = null;
+  let open: { readonly section: Section; readonly shown: boolean }[] = [];
+  const add = (block: Block | null): void => {
+    if (block === null) return;
+    // Sentences of one paragraph are a paragraph again.
+    const gap = block.gap === ' ' && before?.kind !== 'paragraph' ? '\n\n' : block.gap;
+    text += text === '' ? block.text : gap + block.text;
+    before = block;
+  };
+  const closeFrom = (at: number): void => {
+    for (const { section, shown } of open.slice(at).reverse()) if (shown) add(section.closing);
+    open = open.slice(0, at);
+  };
+  for (const leaf of leaves) {
+    closeFrom(endWhere(open, 0, ({ section }, at) => section !== leaf.under[at]));
+    for (const section of leaf.under.slice(open.length)) {
+      const shown = isShown(section, leaf);
+      if (shown) add(section.heading);
+      open.push({ section, shown });
+    }
+    add(leaf.block);
+  }
+  closeFrom(0);
+  return text;
 }
 
-function textOf(blocks: readonly Block[]): string {
-  return blocks
-    .map(({ kind, text }, at) => {
-      if (at === 0) return text;
-      return `${kind === 'end' || (kind === 'item' && blocks[at - 1].kind === 'item') ? '\n' : '\n\n'}${text}`;
-    })
-    .join('');
-}
-
-/** Divides what stands in a section itself. */
-function pieces({ heading, blocks }: Section, countTokens: (text: string) => number): readonly Block[][] {
-  const done: Block[][] = [];
-  const top = heading === null ? [] : [heading];
-  let open: Block[] = [...top];
+/** Divides what stands in a section itself, between the sections in it. */
+function pieces(
+  leaves: readonly Leaf[],
+  countTokens: (text: string) => number,
+): readonly (readonly Leaf[])[] {
+  const done: Leaf[][] = [];
+  let open: Leaf[] = [];
   let tokens = 0;
-  let leadIn: Block | null = null;
-  for (const [at, block] of blocks.flatMap((one) => sentences(one, countTokens)).entries()) {
-    const own = countTokens(block.text);
-    const before = at === 0 ? null : open.at(-1)!;
+  let leadIn: Leaf | null = null;
+  for (const leaf of leaves) {
+    const { text = '', kind } = leaf.block ?? {};
+    const own = countTokens(text);
+    const before = open.at(-1);
     // What ends in a colon belongs to what it announces.
-    const isAnnounced = before?.text.endsWith(':') ?? false;
-    const goesOn = block.kind === 'item' && leadIn !== null && before?.kind === 'item';
-    if (block.kind === 'item') leadIn = before?.kind === 'item' ? leadIn : isAnnounced ? before : null;
+    const isAnnounced = before?.block?.text.endsWith(':') ?? false;
+    const isNext = kind === 'item' && before?.block?.kind === 'item';
+    if (kind === 'item' && !isNext) leadIn = isAnnounced ? before! : null;
     const isFull = tokens > 0 && (tokens + own > MOST_TOKENS || tokens >= LEAST_TOKENS);
-    if (isFull && !isAnnounced && block.kind !== 'end') {
+    if (isFull && !isAnnounced) {
       done.push(open);
-      open = [...top, ...(goesOn ? [leadIn!] : [])];
+      open = isNext && leadIn !== null ? [leadIn] : [];
       tokens = 0;
     }
-    open.push(block);
+    open.push(leaf);
     tokens += own;
   }
-  if (tokens > 0) done.push(open);
+  if (open.length > 0) done.push(open);
   return done;
 }
 
 /** A paragraph that is longer than a unit, sentence by sentence; everything else as it is. */
 function sentences(block: Block, countTokens: (text: string) => number): readonly Block[] {
   if (block.kind !== 'paragraph' || countTokens(block.text) <= MOST_TOKENS) return [block];
-  return block.text.split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(*_[])/u).map((text) => ({ ...block, text }));
+  return block.text
+    .split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(*_[])/u)
+    .map((text, at) => ({ ...block, text, gap: at === 0 ? block.gap : ' ' }));
 }
 
-/** Puts short neighbours of one kind together, up to the size of a unit. */
+/** Puts short neighbours of one kind together, up to the size of a unit. @param path of the section that they are in */
 function together(
-  units: readonly PromptUnit[],
+  drafts: readonly Draft[],
   path: readonly string[],
-  countTokens: (text: string) => number,
-): readonly PromptUnit[] {
-  const made: PromptUnit[] = [];
-  for (const unit of units) {
+  tokensOf: (leaves: readonly Leaf[]) => number,
+): readonly Draft[] {
+  const topicsOf = (draft: Draft): readonly string[] => [...draft.path.slice(path.length), ...draft.topics];
+  const made: Draft[] = [];
+  for (const draft of drafts) {
     const last = made.at(-1);
-    const isShort = last !== undefined && last.tokens < LEAST_TOKENS;
-    // Not pieces of the same section, which would repeat its heading.
-    const isOther = last?.path.join('\n') !== unit.path.join('\n');
-    const text = `${last?.text}\n\n${unit.text}`;
-    const tokens = countTokens(text);
-    if (!isShort || !isOther || last.kind !== unit.kind || tokens > MOST_TOKENS) {
-      made.push(unit);
-      continue;
-    }
-    const shared = last.path.length > path.length ? last.path : unit.path;
-    made[made.length - 1] = { path: shared, text, kind: last.kind, tokens };
+    const mayJoin = last?.isOpen && draft.isOpen && last.kind === draft.kind;
+    const leaves = mayJoin ? [...last.leaves, ...draft.leaves] : [];
+    if (!mayJoin || tokensOf(last.leaves) >= LEAST_TOKENS || tokensOf(leaves) > MOST_TOKENS) made.push(draft);
+    else made[made.length - 1] = { ...draft, path, topics: [...topicsOf(last), ...topicsOf(draft)], leaves };
   }
   return made;
 }
 
-/** Puts blocks into the sections of their headings. */
+/** Puts blocks into the sections of their headings and tags. What a tag encloses is in its section, headings as well. */
 function sectionsOf(blocks: readonly Block[]): Section {
-  const root: Section = { level: 0, heading: null, path: [], blocks: [], sections: [] };
-  const open: Section[] = [root];
+  const closings = closingsOf(blocks);
+  const root: Section = { level: 0, heading: null, closing: null, path: [], parts: [] };
+  let open: Section[] = [root];
+  const add = (block: Block | null): void => {
+    open.at(-1)!.parts.push({ block, under: open.slice(1) });
+  };
+  const closeFrom = (at: number): void => {
+    // A section that ends with nothing in it.
+    if (at < open.length && open.at(-1)!.parts.length === 0) add(null);
+    open = open.slice(0, at);
+  };
   for (const block of blocks) {
-    if (block.kind === 'end') {
-      // What closes a tag ends its section; what closes none is text.
-      const name = titleOf(block.text);
-      const at = open.findLastIndex(({ path }) => path.at(-1) === name);
-      open.at(-1)!.blocks.push(block);
-      if (at > 0) open.length = at;
+    const closed = block.kind === 'end' ? open.findIndex(({ closing }) => closing === block) : -1;
+    if (closed >= 0) {
+      closeFrom(closed);
       continue;
     }
-    if (block.kind !== 'heading') {
-      open.at(-1)!.blocks.push(block);
+    if (block.kind !== 'heading' && block.kind !== 'tag') {
+      add(block);
       continue;
     }
-    while (open.length > 1 && open.at(-1)!.level >= block.level) open.pop();
-    const { path, sections } = open.at(-1)!;
+    const parent = open.findLastIndex(
+      ({ level, closing }) => block.kind === 'tag' || closing || level < block.level,
+    );
+    // A heading that has headings below it has no leaf of its own.
+    closeFrom(parent + 1);
+    const above = open.at(-1)!;
     const section: Section = {
-      ...{ level: block.level, heading: block, path: [...path, titleOf(block.text)] },
-      ...{ blocks: [], sections: [] },
+      level: block.kind === 'tag' ? above.level + 1 : block.level,
+      ...{ heading: block, closing: closings.get(block) ?? null },
+      ...{ path: [...above.path, titleOf(block.text)], parts: [] },
     };
-    sections.push(section);
+    above.parts.push(section);
     open.push(section);
   }
+  closeFrom(1);
   return root;
+}
+
+/** What closes each tag; a tag that closes none is text. */
+function closingsOf(blocks: readonly Block[]): ReadonlyMap<Block, Block> {
+  const closings = new Map<Block, Block>();
+  const open: Block[] = [];
+  for (const block of blocks) {
+    if (block.kind === 'tag') open.push(block);
+    if (block.kind !== 'end') continue;
+    const at = open.findLastIndex((tag) => titleOf(tag.text) === titleOf(block.text));
+    if (at < 0) continue;
+    closings.set(open[at], block);
+    open.length = at;
+  }
+  return closings;
 }
 
 /** Reads a prompt as blocks. Lists come item by item. */
@@ -200,6 +323,7 @@ function blocksOf(prompt: string): readonly Block[] {
     .replace(/\r\n?/g, '\n')
     .split('\n');
   const blocks: Block[] = [];
+  let after = 0;
   for (let at = 0; at < lines.length; ) {
     if (lines[at].trim() === '') {
       at++;
@@ -207,8 +331,9 @@ function blocksOf(prompt: string): readonly Block[] {
     }
     const { kind, end, level = 0 } = blockAt(lines, at);
     const text = lines.slice(at, end).join('\n').trimEnd();
-    blocks.push({ kind, text, level });
+    blocks.push({ kind, text, level, gap: at === after ? '\n' : '\n\n' });
     at = end;
+    after = end;
   }
   return blocks;
 }
@@ -226,7 +351,7 @@ function blockAt(lines: readonly string[], at: number): { kind: BlockKind; end: 
   }
   // Prompts have sections in tags: <rules> … </rules>.
   if (TAG.test(line.trimEnd())) {
-    return { kind: line.startsWith('</') ? 'end' : 'heading', end: at + 1, level: 1 };
+    return { kind: line.startsWith('</') ? 'end' : 'tag', end: at + 1 };
   }
   if (line.includes('|') && TABLE_RULE.test(lines[at + 1] ?? '')) {
     return { kind: 'table', end: endWhere(lines, at + 2, (one) => one.trim() === '') };
@@ -268,10 +393,10 @@ function endOfParagraph(lines: readonly string[], at: number): number {
   });
 }
 
-/** The first line from `at` on of which this is so; one after the last if there is none. */
-function endWhere(lines: readonly string[], at: number, isEnd: (line: string, i: number) => boolean): number {
+/** Position of the first from `at` on of which this is so; one after the last if there is none. */
+function endWhere<T>(list: readonly T[], at: number, isEnd: (one: T, i: number) => boolean): number {
   let end = at;
-  while (end < lines.length && !isEnd(lines[end], end)) end++;
+  while (end < list.length && !isEnd(list[end], end)) end++;
   return end;
 }
 

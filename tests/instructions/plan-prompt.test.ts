@@ -80,6 +80,17 @@ describe('what a prompt changes', () => {
     expect(plan(twice, storedOf(twice)).units.every(({ change }) => change === 'unchanged')).toBe(true);
   });
 
+  it('names what was joined, as far as that is short', () => {
+    const topics = Array.from({ length: 9 }, (_, i) => `## Topic number ${i}\n\nText.`);
+    const [{ instruction }] = plan(
+      `# Shop\n\n## Rules\n\nNever ask for passwords.\n\n${topics.join('\n\n')}`,
+    ).units.slice(1);
+    expect(instruction.id).toMatch(
+      /^shop\/topic-number-0\+topic-number-1\+topic-number-2\+topic-number-3-[0-9a-f]{6}$/,
+    );
+    expect(instruction.tags).toEqual(['Shop', ...topics.map((_, i) => `Topic number ${i}`)]);
+  });
+
   it('is named for its file', () => {
     expect(promptName('/tmp/My System Prompt.md')).toBe('my-system-prompt');
     expect(promptName('')).toBe('prompt');

@@ -76,7 +76,52 @@ describe('splitting a prompt', () => {
     const prompt = `<tone>\n${words(300)}\n</tone>\n\nOrders\n======\n\n${words(400)}\n\nReturns\n-------\n\n${words(300)}`;
     const units = split(prompt);
     expect(units.map(({ path }) => path)).toEqual([['tone'], ['Orders'], ['Orders', 'Returns']]);
-    expect(units[0]).toMatchObject({ kind: 'style', text: `<tone>\n\n${words(300)}\n</tone>` });
+    expect(units[0]).toMatchObject({ kind: 'style', text: `<tone>\n${words(300)}\n</tone>` });
+  });
+
+  it('keeps text after a tag in its place, below the heading that the tag stands in', () => {
+    const refunds =
+      '# Refund policy\n<limits>\nUp to 200 EUR: clerk.\n</limits>\n\nAlways ask for the order number first.';
+    const shipping = '# Shipping policy\n<carriers>\nDHL\n</carriers>\n\nNever ship on Sundays.';
+    expect(split(`${refunds}\n\n${shipping}`).map(({ text }) => text)).toEqual([refunds, shipping]);
+    const nested =
+      '<system_prompt>\n\n<rules>\n# Refunds\n\nUp to 200 EUR.\n</rules>\n\nMore text.\n\n</system_prompt>';
+    expect(split(nested).map(({ text }) => text)).toEqual([nested]);
+  });
+
+  it('begins every unit with all headings above it, which may turn its sense around, except a mere title', () => {
+    const chapters = `## Payments\n\n${words(300, 'pay')}\n\n## Mail\n\n${words(400, 'mail')}`;
+    const never = '# What you must never do';
+    for (const prompt of [
+      `${never}\n\n${chapters}\n\n# More\n\nText.`,
+      `${never}\n\nTruly.\n\n${chapters}`,
+    ]) {
+      const units = split(prompt).filter(({ text }) => /pay|mail/.test(text));
+      expect(units).toHaveLength(2);
+      for (const { text } of units) expect(text.startsWith(`${never}\n\n`)).toBe(true);
+    }
+    const [intro, ...titled] = split(`# Shop\n\n${words(250)}\n\n${chapters}`);
+    expect(intro.text).toBe(`# Shop\n\n${words(250)}`);
+    expect(titled.map(({ text }) => text.split('\n')[0])).toEqual(['## Payments', '## Mail']);
+    const deep = split(`# A\n\n## B\n\n### C\n\n${words(500)}\n\n${words(500)}\n\n# D\n\nText.`);
+    for (const { text } of deep.slice(0, 2))
+      expect(text.startsWith('# A\n\n## B\n\n### C\n\nword')).toBe(true);
+    const rules = split(`<rules>\n${words(500)}\n\n${words(500)}\n</rules>`);
+    for (const { text } of rules) expect(text).toMatch(/^<rules>\n+word[\s\S]*word\n<\/rules>$/);
+  });
+
+  it('joins short sections below one heading only, and names them', () => {
+    const prompt = `# Guide\n\n## 5\n\n### 5.1\n\n${words(500)}\n\n### 5.2 Git\n\n${words(50)}\n\n### 5.3 Vim\n\n${words(50)}\n\n## 6 German\n\n${words(50)}`;
+    expect(split(prompt).map(({ path, topics }) => [path, topics])).toEqual([
+      [['Guide', '5', '5.1'], []],
+      [
+        ['Guide', '5'],
+        ['5.2 Git', '5.3 Vim'],
+      ],
+      [['Guide', '6 German'], []],
+    ]);
+    const chapters = split('# Refunds\n\nSoon.\n\n# Parcels\n\nLater.');
+    expect(chapters.map(({ path }) => path)).toEqual([['Refunds'], ['Parcels']]);
   });
 
   it('divides a paragraph without end at its sentences', () => {
@@ -125,24 +170,57 @@ describe('splitting a prompt', () => {
     for (const one of ['Never give legal advice', 'Be kind.', 'Be short.']) expect(told).toContain(one);
   });
 
-  it('keeps every line of any prompt, whatever it looks like', () => {
-    const line = fc.oneof(
-      fc.constantFrom('', '# One', '## Two', '- item', '1. first', '```', '~~~', '| a | b |', '|---|---|'),
-      fc.constantFrom('  indented', 'Heads:', '===', '---', '<rules>', '</rules>', 'A sentence'),
-      fc.nat(300).map((number) => words(number + 1)),
+  it('loses, doubles and moves no word of any prompt', () => {
+    const size = fc.nat(250);
+    const part = fc.oneof(
+      fc.record({ kind: fc.constant('heading' as const), size: fc.integer({ min: 1, max: 4 }) }),
+      fc.record({ kind: fc.constantFrom('open', 'open', 'close', 'close', 'stray' as const), size }),
+      fc.record({
+        kind: fc.constantFrom('text', 'sentences', 'list', 'fence', 'table', 'lead' as const),
+        size,
+      }),
     );
     fc.assert(
-      fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
-        const told = split(lines.join('\n'))
-          .flatMap(({ path, text }) => [...path, text])
-          .join(' ')
-          .replace(/\s+/g, ' ');
-        for (const one of lines) {
-          // Marks of headings that are in a path alone.
-          if (/^(#|<|=|-{3})/.test(one)) continue;
-          expect(told).toContain(one.trim());
+      fc.property(fc.array(part, { maxLength: 40 }), fc.boolean(), (parts, isTight) => {
+        // Every word is another one, so that its place is known.
+        let number = 0;
+        const some = (count: number): string => Array.from({ length: count }, () => `w${number++}`).join(' ');
+        const open: string[] = [];
+        const lines = parts.map(({ kind, size }) => {
+          if (kind === 'heading') return `${'#'.repeat(size)} ${some(2)}`;
+          if (kind === 'open') {
+            open.push(some(1));
+            return `<${open.at(-1)}>`;
+          }
+          if (kind === 'close') return open.length === 0 ? '' : `</${open.pop()}>`;
+          if (kind === 'stray') return '</nothing>';
+          if (kind === 'list') return Array.from({ length: 4 }, () => `- ${some(size + 1)}`).join('\n');
+          if (kind === 'fence') return `\`\`\`\n${some(size + 1)}\n\n# ${some(1)}\n</x>\n\`\`\``;
+          if (kind === 'table')
+            return `\n| ${some(1)} | ${some(1)} |\n|---|---|\n| ${some(1)} | ${some(size + 1)} |\n`;
+          if (kind === 'lead') return `${some(size + 1)}:`;
+          return kind === 'text'
+            ? some(size + 1)
+            : Array.from({ length: 9 }, () => `W${some(size + 1)}.`).join(' ');
+        });
+        const prompt = lines.join(isTight ? '\n' : '\n\n');
+        const wordsOf = (text: string): string[] => text.replace(/<\/w\d+>/g, '').match(/w\d+/g) ?? [];
+        const units = split(prompt);
+        const told = units.flatMap(({ text }) => wordsOf(text));
+        // What may be repeated: headings, and what announces a list.
+        const repeatable = new Set(lines.flatMap((line) => (/^(#|<)|:$/.test(line) ? wordsOf(line) : [])));
+        const seen = new Set<string>();
+        const once = told.filter((word) => !(repeatable.has(word) && seen.has(word)) && seen.add(word));
+        expect(once).toEqual(wordsOf(prompt));
+        // Tags are closed where they are opened, even in a part of what they enclose.
+        for (const { text } of units) {
+          for (const [closing, name] of text.matchAll(/<\/(w\d+)>/g)) {
+            expect(text.indexOf(`<${name}>`)).toBeGreaterThanOrEqual(0);
+            expect(text.split(closing)).toHaveLength(2);
+          }
         }
       }),
+      { numRuns: 500 },
     );
   });
 });
