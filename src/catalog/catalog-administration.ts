@@ -11,6 +11,8 @@ import { changedPolicy } from '../state/policy-settings.ts';
 import type { StateDigest } from '../state/snapshot-codec.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
+import { attemptChange } from './conditional-change.ts';
+import { domainRules } from './domains.ts';
 import { DEFAULT_EMBEDDER, refusingUnusable } from './embedders.ts';
 import { type Forgotten, forgetUnit } from './tools.ts';
 
@@ -102,27 +104,50 @@ export class CatalogAdministration {
 }
 
 /**
- * Appends a change of settings to the ledger.
+ * Appends a change of settings to the ledger, with what tells its domains apart.
  * @param ifPolicy the name of the policy that is to be changed
- * @throws Problem validation-failed when the policy is another one by then
+ * @throws Problem validation-failed when the policy is another one by then, or a pin would be for a domain that there is not; unavailable
+ * when examples of domains cannot be embedded now
  */
 export async function changeSettings(
-  { replica, now }: Catalog,
+  catalog: Catalog,
   patch: SettingsPatch,
   ifPolicy?: string,
 ): Promise<void> {
-  const outcome = await replica.submit({
-    kind: 'settings',
-    key: `settings/${randomUUID()}`,
-    at: now(),
-    patch,
-    ...(ifPolicy !== undefined && { ifPolicy }),
-  });
-  if (outcome.kind !== 'settings-refused') return;
-  throw new Problem(
+  const attempt = async (): Promise<true | undefined> => {
+    const { domains } = patch;
+    const outcome = await catalog.replica.submit({
+      kind: 'settings',
+      key: `settings/${randomUUID()}`,
+      at: catalog.now(),
+      patch,
+      ...(ifPolicy !== undefined && { ifPolicy }),
+      ...(domains !== undefined && {
+        domains: await refusingUnusable(() => domainRules(domains, catalog)),
+      }),
+    });
+    if (outcome.kind !== 'settings-refused') return true;
+    if (outcome.reason === 'stale') return undefined;
+    throw outcome.reason === 'policy' ? otherPolicy(ifPolicy, outcome.policy) : noDomain(outcome);
+  };
+  await attemptChange(attempt, 'the examples of its domains were embedded');
+}
+
+function otherPolicy(meant: string | undefined, present: string): Problem {
+  return new Problem(
     'validation-failed',
-    `Another request has just changed the policy from "${ifPolicy}" to "${outcome.policy}".`,
+    `Another request has just changed the policy from "${meant}" to "${present}".`,
     'Send the parameters again with the `name` of the policy that they belong to.',
+  );
+}
+
+function noDomain({ tool, domain }: { readonly tool: string; readonly domain: string }): Problem {
+  const message = `the pin of "${tool}" is for the domain "${domain}", which the catalog would not have`;
+  return new Problem(
+    'validation-failed',
+    `${message[0].toUpperCase()}${message.slice(1)}.`,
+    'Put the domain first (`domains` of PUT /v1/catalogs/{catalog}), or take the pin back before its domain. Nothing was changed.',
+    { violations: [{ path: 'domain', message }] },
   );
 }
 

@@ -6,6 +6,7 @@ import { denseText } from '../retrieval/document-text.ts';
 import type { EmbedderResult } from '../state/fold-result.ts';
 import type { Replica } from '../state/replica.ts';
 import type { Catalog } from './catalog.ts';
+import { domainWeights } from './domains.ts';
 import { DEFAULT_EMBEDDER, type Embedders, type NamedEmbedder } from './embedders.ts';
 
 export interface CatalogEmbedderParts {
@@ -154,8 +155,8 @@ export class CatalogEmbedder {
 const MAX_ROUNDS = 16;
 
 /**
- * Moves a catalog to an embedder: all live tools and instructions are embedded, then an entry says so, and the fold sees to it that
- * none is missing. Until then the one before serves. @throws EmbedderUnavailableError @throws Problem
+ * Moves a catalog to an embedder: all live tools and instructions, and the examples of domains, are embedded, then an entry says so,
+ * and the fold sees to it that none is missing. Until then the one before serves. @throws EmbedderUnavailableError @throws Problem
  */
 export async function bindEmbedder(
   catalog: Pick<Catalog, 'name' | 'replica' | 'now'>,
@@ -164,10 +165,11 @@ export async function bindEmbedder(
 ): Promise<EmbedderResult> {
   const { replica } = catalog;
   const made = new Map<string, Float32Array>();
+  let trained: EmbedderEntry['domains'];
   const fingerprint = embedder?.fingerprint ?? null;
   const isNew = (): boolean => replica.state.fingerprint !== fingerprint;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { tools, instructions } = replica.state;
+    const { tools, instructions, settings, domains } = replica.state;
     const liveTools = isNew() ? [...tools.live()] : [];
     const liveInstructions = isNew() ? [...instructions.live()] : [];
     const texts = [
@@ -178,6 +180,10 @@ export async function bindEmbedder(
     if (missing.length > 0) {
       const vectors = await documents.of(missing);
       for (const [at, text] of missing.entries()) made.set(text, vectors[at]!);
+      continue;
+    }
+    if (isNew() && trained?.of !== domains.of) {
+      trained = { of: domains.of, weights: await domainWeights(settings.domains, embedder) };
       continue;
     }
     const outcome = await replica.submit({
@@ -196,6 +202,7 @@ export async function bindEmbedder(
         const embedding = made.get(text);
         return embedding === undefined ? [] : [{ id, hash, embedding }];
       }),
+      ...(trained !== undefined && trained.weights.length > 0 && { domains: trained }),
     });
     if (outcome.kind === 'embedder') return outcome;
     if (outcome.kind === 'embedder-refused' && outcome.reason !== 'stale') return outcome;

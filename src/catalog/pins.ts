@@ -6,7 +6,7 @@ import type { Catalogs } from './catalogs.ts';
 
 /** A pin as users see it. */
 export interface PinView extends Pin {
-  /** False: the tool was removed since, or the pin has ended; it is in no slate. */
+  /** False: the tool was removed since, or the pin has ended; it is in no slate. Else it is in all, or in those of its domain. */
   readonly active: boolean;
 }
 
@@ -27,7 +27,7 @@ export class Pins {
     }));
   }
 
-  /** Replaces them. @throws Problem catalog-not-found; validation-failed for a tool that the catalog does not have */
+  /** Replaces them. @throws Problem catalog-not-found; validation-failed for a tool or domain that the catalog does not have */
   async set(catalog: string, pins: readonly Pin[]): Promise<PinView[]> {
     const { tools } = this.#catalogs.get(catalog).state;
     const named = pins.map((pin) => ({ ...pin, tool: tools.nameOf(pin.tool) }));
@@ -52,9 +52,14 @@ function refuseUnknown(pins: readonly Pin[], { state: { tools } }: Catalog): voi
   );
 }
 
-/** Names of the tools that the catalog pins at this time. */
-export function pinnedNow(pins: readonly Pin[], now: number): string[] {
-  return pins.filter((pin) => hasNotEnded(pin, now)).map(({ tool }) => tool);
+/**
+ * Names of the tools that the catalog pins at this time.
+ * @param domain of the query; null: none, or there is no query. Pins of other domains are left out.
+ */
+export function pinnedNow(pins: readonly Pin[], now: number, domain: string | null): string[] {
+  return pins
+    .filter((pin) => hasNotEnded(pin, now) && (pin.domain === undefined || pin.domain === domain))
+    .map(({ tool }) => tool);
 }
 
 function hasNotEnded({ until }: Pin, now: number): boolean {

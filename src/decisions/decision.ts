@@ -36,6 +36,8 @@ export interface Decision {
   readonly split?: DecisionSplit;
   /** Whether a closer look was taken at the candidates; absent: the catalog wants none. */
   readonly rerank?: DecisionRerank;
+  /** What its query is about; null: none of the catalog's domains. Absent: the catalog has none. */
+  readonly domain?: string | null;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
   /** Where the propensities come from: a formula, or a slate that was not drawn. */

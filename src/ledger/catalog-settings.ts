@@ -30,14 +30,26 @@ export interface CatalogSettings {
   readonly retainText: boolean;
   /** What was learned about a removed tool is forgotten after this many days. */
   readonly forgetRemovedAfterDays: number;
-  /** Tools that are in every slate, in this order. */
+  /** Tools that are in every slate, or in those of one domain, in this order. */
   readonly pins: readonly Pin[];
+  /** What queries can be about, as far as something depends on it. */
+  readonly domains: readonly Domain[];
 }
 
-/** A tool by name, and when its pin ends by itself: an ISO time. */
+/** A tool by name, when its pin ends by itself (an ISO time), and the domain whose queries it is for; absent: all. */
 export interface Pin {
   readonly tool: string;
   readonly until?: string;
+  readonly domain?: string;
+}
+
+/** A kind of queries, by words, by examples, or by both. */
+export interface Domain {
+  readonly name: string;
+  /** A query with any of these words or phrases is of it. */
+  readonly words?: readonly string[];
+  /** Queries of it, from which a classifier is trained that decides where no words do. */
+  readonly examples?: readonly string[];
 }
 
 /** Some of the settings, as a command carries them: the fold puts them over what there is then. */
@@ -96,6 +108,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   retainText: false,
   forgetRemovedAfterDays: 30,
   pins: [],
+  domains: [],
 };
 
 /** Settings as they were stored, complete: a field that is younger than they are has its default. */

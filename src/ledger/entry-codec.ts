@@ -10,6 +10,7 @@ import type {
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
+  SettingsEntry,
   SettlementEntry,
   TaughtCase,
   ToolPut,
@@ -21,7 +22,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 7;
+const VERSION = 8;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -58,6 +59,7 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
     case 'cases':
       return encodeCases(entry);
     case 'settings':
+      return encodeSettings(entry);
     case 'forget':
     case 'experiment':
     case 'exposures':
@@ -100,6 +102,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
     case 'cases':
       return decodeCases(packed, arrays);
     case 'settings':
+      return decodeSettings(packed, arrays);
     case 'forget':
     case 'experiment':
     case 'exposures':
@@ -123,10 +126,8 @@ type PackedEntry =
   | PackedObservation
   | PackedSettlement
   | PackedCases
-  | Extract<
-      Entry,
-      { kind: 'settings' | 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' }
-    >;
+  | PackedSettings
+  | Extract<Entry, { kind: 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' }>;
 
 /**
  * The definitions are texts of their own, since to write or parse ten thousand of them at once would take too long:
@@ -140,9 +141,14 @@ type PackedInstructions = Omit<InstructionsEntry, 'put'> & {
   readonly put: readonly PackedPut<InstructionPut>[];
 };
 
-type PackedEmbedder = Omit<EmbedderEntry, 'vectors' | 'instructions'> & {
+type PackedEmbedder = Omit<EmbedderEntry, 'vectors' | 'instructions' | 'domains'> & {
   readonly vectors: readonly Omit<EmbedderEntry['vectors'][number], 'embedding'>[];
   readonly instructions?: readonly { readonly id: string; readonly hash: string }[];
+  readonly domains?: { readonly of: string };
+};
+
+type PackedSettings = Omit<SettingsEntry, 'domains'> & {
+  readonly domains?: Omit<NonNullable<SettingsEntry['domains']>, 'weights'>;
 };
 
 type PackedCases = Omit<CasesEntry, 'cases'> & {
@@ -236,22 +242,45 @@ function* unpackPut<Rest extends { readonly embedding: number }>(
   return put;
 }
 
-/** The vectors of the tools, then those of the instructions. */
-function encodeEmbedder({ instructions, ...entry }: EmbedderEntry): Buffer {
+/** The vectors of the tools, then those of the instructions, then the weights of the domains. */
+function encodeEmbedder({ instructions, domains, ...entry }: EmbedderEntry): Buffer {
   const arrays = [...entry.vectors, ...(instructions ?? [])].map(({ embedding }) => embedding);
   const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
   const named = instructions?.map(({ id, hash }) => ({ id, hash }));
-  return pack({ ...entry, vectors, ...(named !== undefined && { instructions: named }) }, arrays);
+  const packed = {
+    ...{ ...entry, vectors },
+    ...(named !== undefined && { instructions: named }),
+    ...(domains !== undefined && { domains: { of: domains.of } }),
+  };
+  return pack(packed, domains === undefined ? arrays : [...arrays, domains.weights]);
 }
 
 function decodeEmbedder(
-  { instructions, ...packed }: PackedEmbedder,
+  { instructions, domains, ...packed }: PackedEmbedder,
   arrays: readonly NumberArray[],
 ): EmbedderEntry {
   const embeddings = arrays as readonly Float32Array[];
   const vectors = packed.vectors.map((one, i) => ({ ...one, embedding: embeddings[i] }));
   const named = instructions?.map((one, i) => ({ ...one, embedding: embeddings[vectors.length + i] }));
-  return { ...packed, vectors, ...(named !== undefined && { instructions: named }) };
+  return {
+    ...{ ...packed, vectors },
+    ...(named !== undefined && { instructions: named }),
+    ...(domains !== undefined && { domains: { ...domains, weights: embeddings[embeddings.length - 1] } }),
+  };
+}
+
+function encodeSettings({ domains, ...entry }: SettingsEntry): Buffer {
+  if (domains === undefined) return pack(entry, []);
+  const { weights, ...rest } = domains;
+  return pack({ ...entry, domains: rest }, [weights]);
+}
+
+function decodeSettings(
+  { domains, ...packed }: PackedSettings,
+  [weights]: readonly NumberArray[],
+): SettingsEntry {
+  if (domains === undefined) return packed;
+  return { ...packed, domains: { ...domains, weights: weights as Float32Array } };
 }
 
 function encodeCases(entry: CasesEntry): Buffer {

@@ -66,6 +66,19 @@ export interface EmbedderEntry extends EntryBase, BoundEmbedder {
     readonly hash: string;
     readonly embedding: Float32Array;
   }[];
+  /** The classifier of domains, for exactly the domains that the entry with this key put; absent: they have no examples. */
+  readonly domains?: { readonly of: string; readonly weights: Float32Array };
+}
+
+/**
+ * What tells queries of one domain from those of another. Made where the domains are put, so that all replicas have the same bits and the
+ * fold trains nothing.
+ */
+export interface DomainRules {
+  /** Terms of each word or phrase, by domain. */
+  readonly terms: readonly (readonly (readonly number[])[])[];
+  /** A row of weights for each domain, as `trainOneVsRest` returns them; empty: no examples, or no embedder. */
+  readonly weights: Float32Array;
 }
 
 /** Settings that were changed; what is left out stays as it is when the entry is folded. */
@@ -74,6 +87,8 @@ export interface SettingsEntry extends EntryBase {
   readonly patch: SettingsPatch;
   /** Name of the policy whose parameters the patch changes; if it is another one by then, nothing is changed. */
   readonly ifPolicy?: string;
+  /** With domains in the patch: their rules, made with the embedder of this fingerprint. */
+  readonly domains?: DomainRules & { readonly fingerprint: string | null };
 }
 
 /**

@@ -114,7 +114,7 @@ export function frontTools({ name: catalog, state, now }: Catalog, servers: Tool
   const callable = tools.filter(({ name }) => servers.targetOf(catalog, name) !== null);
   const pinned = new Map<string, string>();
   const pinnedTools: Tool[] = [];
-  for (const name of pinnedNow(state.settings.pins, now())) {
+  for (const name of pinnedNow(state.settings.pins, now(), null)) {
     const tool = state.tools.get(name)?.tool;
     const shown = providerName(name);
     if (tool === undefined || shown in INPUTS || servers.targetOf(catalog, name) === null) continue;

@@ -119,7 +119,7 @@ export class McpFront {
     const catalog = this.#parts.catalogs.get(name);
     const { state } = catalog;
     // Pins end by themselves.
-    const key = JSON.stringify([state.revision, pinnedNow(state.settings.pins, catalog.now())]);
+    const key = JSON.stringify([state.revision, pinnedNow(state.settings.pins, catalog.now(), null)]);
     const known = this.#lists.get(catalog);
     if (known?.key === key) return known.tools;
     const tools = frontTools(catalog, this.#parts.servers);

@@ -39,6 +39,7 @@ export interface DecisionExplanation {
   readonly format: Decision['format'];
   readonly detail: Decision['detail'];
   readonly fallback: Decision['fallback'];
+  readonly domain?: Decision['domain'];
   readonly query?: string;
   /** How the query was taken apart; absent: it was not. */
   readonly split?: DecisionSplit;
@@ -132,6 +133,7 @@ export function explainDecision(
     detail: decision.detail,
     fallback: decision.fallback,
     ...(decision.text === undefined ? {} : { query: decision.text }),
+    ...(decision.domain === undefined ? {} : { domain: decision.domain }),
     ...(decision.split === undefined ? {} : { split: decision.split }),
     ...(decision.sufficiency === undefined ? {} : { sufficiency: decision.sufficiency }),
     ...(decision.discoveries === undefined ? {} : { discoveries: discoveriesOf(decision.discoveries) }),

@@ -5,6 +5,7 @@ import type { Fallback } from '../decisions/decision.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import type { Carried } from './carried.ts';
+import { domainOf } from './domain-of.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
@@ -21,6 +22,8 @@ export interface Found {
   readonly origins: readonly Origin[];
   /** Slots of the tools that were served before and still are: they are in their places, whatever `k` is. */
   readonly carried: readonly number[];
+  /** Of the query; null: none. */
+  readonly domain: string | null;
   /** Slots of the other pinned tools that fit in: those of the request, then those of the catalog. */
   readonly pinned: readonly number[];
   /** Pins that could not be served, in words. */
@@ -43,7 +46,14 @@ export function findCandidates(
   const exclude = new Set(slotsOf(request.exclude, tools));
   const names = before?.tools.map(({ name }) => name);
   const carried = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
-  const { pinned, notes: unpinned } = pinsOf(request, catalog.state, new Set([...exclude, ...carried]), at);
+  const domain = domainOf(query, catalog.state);
+  const { pinned, notes: unpinned } = pinsOf(
+    request,
+    catalog.state,
+    new Set([...exclude, ...carried]),
+    at,
+    domain,
+  );
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
   const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
@@ -63,7 +73,7 @@ export function findCandidates(
   const fallback = query.embedderDown ? 'embedder_down' : null;
   // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
   const blind = isBlind(candidates) && !origins.includes('remembered');
-  if (!blind) return { candidates, origins, carried, pinned, notes, fallback, served: null };
+  if (!blind) return { candidates, origins, carried, domain, pinned, notes, fallback, served: null };
 
   const fallbackSlots = {
     open: () => mostReliable(tools, request.k, exclude),
@@ -75,6 +85,7 @@ export function findCandidates(
   return {
     ...search(0, limited),
     carried,
+    domain,
     pinned,
     notes,
     fallback: fallback ?? 'low_confidence',
@@ -101,14 +112,15 @@ function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {
   return [...tools.live()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
 }
 
-/** The request's pins and after them the catalog's, at most `k` of them. */
+/** The request's pins and after them the catalog's for the domain of its query, at most `k` of them. */
 function pinsOf(
   { k, pin = [] }: RouteRequest,
   { tools, settings }: Catalog['state'],
   exclude: ReadonlySet<number>,
   at: number,
+  domain: string | null,
 ): Pick<Found, 'pinned' | 'notes'> {
-  const names = [...new Set([...pin, ...pinnedNow(settings.pins, at)])];
+  const names = [...new Set([...pin, ...pinnedNow(settings.pins, at, domain)])];
   const pinned = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
   const unknown = names.filter((name) => tools.get(tools.nameOf(name)) === undefined);
   const left = pinned.slice(k).map((slot) => `"${tools.atSlot(slot)!.tool.name}"`);

@@ -86,6 +86,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(state.settings.retainText ? { text } : {}),
     ...splitOf(query, state.settings.retainText),
     ...rerankOf(query, state.settings),
+    ...(state.settings.domains.length > 0 && { domain: found.domain }),
     exploration: slate.exploration,
     temperature: slate.temperature,
     propensityMethod: slate.propensityMethod,

@@ -46,6 +46,8 @@ export interface RouteAnswer extends Partial<BudgetedAnswer> {
   /** The definitions as one part of a request to the provider, where they are more than a list of them. */
   readonly definitions?: unknown;
   readonly fallback: Fallback | null;
+  /** What the query is about; null: none of the catalog's domains. Absent: the catalog has none. */
+  readonly domain?: string | null;
   /** How much of each definition there is. */
   readonly detail: DetailLevel;
   /** What was asked for and could not be had, in words; absent: nothing. */
@@ -101,6 +103,7 @@ export function answerOf(decided: Decision, state: CatalogState, costs: TokenCos
     tools,
     ...(definitions !== undefined && { definitions }),
     fallback: decision.fallback,
+    ...(decision.domain !== undefined && { domain: decision.domain }),
     detail,
     ...(notes.length > 0 && { notes }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),

@@ -1,7 +1,7 @@
 import { Sufficiency } from '../../bandit/calibration/sufficiency.ts';
 import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
-import type { BoundEmbedder, Position } from '../ledger/entry.ts';
+import type { BoundEmbedder, DomainRules, Position } from '../ledger/entry.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
 import type { FoldResult } from './fold-result.ts';
 import { InstructionTable } from './instruction-table.ts';
@@ -29,6 +29,8 @@ const MAX_ANSWERS = 10_000;
 /** The embedder of a catalog for which no model was chosen yet. */
 const UNBOUND: BoundEmbedder = { model: null, fingerprint: null, dimensions: 0 };
 
+const NO_DOMAINS = { of: '', terms: [], weights: new Float32Array(0) };
+
 /**
  * Everything that is known about one catalog: the result of folding its ledger. Only the fold changes it;
  * everything else reads it. Its canonical part is what `encodeSnapshot` writes.
@@ -44,6 +46,8 @@ export class CatalogState {
   /** Changes whenever a tool changes; instructions have a revision of their own. */
   revision = 'r0';
   settings: CatalogSettings = DEFAULT_CATALOG_SETTINGS;
+  /** What tells the domains of the settings apart, and the key of the entry that put them. */
+  domains: DomainRules & { readonly of: string } = NO_DOMAINS;
   readonly tools: ToolTable;
   readonly instructions: InstructionTable;
   /** What instructions add by being there, by their slots. */

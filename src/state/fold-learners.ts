@@ -6,10 +6,24 @@ import type { EmbedderResult, FoldResult } from './fold-result.ts';
 import { changedPolicy } from './policy-settings.ts';
 
 /** Merges the changed settings into the present ones; changes of other commands in between stay. */
-export function foldSettings(state: CatalogState, { patch, ifPolicy }: SettingsEntry): FoldResult {
+export function foldSettings(
+  state: CatalogState,
+  { key, patch, ifPolicy, domains }: SettingsEntry,
+): FoldResult {
   let { policy } = state.settings;
   if (ifPolicy !== undefined && ifPolicy !== policy.name) {
-    return { kind: 'settings-refused', policy: policy.name };
+    return { kind: 'settings-refused', reason: 'policy', policy: policy.name };
+  }
+  if (domains !== undefined && domains.fingerprint !== state.fingerprint) {
+    return { kind: 'settings-refused', reason: 'stale' };
+  }
+  const { pins, domains: named } = { ...state.settings, ...patch };
+  for (const { tool, domain } of pins) {
+    if (domain === undefined || named.some(({ name }) => name === domain)) continue;
+    return { kind: 'settings-refused', reason: 'domain', tool, domain };
+  }
+  if (domains !== undefined) {
+    state.domains = { of: key, terms: domains.terms, weights: domains.weights };
   }
   if (patch.policy !== undefined) {
     policy = changedPolicy(policy, patch.policy);
@@ -59,6 +73,7 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
       'The embedding model was changed: nothing that was learned before can be compared with it.',
     );
     state.learners.bind(embedder, state.tools.vectors, state.slots(), version);
+    state.domains = { ...state.domains, weights: entry.domains?.weights ?? new Float32Array(0) };
     // Scores and similarities of another model mean something else. Which instructions help where they are relevant stays true.
     state.sufficiency.reset();
     state.effects.resetSlope();
@@ -69,12 +84,17 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
   return { kind: 'embedder', policyVersion: active.version, kept };
 }
 
-/** Returns whether the entry has a vector for every tool and instruction; those that changed after its sender read them have none. */
+/**
+ * Returns whether the entry has a vector for every tool and instruction, and a classifier of the domains; what changed after its sender read
+ * it has none.
+ */
 function hasAllVectors(
-  { tools, instructions }: CatalogState,
-  { fingerprint, vectors, instructions: ofInstructions = [] }: EmbedderEntry,
+  { tools, instructions, settings, domains: { of } }: CatalogState,
+  { fingerprint, vectors, instructions: ofInstructions = [], domains }: EmbedderEntry,
 ): boolean {
   if (fingerprint === null) return true;
+  const hasExamples = settings.domains.some(({ examples = [] }) => examples.length > 0);
+  if (hasExamples && domains?.of !== of) return false;
   const hashes = new Map(vectors.map(({ name, hash }) => [name, hash]));
   const byId = new Map(ofInstructions.map(({ id, hash }) => [id, hash]));
   return (

@@ -6,8 +6,7 @@ export type FoldResult =
   | InstructionsResult
   | SourceResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
-  /** The policy has another name than its sender read: that of `policy`. */
-  | { readonly kind: 'settings-refused'; readonly policy: string }
+  | SettingsRefused
   | EmbedderResult
   | { readonly kind: 'observation'; readonly rewards: readonly RewardOutcome[] }
   | { readonly kind: 'settlement'; readonly closed: boolean }
@@ -27,6 +26,19 @@ export type FoldResult =
   /** The key was used for another command. */
   | { readonly kind: 'key-used' }
   | { readonly kind: 'ignored' };
+
+export type SettingsRefused =
+  /** The policy has another name than its sender read: that of `policy`. */
+  | { readonly kind: 'settings-refused'; readonly reason: 'policy'; readonly policy: string }
+  /** The embedder changed after the rules of its domains were made. */
+  | { readonly kind: 'settings-refused'; readonly reason: 'stale' }
+  /** The pin of this tool would be for a domain that there is not. */
+  | {
+      readonly kind: 'settings-refused';
+      readonly reason: 'domain';
+      readonly tool: string;
+      readonly domain: string;
+    };
 
 export type ToolsResult =
   | ToolsApplied
@@ -95,7 +107,7 @@ export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */
   | { readonly kind: 'embedder'; readonly policyVersion: string; readonly kept: string | null }
   /**
-   * The catalog has a model already (`bound`), tools were put or changed after the sender read them (`stale`), or the requested
+   * The catalog has a model already (`bound`), tools, instructions or domains were put or changed after the sender read them (`stale`), or the requested
    * version is not kept any more (`version`).
    */
   | { readonly kind: 'embedder-refused'; readonly reason: 'bound' | 'stale' | 'version' };

@@ -162,6 +162,8 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
     yield part('decisions', names, [lengths, bytes]);
   }
   for (const tasks of inBlocks(state.tasks.save(), TASKS)) yield part('tasks', tasks);
+  const { weights, ...domains } = state.domains;
+  yield part('domains', domains, [weights]);
   yield savedPart('effects', state.effects.save());
   yield savedPart('sufficiency', state.sufficiency.save());
   yield* experimentParts(state.experiments.save());
@@ -181,6 +183,11 @@ function savedArrays({ json, arrays }: SnapshotPart): LearnerState['arrays'] {
 function restorePart(state: CatalogState, one: SnapshotPart): void {
   const { part, json, arrays } = one;
   switch (part) {
+    case 'domains': {
+      const [weights] = arrays as [Float32Array];
+      state.domains = { ...(json as Omit<CatalogState['domains'], 'weights'>), weights };
+      break;
+    }
     case 'effects':
       state.effects = InstructionEffects.load(savedArrays(one));
       break;

@@ -168,6 +168,34 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   noCatalog('a unit of an unknown catalog to forget', 'DELETE', '/v1/catalogs/nowhere/units/u/memory'),
   invalid('catalog', '__proto__ as a catalog', 'GET', '/v1/catalogs/__proto__'),
   invalid('catalog', 'a path as a catalog', 'PUT', '/v1/catalogs/..%2F..%2Fetc', {}),
+  invalid('domains', 'too many domains', 'PUT', '/v1/catalogs/default', {
+    domains: Array.from({ length: 33 }, (_, i) => ({ name: `d${i}`, words: ['x'] })),
+  }),
+  invalid('domains', 'a domain named twice', 'PUT', '/v1/catalogs/default', {
+    domains: [
+      { name: 'a', words: ['x'] },
+      { name: 'a', words: ['y'] },
+    ],
+  }),
+  invalid('domains', 'an example in two domains', 'PUT', '/v1/catalogs/default', {
+    domains: [
+      { name: 'a', examples: ['x'] },
+      { name: 'b', examples: ['x'] },
+    ],
+  }),
+  invalid('domains[0]', 'a domain of nothing', 'PUT', '/v1/catalogs/default', { domains: [{ name: 'a' }] }),
+  invalid('domains[0].examples', 'too many examples', 'PUT', '/v1/catalogs/default', {
+    domains: [{ name: 'a', examples: Array.from({ length: 201 }, (_, i) => `query ${i}`) }],
+  }),
+  invalid('domains[0].examples[0]', 'a blank example', 'PUT', '/v1/catalogs/default', {
+    domains: [{ name: 'a', examples: [' '] }],
+  }),
+  invalid('domains[0].words[0]', 'a long phrase', 'PUT', '/v1/catalogs/default', {
+    domains: [{ name: 'a', words: ['x'.repeat(201)] }],
+  }),
+  invalid('domain', 'a pin for a domain that there is not', 'PUT', '/v1/catalogs/default/pins', {
+    pins: [{ tool: 'create_refund', domain: 'nothing' }],
+  }),
   unknownPolicy('an unknown policy', 'PUT', '/v1/catalogs/default', { policy: { name: 'magic' } }),
   unknownPolicy('constructor as a policy', 'PUT', '/v1/catalogs/default', {
     policy: { name: 'constructor' },

@@ -94,8 +94,18 @@ const base = { key: text, at: time };
 
 export const entry = fc.oneof(
   withOptional(
-    { ...base, actor: text, kind: fc.constant('settings'), patch: fc.constant(DEFAULT_CATALOG_SETTINGS) },
+    {
+      ...base,
+      actor: text,
+      kind: fc.constant('settings'),
+      patch: fc.constant(DEFAULT_CATALOG_SETTINGS),
+      domains: fc.record(
+        { fingerprint: fc.option(text), terms: fc.array(fc.array(fc.array(fc.nat()))), weights: floats },
+        { noNullPrototype: true },
+      ),
+    },
     'actor',
+    'domains',
   ),
   withOptional(
     {
@@ -154,7 +164,9 @@ export const entry = fc.oneof(
         fc.record({ id: text, hash: text, embedding: fc.float32Array() }, { noNullPrototype: true }),
       ),
       vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
+      domains: fc.record({ of: text, weights: floats }, { noNullPrototype: true }),
     },
+    'domains',
     'first',
     'version',
   ),

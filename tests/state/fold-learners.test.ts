@@ -61,7 +61,11 @@ describe('folding settings', () => {
       });
     configure(story, { policy: { name: 'sc-linucb' } });
     const before = story.state.settings;
-    expect(change('late', 'sc-linucb-memory')).toEqual({ kind: 'settings-refused', policy: 'sc-linucb' });
+    expect(change('late', 'sc-linucb-memory')).toEqual({
+      kind: 'settings-refused',
+      reason: 'policy',
+      policy: 'sc-linucb',
+    });
     expect(story.state.settings).toBe(before);
     expect(change('in time', 'sc-linucb')).toMatchObject({ kind: 'settings' });
     expect(story.state.settings).toMatchObject({ killSwitch: true, policy: { parameters: { alpha: 1 } } });

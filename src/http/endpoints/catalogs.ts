@@ -81,7 +81,7 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
     tag: 'Catalogs',
     summary: 'Pin tools in every slate of a catalog.',
     description:
-      'They come first in every slate, after the pins of the request, until they end or are taken back. A request may still exclude them.',
+      'They come first in every slate, or in those for queries of one domain, after the pins of the request, until they end or are taken back. A request may still exclude them.',
     request: { params: catalogParams, body: pinsSchema },
     example: { pins: [{ tool: 'refund_payment' }] },
     answers: { 200: { description: 'The pins as they are now.', schema: pinsViewSchema } },

@@ -1,10 +1,73 @@
 import { z } from '@hono/zod-openapi';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { callersId, catalogName, isoTime, toolName } from './parameters.ts';
+import { MAX_QUERY_LENGTH } from './route.ts';
+
+const domainName = z
+  .string()
+  .min(1, 'must not be empty')
+  .max(100, 'must not be longer than 100 characters')
+  .refine((name) => !/[\p{Cc}\p{Cs}]/u.test(name), 'must not contain control characters');
+
+const sayingSomething = (longest: number) =>
+  z
+    .string()
+    .max(longest, `must not be longer than ${longest} characters`)
+    .refine((text) => /[^\s\p{C}]/u.test(text), 'must not be blank');
+
+const MAX_DOMAINS = 32;
+const MAX_WORDS = 100;
+const MAX_EXAMPLES = 200;
+
+const domain = z
+  .strictObject({
+    name: domainName,
+    words: z
+      .array(sayingSomething(200))
+      .max(MAX_WORDS, `must not have more than ${MAX_WORDS} words and phrases`)
+      .optional()
+      .meta({ description: 'Words or phrases: a query that has one of them is of this domain.' }),
+    examples: z
+      .array(sayingSomething(MAX_QUERY_LENGTH))
+      .max(MAX_EXAMPLES, `must not have more than ${MAX_EXAMPLES} examples`)
+      .optional()
+      .meta({ description: 'Queries of this domain, twenty or more: a classifier is trained from them.' }),
+  })
+  .refine(({ words = [], examples = [] }) => words.length + examples.length > 0, {
+    message: 'needs words or examples: without them no query is of it',
+  });
+
+const domains = z
+  .array(domain)
+  .max(MAX_DOMAINS, `must not have more than ${MAX_DOMAINS} domains`)
+  .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, {
+    message: 'must not name a domain twice',
+  })
+  .refine((all) => sharedExample(all) === undefined, {
+    error: ({ input }) =>
+      `must not have an example in two domains: "${sharedExample(input as Labelled[])?.slice(0, 100)}"`,
+  });
+
+type Labelled = Pick<z.infer<typeof domain>, 'examples'>;
+
+/** Returns an example that two domains have; undefined: there is none. */
+function sharedExample(all: readonly Labelled[]): string | undefined {
+  const seen = new Map<string, number>();
+  for (const [at, { examples = [] }] of all.entries()) {
+    for (const example of examples) {
+      if ((seen.get(example) ?? at) !== at) return example;
+      seen.set(example, at);
+    }
+  }
+  return undefined;
+}
 
 const pin = z.strictObject({
   tool: toolName,
   until: isoTime.optional().meta({ description: 'When it ends by itself; absent: when it is taken back.' }),
+  domain: domainName.optional().meta({
+    description: 'Only for queries of this domain of the catalog; absent: for all.',
+  }),
 });
 
 /** As many as the largest slate has places. */
@@ -15,8 +78,8 @@ export const pinsSchema = z
     pins: z
       .array(pin)
       .max(MAX_PINS, `must not have more than ${MAX_PINS} pins`)
-      .refine((pins) => new Set(pins.map(({ tool }) => tool)).size === pins.length, {
-        message: 'must not name a tool twice',
+      .refine((pins) => new Set(pins.map((one) => `${one.domain ?? ''}\n${one.tool}`)).size === pins.length, {
+        message: 'must not name a tool twice for the same queries',
       })
       .meta({ description: 'All of them, in the order of the slate; [] takes every pin back.' }),
   })
@@ -113,6 +176,10 @@ export const catalogPatchSchema = z
     forgetRemovedAfterDays: z.int().min(1).max(3650).optional().meta({
       description: 'After so many days what was learned about a removed tool is forgotten.',
     }),
+    domains: domains.optional().meta({
+      description:
+        'What queries can be about, all of it: pins can be limited to one of them, and answers say which one it was. Words and phrases decide first, in this order; else a linear classifier over embeddings, trained from the examples when they are put. A query that is near none, or between two, is of none.',
+    }),
   })
   .openapi('CatalogPatch');
 
@@ -136,6 +203,7 @@ export const catalogSchema = z
       retainText: z.boolean(),
       forgetRemovedAfterDays: z.int(),
       pins: pinsSchema.shape.pins,
+      domains,
     }),
   })
   .openapi('Catalog');

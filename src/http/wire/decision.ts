@@ -6,6 +6,7 @@ import {
   baseSchema,
   costTokensSchema,
   detailSchema,
+  domainSchema,
   fallbackSchema,
   gainSchema,
   leftOutSchema,
@@ -74,6 +75,7 @@ export const decisionExplanationSchema = z
     format: z.enum(SLATE_FORMATS),
     detail: detailSchema,
     fallback: fallbackSchema,
+    domain: domainSchema,
     query: z.string().optional().meta({ description: 'Only if the catalog retains texts.' }),
     rerank: z
       .object({

@@ -196,6 +196,10 @@ export const fallbackSchema = z
   .nullable()
   .meta({ description: 'Why this is not the usual ranking; null when it is.' });
 
+export const domainSchema = z.string().nullable().optional().meta({
+  description: 'What the query is about; null: none of the domains of the catalog. Absent: it has none.',
+});
+
 export const detailSchema = z
   .enum(DETAIL_LEVELS)
   .meta({ description: 'How much of each definition was served.' });
@@ -276,6 +280,7 @@ export const routeAnswerSchema = z
         'The definitions of all tools as one part of a request to the provider. `openai-responses`: elements of `tools`, in one namespace for each `server`. `openai-tool-search-output`: the item of `input`; add the `call_id`. `anthropic-tool-reference`: the `content` of the tool result. `anthropic-tool-addition`: the message. Absent in other formats: there they are the list of the definitions. With assembly `append` those that go into the conversation have only what is new, and `openai-responses` has no namespaces.',
     }),
     fallback: fallbackSchema,
+    domain: domainSchema,
     detail: detailSchema,
     notes: z.array(z.string()).optional().meta({
       description: 'What was asked for and could not be had: pins that are no tools, or do not fit in.',
