@@ -20,6 +20,7 @@ const ROUTE = '/v1/route';
 const TOOLS = '/v1/catalogs/default/tools';
 const INSTRUCTIONS = '/v1/catalogs/default/instructions';
 const REWARDS = '/v1/decisions/{decision}/rewards';
+const DISCOVER = '/v1/decisions/{decision}/discover';
 
 interface BadRequest {
   readonly what: string;
@@ -161,6 +162,15 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   ),
   noTool('__proto__ as a tool', 'GET', `${TOOLS}/__proto__/stats`),
   invalid('cursor', 'a cursor that was never given out', 'GET', `${TOOLS}?cursor=%00`),
+
+  noDecision('a discovery for an unknown decision', 'POST', '/v1/decisions/default.unknown/discover', {}),
+  invalid('k', 'a discovery of no tools', 'POST', DISCOVER, { k: 0 }),
+  invalid('k', 'a discovery of too many tools', 'POST', DISCOVER, { k: 51 }),
+  invalid('k', 'a summary of so many tools', 'POST', DISCOVER, { k: 3, summary: true }),
+  invalid('tokenBudget', 'a discovery for no tokens', 'POST', DISCOVER, { tokenBudget: 0 }),
+  invalid('rating', 'a rating above 1', 'POST', DISCOVER, { rating: 1.5 }),
+  invalid('count', 'an unknown member of a discovery', 'POST', DISCOVER, { count: 3 }),
+  malformed('a discovery that is no JSON', 'POST', DISCOVER, '{"k": '),
 
   noCatalog('an unknown catalog to route in', 'POST', ROUTE, { query: 'x', catalog: 'nowhere' }),
   noCatalog('an unknown catalog to fill', 'PUT', '/v1/catalogs/nowhere/tools', { tools: [tool()] }),
