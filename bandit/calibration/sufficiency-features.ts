@@ -32,50 +32,61 @@ const MOST_NEEDS = 4;
 
 /**
  * Features of a decision from which the probability is predicted that its slate suffices. None depends on the draw: they see the
- * candidates in the order of their scores, of which the first k would be served without chance.
- * @param k how many tools are served at most
+ * candidates in the order of their scores, and which of them would be served without chance.
+ * @param served indices of those; a number k: the first k by score
  * @param needs how many sub-queries the query was taken apart into; 0 or 1: it asks for one thing
  */
-export function sufficiencyFeatures(columns: CandidateColumns, k: number, needs: number): Float64Array {
+export function sufficiencyFeatures(
+  columns: CandidateColumns,
+  served: number | readonly number[],
+  needs: number,
+): Float64Array {
   const { mean, trials, similarity, lexical, dense, retrieval } = columns;
+  const count = typeof served === 'number' ? served : served.length;
   // Of this order nothing is asked beyond the first that is left out, and each decision pays for it.
-  const order = bestOf(columns.score, Math.max(2, k + 1));
-  const first = (column: ArrayLike<number>, at: number): number =>
-    at < order.length ? finite(column[order[at]]) : 0;
-  const best = first(mean, 0);
+  const order = bestOf(columns.score, Math.max(2, count + 1));
+  const chosen = typeof served === 'number' ? order.slice(0, served) : inOrder(served, columns.score);
+  const first = chosen.at(0);
+  const next = order.find((index) => index !== first);
+  const out = order.find((index) => !chosen.includes(index));
+  const of = (column: ArrayLike<number>, index: number | undefined): number =>
+    index === undefined ? 0 : finite(column[index]);
+  const best = of(mean, first);
   const bySimilarity = largest(similarity);
   const byWords = largest(lexical);
   const byVectors = largest(dense);
-  const isServed = (index: number): boolean => {
-    const at = order.indexOf(index);
-    return at >= 0 && at < k;
-  };
-  const agree = isServed(byWords) && isServed(byVectors) ? (byWords === byVectors ? 1 : 0.5) : 0;
+  const agree =
+    chosen.includes(byWords) && chosen.includes(byVectors) ? (byWords === byVectors ? 1 : 0.5) : 0;
   return Float64Array.of(
     1,
     clamp(best, -1, 2),
-    clamp(best - first(mean, 1), 0, 1),
-    clamp(best - first(mean, k), 0, 1),
-    shareOf(mean, order, k),
+    clamp(best - of(mean, next), 0, 1),
+    clamp(best - of(mean, out), 0, 1),
+    shareOf(mean, chosen),
     bySimilarity < 0 ? 0 : finite(similarity[bySimilarity]),
-    first(retrieval, 0),
+    of(retrieval, first),
     agree,
-    Math.min(2, Math.log1p(Math.max(0, first(trials, 0)))),
-    Math.log2(1 + Math.min(k, columns.score.length)) / 4,
+    Math.min(2, Math.log1p(Math.max(0, of(trials, first)))),
+    Math.log2(1 + chosen.length) / 4,
     Math.min(MOST_NEEDS, Math.max(0, needs - 1)) / MOST_NEEDS,
   );
 }
 
-/** Which part of the expectation the first k have, when it is divided among all by a softmax over their means. */
-function shareOf(mean: ArrayLike<number>, order: readonly number[], k: number): number {
-  if (order.length === 0) return 0;
+/** Which part of the expectation those that are served have, when it is divided among all by a softmax over their means. */
+function shareOf(mean: ArrayLike<number>, served: readonly number[]): number {
+  if (mean.length === 0) return 0;
   const highest = finite(mean[largest(mean)]);
   const weightOf = (index: number): number => Math.exp((finite(mean[index]) - highest) / SHARE_TEMPERATURE);
   let all = 0;
   for (let index = 0; index < mean.length; index++) all += weightOf(index);
-  let served = 0;
-  for (let at = 0; at < k && at < order.length; at++) served += weightOf(order[at]);
-  return Math.min(1, served / all);
+  let part = 0;
+  for (const index of served) part += weightOf(index);
+  return Math.min(1, part / all);
+}
+
+/** These indices by falling score; of equals the first one first. */
+function inOrder(indices: readonly number[], score: ArrayLike<number>): number[] {
+  return indices.toSorted((a, b) => finite(score[b]) - finite(score[a]) || a - b);
 }
 
 /** Indices of the highest scores, falling; of equals the first one first. */

@@ -46,6 +46,8 @@ export interface SelectedCandidates {
 export interface Selection {
   readonly tools: SelectedCandidates;
   readonly instructions: SelectedCandidates;
+  /** Tools that would have been chosen without exploration: the forced ones, then the others, ascending. */
+  readonly toolCore: readonly number[];
 }
 
 /** In place of no budget: more tokens than there are. */
@@ -94,6 +96,7 @@ export function selectUnderBudget(request: BudgetedRequest): Selection | BudgetT
   return {
     tools: select('tools', share, 0),
     instructions: select('instructions', left - share, 1),
+    toolCore: [...tools.forced, ...core.tools],
   };
 }
 

@@ -160,6 +160,8 @@ export interface DecisionBudget {
   readonly room: number;
   /** Most tools that could be chosen beside those that were pinned or carried. */
   readonly limit: number;
+  /** Candidates that would have been served without exploration, by index. */
+  readonly core: readonly number[];
   /** Candidates that would have been served if they had been free, by index, best first. */
   readonly leftOut: readonly number[];
   /** All tools of the catalog in full, and all its approved instructions. */

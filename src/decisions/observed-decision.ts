@@ -56,12 +56,13 @@ function observedInstructions({
 function observedSufficiency({
   columns,
   k,
+  budget,
   split,
   sufficiency,
   rating,
 }: Decision): NonNullable<ObservedDecision['sufficiency']> {
   return {
-    features: [...sufficiencyFeatures(columns, k, split?.parts ?? 0)],
+    features: [...sufficiencyFeatures(columns, budget?.core ?? k, split?.parts ?? 0)],
     ...(sufficiency !== undefined && { predicted: sufficiency }),
     ...(rating !== undefined && { rating }),
   };

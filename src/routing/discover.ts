@@ -159,8 +159,8 @@ function choose(
   const { state } = catalog;
   const free = request.summary ? [] : freeCandidates(decision, catalog, parts);
   const { tools, propensity } = free.length === 0 ? NOTHING : draw(decision, free, request, catalog, parts);
-  const k = decision.slate.length + tools.length;
-  const features = sufficiencyFeatures(decision.columns, Math.max(decision.k, k), decision.split?.parts ?? 0);
+  const served = [...decision.slate, ...tools.map((tool) => decision.candidates.indexOf(tool))];
+  const features = sufficiencyFeatures(decision.columns, served, decision.split?.parts ?? 0);
   return {
     at: parts.now(),
     tools,

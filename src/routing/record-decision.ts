@@ -109,7 +109,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     reasons,
     hashes,
     columns,
-    sufficiency: sufficiencyOf(columns, parts),
+    sufficiency: sufficiencyOf(columns, parts, budget?.core ?? request.k),
     ...(request.rating !== undefined && { rating: request.rating }),
     extras: learner.policy.extras,
     features: { [learner.version]: ranking.features },
@@ -125,9 +125,10 @@ export function recordDecision(parts: DecisionParts): Decision {
 /** The probability that the slate suffices, from what is known before it is drawn. */
 function sufficiencyOf(
   columns: Decision['columns'],
-  { request: { k, rating }, query, catalog }: DecisionParts,
+  { request: { rating }, query, catalog }: DecisionParts,
+  served: number | readonly number[],
 ): number {
-  const features = sufficiencyFeatures(columns, k, query.parts.length);
+  const features = sufficiencyFeatures(columns, served, query.parts.length);
   return catalog.state.sufficiency.probability({ features, rating });
 }
 

@@ -102,6 +102,7 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
       tokens: tools.tokens,
       room: budget,
       limit: tools.corpus.limit,
+      core: selection.toolCore,
       leftOut: selection.tools.leftOut,
       monolithic: costs.monolithic(state, request.format),
     },

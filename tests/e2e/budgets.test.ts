@@ -82,6 +82,20 @@ describe('a token budget, in a data folder', () => {
     expect(poor.leftOut?.tools).toMatchObject([{ name: 'refund_payment' }]);
   });
 
+  it('makes the slate suffice less often, the less of it there is room for', async () => {
+    const of = async (tokenBudget: number) => {
+      const more = { k: 3, tokenBudget, sessionId: undefined, instructions: undefined, explore: false };
+      const { tools, sufficiency, sufficient } = await shop.route(STEPS[0], { ...ASK, ...more });
+      return { tools: tools.length, sufficiency: sufficiency!, sufficient };
+    };
+    const [all, one, none] = [await of(5000), await of(80), await of(5)];
+    expect([all.tools, none.tools]).toEqual([3, 0]);
+    expect(one.tools).toBeLessThan(3);
+    expect(one.sufficiency).toBeLessThan(all.sufficiency);
+    expect(none.sufficiency).toBeLessThan(one.sufficiency);
+    expect(none.sufficient).toBe(false);
+  });
+
   it('lets a session go on after the service was killed', async () => {
     const first = await shop.route(STEPS[0], ASK);
     await shop.route(STEPS[1], ASK);
