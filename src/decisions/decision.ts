@@ -195,19 +195,21 @@ export interface ServedInstruction {
   readonly tokens: number;
 }
 
-/** What a decision took over. Its tools are the first of the slate, and its instructions the first that are shown. */
+/** What a decision took over. Its tools are the first of the slate. */
 export interface DecisionCarried {
   /** The newest decisions whose prompt this one goes on with; more than one, when steps were asked for at once. */
   readonly from: readonly string[];
-  /** How many tools of the slate, and how many of the instructions shown, were served before. */
+  /** How many tools of the slate were served before. */
   readonly tools: number;
-  readonly instructions: number;
+  /** Ids of the instructions that were served before and are again, safety ones too, in the order in which they stand; new ones come after. */
+  readonly instructions: readonly string[];
   /** How much of each carried tool's definition was served the first time, and is again. */
   readonly details: readonly DetailLevel[];
-  /** Names of carried tools, ids of carried instructions, whose text is another one than the one that was served. */
+  /** Names of carried tools, and ids of carried instructions, whose text is another one than the one that was served; absent: none. */
   readonly changed?: readonly string[];
-  /** Tokens from the first text on that is another one, in which nothing can be read from a prompt cache; absent: none changed. */
-  readonly rewritten?: number;
+  readonly changedInstructions?: readonly string[];
+  /** Tokens that a prompt cache has: what is where it was, as long as nothing before it is new. */
+  readonly read: number;
   /** What was there left no room within the budget: the prompt starts anew, and nothing of it is where it was. */
   readonly restarted?: true;
 }

@@ -68,7 +68,7 @@ function budgetOf(
   const tokens = Float64Array.from(budget.tokens);
   for (const index of carried) tokens[index] = 0;
   const { shown = [], limit = 0 } = instructions ?? {};
-  const kept = shown.slice(0, before?.instructions ?? 0);
+  const kept = shown.filter((index) => before?.instructions.includes(instructions!.ids[index]));
   const costs = Float64Array.from(instructions?.tokens ?? []);
   for (const index of kept) costs[index] = 0;
   const gain = Float64Array.from(instructions?.gain ?? []);

@@ -1,4 +1,4 @@
-import type { Decision, DecisionInstructions } from '../decisions/decision.ts';
+import type { Decision, DecisionCarried, DecisionInstructions } from '../decisions/decision.ts';
 import { promptFrame } from '../instructions/assemble-prompt.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { InstructionTable } from '../state/instruction-table.ts';
@@ -39,12 +39,6 @@ export function withApprovedInstructions(
     ...decision,
     budget,
     instructions: { ...instructions, overlay: always, shown: kept },
-    ...(carried !== undefined && {
-      carried: {
-        ...carried,
-        instructions: shown.slice(0, carried.instructions).filter((index) => kept.includes(index)).length,
-      },
-    }),
   });
   const same = overlay.filter(({ id, hash }) => isServed(id, hash));
   const parts = decision.slate.length + overlay.length + kept.length;
@@ -59,7 +53,26 @@ export function withApprovedInstructions(
     notes.push(fits ? `Changed since: "${one.id}"; ${NOW}` : `${NOT_SERVED} "${one.id}"; ${SINCE}`);
     return fits ? [{ id: one.id, hash: record.hash, tokens }] : [];
   });
-  return { decision: as(always), notes };
+  const answered = as(always);
+  return { decision: carried === undefined ? answered : { ...answered, carried: less(carried) }, notes };
+
+  /** What was carried as far as it is served. Nothing of the instructions counts as read: what was in between is gone. */
+  function less({ changedInstructions = [], read, ...more }: DecisionCarried): DecisionCarried {
+    const served = new Set([...always.map(({ id }) => id), ...kept.map((index) => ids[index])]);
+    const other = always.filter(({ id, hash }) => !overlay.some((one) => one.id === id && one.hash === hash));
+    const here = more.instructions.filter((id) => served.has(id));
+    const changed = new Set([...changedInstructions, ...other.map(({ id }) => id)]);
+    const before = new Set(more.instructions);
+    const taken = [
+      ...overlay,
+      ...shown.map((index) => ({ id: ids[index], tokens: instructions!.tokens[index] })),
+    ].filter(({ id }) => before.has(id));
+    return {
+      ...{ ...more, instructions: here },
+      ...(changed.size > 0 && { changedInstructions: here.filter((id) => changed.has(id)) }),
+      read: Math.max(0, read - taken.reduce((sum, { tokens }) => sum + tokens, 0)),
+    };
+  }
 }
 
 const NOT_SERVED = 'Not served again: the instruction';

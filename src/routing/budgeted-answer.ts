@@ -3,12 +3,13 @@ import { type AssembledPrompt, assemblePrompt } from '../instructions/assemble-p
 import { inPromptOrder } from '../instructions/find-instructions.ts';
 import { fitDocuments, type ServedDocument } from '../instructions/tool-document.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
+import { inServedOrder } from './carried.ts';
 import { textForModel } from './slate-definition.ts';
 import type { TokenCosts } from './token-costs.ts';
 
 /** Of an answer to a request that names a token budget or wants instructions. */
 export interface BudgetedAnswer {
-  /** In the order in which they belong into the prompt, the safety overlay first; absent: the request wanted none. */
+  /** In the order in which they belong into the prompt: the safety overlay first, or what was served before. Absent: the request wanted none. */
   readonly instructions?: readonly RoutedInstruction[];
   readonly tokens: AnswerTokens;
   readonly leftOut: LeftOut;
@@ -31,6 +32,8 @@ export interface RoutedInstruction {
   /** Probability that this instruction was served, 0…1. */
   readonly propensity: number;
   readonly carried?: boolean;
+  /** True: it is carried, and its text is another one than the one that was served before. */
+  readonly changed?: boolean;
 }
 
 export interface AnswerTokens {
@@ -165,20 +168,12 @@ export function leftOutOf(
   };
 }
 
-/** The safety overlay stands first in every prompt, so it is read again wherever anything is carried along. */
 export function costTokensOf(
-  { slate, budget, instructions, carried }: BudgetedDecision,
+  { budget, carried }: Pick<BudgetedDecision, 'budget' | 'carried'>,
   { total }: AnswerTokens,
 ): CostTokens {
   if (budget.assembly !== 'append') return { written: total, read: 0, full: total };
-  let read = 0 - (carried?.rewritten ?? 0);
-  if (carried !== undefined && !carried.restarted) {
-    for (const index of slate.slice(0, carried.tools)) read += budget.tokens[index];
-    for (const index of instructions?.shown.slice(0, carried.instructions) ?? []) {
-      read += instructions!.tokens[index];
-    }
-    for (const { tokens } of instructions?.overlay ?? []) read += tokens;
-  }
+  const read = carried?.read ?? 0;
   const written = total - read;
   return { written, read, full: Math.round(100 * (written * WRITE_PRICE + read * READ_PRICE)) / 100 };
 }
@@ -191,23 +186,26 @@ function instructionsOf(
   if (instructions === undefined) return undefined;
   const routed = (id: string, more: Pick<RoutedInstruction, 'tokens' | 'gain' | 'propensity'>) => {
     const { text = '', kind = 'policy' } = table.find(id)?.instruction ?? {};
-    return { id, text, kind, ...more };
+    return {
+      ...{ id, text, kind, ...more },
+      ...(carried?.instructions.includes(id) && { carried: true }),
+      ...(carried?.changedInstructions?.includes(id) && { changed: true }),
+    };
   };
-  const chosen = instructions.shown.map((index, at) => ({
-    ...routed(instructions.ids[index], {
+  const chosen = instructions.shown.map((index) =>
+    routed(instructions.ids[index], {
       tokens: instructions.tokens[index],
       gain: instructions.gain[index],
       propensity: instructions.propensity[index],
     }),
-    ...(at < (carried?.instructions ?? 0) && { carried: true }),
-  }));
+  );
   const overlay = instructions.overlay.map(({ id, tokens }) =>
     routed(id, { tokens, gain: 0, propensity: 1 }),
   );
-  return [...overlay, ...(budget.assembly === 'append' ? chosen : byPriority(chosen, table))];
+  if (budget.assembly !== 'append') return [...overlay, ...byPriority(chosen, table)];
+  return inServedOrder([...overlay, ...chosen], carried);
 }
 
-/** What is appended cannot be sorted any more. */
 function byPriority(
   chosen: readonly RoutedInstruction[],
   table: CatalogState['instructions'],

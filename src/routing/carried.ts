@@ -1,4 +1,4 @@
-import type { Decision, DecisionCarried } from '../decisions/decision.ts';
+import type { Decision, DecisionCarried, ServedInstruction, SlateFormat } from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { threadKey } from '../ledger/unit.ts';
@@ -67,9 +67,8 @@ export function carriedFrom(decisions: readonly Decision[]): Carried | undefined
       const tool = { name, hash: hashes[at], detail: carried?.details[at] ?? detail };
       if (!tools.has(name)) tools.set(name, tool);
     }
-    for (const index of asked?.shown ?? []) {
-      const id = asked!.ids[index];
-      if (!instructions.has(id)) instructions.set(id, { id, hash: asked!.hashes[index] });
+    for (const { id, hash } of inServedOrder(servedBy(asked), carried)) {
+      if (!instructions.has(id)) instructions.set(id, { id, hash });
     }
   }
   return {
@@ -77,6 +76,26 @@ export function carriedFrom(decisions: readonly Decision[]): Carried | undefined
     tools: [...tools.values()],
     instructions: [...instructions.values()],
   };
+}
+
+/** Returns what is in a decision of instructions in the order in which they stand: what was served before, then what is new, the safety overlay first. */
+export function inServedOrder<T extends { readonly id: string }>(
+  served: readonly T[],
+  carried: DecisionCarried | undefined,
+): T[] {
+  const byId = new Map(served.map((one) => [one.id, one]));
+  const before = (carried?.instructions ?? []).map((id) => byId.get(id)).filter((one) => one !== undefined);
+  return [...new Set([...before, ...served])];
+}
+
+/** The safety overlay, then those that were chosen. */
+function servedBy(instructions: Decision['instructions']): ServedInstruction[] {
+  if (instructions === undefined) return [];
+  const { overlay, shown, ids, hashes, tokens } = instructions;
+  return [
+    ...overlay,
+    ...shown.map((index) => ({ id: ids[index], hash: hashes[index], tokens: tokens[index] })),
+  ];
 }
 
 /** Part of the budget with which a prompt starts anew: the rest is for the step, and for those after it. */
@@ -107,7 +126,7 @@ export function startedAnew(
 }
 
 /** What a decision under a budget serves, as far as it matters to what it took over. */
-type Serving = Pick<Decision, 'slate' | 'candidates' | 'hashes' | 'reasons'> & {
+type Serving = Pick<Decision, 'format' | 'slate' | 'candidates' | 'hashes' | 'reasons'> & {
   readonly budget: Decision['budget'] | undefined;
   readonly instructions: Decision['instructions'] | undefined;
 };
@@ -118,74 +137,90 @@ export function takenOver(
   serving: Serving,
 ): { readonly carried: DecisionCarried; readonly notes: readonly string[] } {
   if (before.restarted) return { carried: { ...ANEW, from: before.from }, notes: [RESTARTED] };
-  const { slate, candidates, hashes, reasons, budget, instructions } = serving;
+  const { format, slate, candidates, hashes, reasons, budget, instructions } = serving;
   const tools = slate
     .filter((_, at) => reasons[at] === 'carried')
     .map((index, at) => ({
       ...{ name: candidates[index], hash: hashes[at], tokens: budget?.tokens[index] ?? 0 },
-      served: before.tools.find(({ name }) => name === candidates[index]),
+      served: before.tools.find(({ name }) => name === candidates[index])!,
     }));
-  const texts = (instructions?.shown ?? []).map((index) => ({
-    ...{ name: instructions!.ids[index], hash: instructions!.hashes[index] },
-    ...{ tokens: instructions!.tokens[index] },
-    served: before.instructions.find(({ id }) => id === instructions!.ids[index]),
-  }));
-  const keptTexts = texts.slice(
-    0,
-    firstIndex(texts, ({ served }) => served === undefined),
-  );
-  const changed = [...tools, ...keptTexts].filter(({ hash, served }) => served?.hash !== hash);
+  const texts = new Map(servedBy(instructions).map((one) => [one.id, one]));
+  const kept = before.instructions
+    .filter(({ id }) => texts.has(id))
+    .map((served) => ({ ...texts.get(served.id)!, served }));
+  const changed = tools.filter(({ hash, served }) => served.hash !== hash).map(({ name }) => name);
+  const changedInstructions = kept.filter(({ hash, served }) => served.hash !== hash).map(({ id }) => id);
   const carried: DecisionCarried = {
     from: before.from,
     tools: tools.length,
-    instructions: keptTexts.length,
-    details: tools.map(({ served }) => served!.detail),
-    ...(changed.length > 0 && {
-      changed: changed.map(({ name }) => name),
-      rewritten: rewritten(tools) + rewritten(keptTexts),
-    }),
+    instructions: kept.map(({ id }) => id),
+    details: tools.map(({ served }) => served.detail),
+    ...(changed.length > 0 && { changed }),
+    ...(changedInstructions.length > 0 && { changedInstructions }),
+    read: readTokens(format, before, tools, kept, slate.length > tools.length),
   };
-  const kept = new Set([...tools, ...texts].map(({ name }) => name));
-  const overlay = new Set(instructions?.overlay.map(({ id }) => id));
+  const [keptTools, keptTexts] = [new Set(tools.map(({ name }) => name)), new Set(carried.instructions)];
   const gone = [
-    ...before.tools.filter(({ name }) => !kept.has(name)).map(({ name }) => `the tool "${name}"`),
+    ...before.tools.filter(({ name }) => !keptTools.has(name)).map(({ name }) => `the tool "${name}"`),
     ...(instructions === undefined ? [] : before.instructions)
-      .filter(({ id }) => !kept.has(id) && !overlay.has(id))
+      .filter(({ id }) => !keptTexts.has(id))
       .map(({ id }) => `the instruction "${id}"`),
   ];
+  const added = (instructions?.overlay ?? []).filter(({ id }) => !keptTexts.has(id));
+  const cost = isAdded(format)
+    ? 'add it to the conversation as it is now'
+    : 'what comes after it is in no prompt cache any more';
   const notes = [
     ...gone.map(
       (what) =>
         `Served before, and not any more: ${what}, which was removed, is excluded or cannot be used now`,
     ),
-    ...changed.map(
-      ({ name }) =>
-        `Changed since it was served: "${name}"; what comes after it is in no prompt cache any more`,
+    ...[...changed, ...changedInstructions].map((name) => `Changed since it was served: "${name}"; ${cost}`),
+    ...added.map(
+      ({ id }) =>
+        `New in this session or task: the safety instruction "${id}"; put it into the prompt with what else is new`,
     ),
   ];
   return { carried, notes };
 }
 
-/** Nothing is where it was. */
-const ANEW = { tools: 0, instructions: 0, details: [], restarted: true } as const;
+/** What is new comes into the conversation; in the other formats tools stand before everything else. */
+function isAdded(format: SlateFormat): boolean {
+  return (
+    format === 'anthropic-tool-addition' ||
+    format === 'anthropic-tool-reference' ||
+    format === 'openai-tool-search-output'
+  );
+}
 
-const RESTARTED =
-  'What was served before in this session or task leaves no room for this step within `tokenBudget`: the prompt starts anew with what is served here. Replace it.';
+/** Returns what a prompt cache has: in a conversation all that is as it was, else all up to the first text that is not. */
+function readTokens(
+  format: SlateFormat,
+  before: Carried,
+  tools: readonly Taken[],
+  instructions: readonly Taken[],
+  hasNewTools: boolean,
+): number {
+  const sum = (taken: readonly Taken[]) => taken.reduce((total, { tokens }) => total + tokens, 0);
+  const isSame = ({ hash, served }: Taken): boolean => served.hash === hash;
+  if (isAdded(format)) return sum([...tools, ...instructions].filter(isSame));
+  const beginning = (taken: readonly Taken[], all: readonly { readonly hash: string }[]): Taken[] => {
+    const other = taken.findIndex((one, at) => all[at] !== one.served || !isSame(one));
+    return taken.slice(0, other < 0 ? taken.length : other);
+  };
+  const sameTools = beginning(tools, before.tools);
+  const isWhole = sameTools.length === before.tools.length && !hasNewTools;
+  return sum([...sameTools, ...(isWhole ? beginning(instructions, before.instructions) : [])]);
+}
 
 interface Taken {
   readonly hash: string;
   readonly tokens: number;
-  readonly served: { readonly hash: string } | undefined;
+  readonly served: { readonly hash: string };
 }
 
-/** Tokens from the first text on that is another one. */
-function rewritten(taken: readonly Taken[]): number {
-  const first = firstIndex(taken, ({ hash, served }) => served?.hash !== hash);
-  return taken.slice(first).reduce((sum, { tokens }) => sum + tokens, 0);
-}
+/** Nothing is where it was. */
+const ANEW = { tools: 0, instructions: [], details: [], read: 0, restarted: true } as const;
 
-/** Index of the first of which this is true; the length if it is of none. */
-function firstIndex<T>(all: readonly T[], isIt: (one: T) => boolean): number {
-  const index = all.findIndex(isIt);
-  return index < 0 ? all.length : index;
-}
+const RESTARTED =
+  'What was served before in this session or task leaves no room for this step within `tokenBudget`: the prompt starts anew with what is served here. Replace it.';

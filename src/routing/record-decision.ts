@@ -61,6 +61,7 @@ export function recordDecision(parts: DecisionParts): Decision {
   const taken =
     parts.carried &&
     takenOver(parts.carried, {
+      format: request.format,
       slate: slate.order,
       candidates: names,
       hashes,

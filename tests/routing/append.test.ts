@@ -123,13 +123,89 @@ describe('what is appended in a session', () => {
     expect(first.instructions?.map(({ id }) => id)).toEqual(['s', 't1']);
     const second = await step(catalog, 't2', ask);
     expect(second.instructions).toMatchObject([
-      { id: 's', gain: 0 },
+      { id: 's', gain: 0, carried: true },
       { id: 't1', carried: true },
       { id: 't2' },
     ]);
     const parts = await step(catalog, 't1 and t2', { ...ask, maxInstructions: 2, assembly: 'parts' });
     expect(parts.instructions?.map(({ id }) => id)).toEqual(['s', 't2', 't1']);
   });
+
+  it('has a safety instruction that is new, with what it includes, after what was carried, and marks what was changed or removed', async () => {
+    const catalog = new RoutedCatalog(3);
+    const of = (id: string, more = {}) =>
+      instruction(id, { status: 'approved', text: `does ${id}`, ...more });
+    const ask = { instructions: true, maxInstructions: 1, format: 'anthropic-tool-addition' } as const;
+    const marks = ({ instructions = [] }: RouteAnswer) =>
+      instructions.map(
+        ({ id, carried, changed }) => `${id}${carried ? ' carried' : ''}${changed ? ' changed' : ''}`,
+      );
+    catalog.story.tell(putInstructions([of('s', { kind: 'safety' }), of('t1')]));
+    expect(marks(await step(catalog, 't1', ask))).toEqual(['s', 't1']);
+
+    catalog.story.tell(
+      putInstructions([of('a', { kind: 'safety', priority: 99, includes: ['z'] }), of('z')]),
+    );
+    const added = await step(catalog, 't1', ask);
+    expect(marks(added)).toEqual(['s carried', 't1 carried', 'a', 'z']);
+    expect(added.notes?.join()).toMatch(/New in this session or task: the safety instruction "a".*"z"/);
+    const [s, t1, a, z] = added.instructions!.map(({ tokens }) => tokens);
+    const [tool1] = added.tools.map(({ tokens }) => tokens!);
+    expect(added.costTokens).toMatchObject({ written: a + z, read: tool1 + s + t1 });
+    const { budget } = await catalog.routing.explain(added.decisionId);
+    expect(budget?.carried).toMatchObject({ instructions: ['s', 't1'], read: tool1 + s + t1 });
+
+    const all = ['s carried', 't1 carried', 'a carried', 'z carried'];
+    const same = await step(catalog, 't1', ask);
+    expect(marks(same)).toEqual(all);
+    expect(same).not.toHaveProperty('notes');
+    expect(same.costTokens).toMatchObject({ written: 0 });
+
+    catalog.story.tell(
+      putInstructions([of('s', { kind: 'safety', text: 'other' }), of('t1', { text: 'does t1!' })]),
+    );
+    const changed = await step(catalog, 't1', ask);
+    expect(marks(changed)).toEqual(['s carried changed', 't1 carried changed', 'a carried', 'z carried']);
+    expect(changed.tools[0]).not.toHaveProperty('changed');
+    expect(changed.notes).toHaveLength(2);
+    expect(changed.costTokens).toMatchObject({ written: 'other'.length + 'does t1!'.length });
+    expect(marks(await step(catalog, 't1', ask))).toEqual(all);
+
+    catalog.story.tell(putInstructions([], { remove: ['s'] }));
+    const less = await step(catalog, 't1', ask);
+    expect(marks(less)).toEqual(all.slice(1));
+    expect(less.notes?.join()).toContain('not any more: the instruction "s"');
+    const parts = await step(catalog, 't1', { ...ask, assembly: 'parts' });
+    expect(marks(parts)).toEqual(['a', 'z', 't1']);
+  });
+
+  it.each([
+    ['mcp', true],
+    ['openai', true],
+    ['openai-responses', true],
+    ['anthropic', true],
+    ['names', true],
+    ['anthropic-tool-addition', false],
+    ['anthropic-tool-reference', false],
+    ['openai-tool-search-output', false],
+  ] as const)(
+    'reads no instructions from a cache as %s once a tool before them is new: %s',
+    async (format, isFirst) => {
+      const catalog = new RoutedCatalog(4);
+      catalog.story.tell(putInstructions([instruction('s', { status: 'approved', kind: 'safety' })]));
+      const ask = { instructions: true, format } as const;
+      await step(catalog, 't1', ask);
+      const second = await step(catalog, 't2', ask);
+      const [t1, t2] = second.tools.map(({ tokens }) => tokens!);
+      const [s] = second.instructions!.map(({ tokens }) => tokens);
+      const added = isFirst ? { read: t1, written: t2 + s } : { read: t1 + s, written: t2 };
+      expect(second.costTokens).toMatchObject(added);
+      expect((await step(catalog, 't2', ask)).costTokens).toMatchObject({ read: t1 + t2 + s, written: 0 });
+      catalog.story.tell(putTools([], { remove: ['t1'] }));
+      const less = (await step(catalog, 't2', ask)).costTokens;
+      expect(less).toMatchObject(isFirst ? { read: 0, written: t2 + s } : { read: t2 + s, written: 0 });
+    },
+  );
 });
 
 describe('a prompt', () => {

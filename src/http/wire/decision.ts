@@ -144,10 +144,11 @@ export const decisionExplanationSchema = z
           .object({
             from: z.array(decisionId),
             tools: z.int(),
-            instructions: z.int(),
+            instructions: z.array(z.string()),
             details: z.array(detailSchema),
             changed: z.array(z.string()).optional(),
-            rewritten: z.int().optional(),
+            changedInstructions: z.array(z.string()).optional(),
+            read: z.int(),
             restarted: z.boolean().optional(),
           })
           .optional()

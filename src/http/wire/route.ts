@@ -218,6 +218,9 @@ const routedInstructionSchema = z
     carried: z.boolean().optional().meta({
       description: 'true: it was served before in this session or task, and is where it was.',
     }),
+    changed: z.boolean().optional().meta({
+      description: 'true: it is carried, and its text is another one than the one that was served before.',
+    }),
   })
   .openapi('RoutedInstruction');
 
@@ -288,7 +291,7 @@ export const routeAnswerSchema = z
     rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),
     instructions: z.array(routedInstructionSchema).optional().meta({
       description:
-        'In the order in which they belong into the prompt, the safety overlay first. Absent: the request wanted none.',
+        'In the order in which they belong into the prompt, the safety overlay first; with assembly `append` in the order in which they came. Absent: the request wanted none.',
     }),
     tokens: tokensSchema.optional(),
     leftOut: leftOutSchema.optional(),
