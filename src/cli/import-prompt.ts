@@ -1,10 +1,9 @@
 import { Command, Option } from 'commander';
 import type { InstructionChanges } from '../instructions/instructions.ts';
-import { type PlannedUnit, planPrompt, promptName } from '../instructions/plan-prompt.ts';
+import { earlierName, type PlannedUnit, planPrompt, promptName } from '../instructions/plan-prompt.ts';
 import { splitPrompt } from '../instructions/split-prompt.ts';
 import {
   INSTRUCTION_KINDS,
-  type InstructionDefinition,
   type InstructionKind,
   MAX_INSTRUCTION_TEXT,
 } from '../ledger/instruction-definition.ts';
@@ -14,6 +13,7 @@ import {
   actorOf,
   actorOption,
   beginningOf,
+  definitionOf,
   type ListedInstruction,
   storedInstructions,
 } from './instructions.ts';
@@ -39,11 +39,11 @@ export function importPromptCommand(): Command {
     .argument('<file>', 'Markdown or plain text; - for standard input')
     .addOption(catalogOption('created if there is none'))
     .option('--name <name>', 'what the ids begin with; default: the name of the file')
-    .option('--domain <text>', 'domain of new instructions')
+    .option('--domain <text>', 'domain of all of its instructions; default: new ones have none')
     .addOption(
       new Option(
         '--kind <kind>',
-        'kind of new instructions; default: guessed from headings and words',
+        'kind of all of its instructions; default: new ones are guessed from English words',
       ).choices(INSTRUCTION_KINDS),
     )
     .option('--approve', 'serve them at once; default: they are drafts')
@@ -87,6 +87,7 @@ async function importPrompt(file: string, options: ImportOptions): Promise<void>
       change !== 'unchanged' || (options.approve === true && awaiting.has(instruction.id)),
   );
   const changes = dryRun ? null : await send(api, { put, removed: plan.removed, stored }, options);
+  const earlier = earlierName(plan, latest);
   const rows = plan.units.map(({ change, tokens, instruction: { id, kind, text } }) => [
     ...[change === 'unchanged' ? '' : change, id, kind, String(tokens), beginningOf(text)],
   ]);
@@ -102,18 +103,32 @@ async function importPrompt(file: string, options: ImportOptions): Promise<void>
       ...plan.removed.map((id) => `removed: ${id}\n`),
       `Catalog ${catalog}: ${counted(units.length, 'unit')} of ${total} tokens; ${count('added')} added, ${count('changed')} changed, ${plan.removed.length} removed, ${count('unchanged')} unchanged`,
       dryRun ? ' (not done: this was a dry run).\n' : '.\n',
-      ...(changes === null ? [] : remarks(changes, options)),
+      ...(options.name === undefined || options.name === name
+        ? []
+        : [`Ids cannot begin with the name "${options.name}": they begin with ${name}/.\n`]),
+      ...(earlier === null
+        ? []
+        : [
+            `Most of it is in the catalog already, as ${earlier}/…: if the file was renamed, import it with --name ${earlier}, so that nothing is there twice.\n`,
+          ]),
+      ...(changes === null ? [] : remarks(changes, earlier, options)),
     ].join(''),
   );
 }
 
-function remarks({ awaiting, duplicates }: InstructionChanges, { catalog }: ImportOptions): string[] {
+function remarks(
+  { awaiting, duplicates }: InstructionChanges,
+  earlier: string | null,
+  { catalog }: ImportOptions,
+): string[] {
   const where = catalog === 'default' ? '' : ` --catalog ${catalog}`;
   return [
-    ...duplicates.map(
-      ({ ids: [a, b], similarity, exact }) =>
-        `${a} and ${b} are ${exact ? 'the same' : `${percent(similarity)} alike`}.\n`,
-    ),
+    ...duplicates
+      .filter(({ ids }) => !ids.some((id) => earlier !== null && id.startsWith(`${earlier}/`)))
+      .map(
+        ({ ids: [a, b], similarity, exact }) =>
+          `${a} and ${b} are ${exact ? 'the same' : `${percent(similarity)} alike`}.\n`,
+      ),
     ...(awaiting === 0
       ? []
       : [
@@ -166,15 +181,4 @@ async function send(
   };
   const condition = stored === null ? {} : { ifMatch: stored.revision };
   return api.patch<InstructionChanges>(`${path}/instructions`, body, condition);
-}
-
-/** What the service adds to a definition is none of it. */
-function definitionOf(listed: InstructionDefinition): InstructionDefinition {
-  const { id, text, kind, priority, domain, tags, includes, status } = listed;
-  return {
-    ...{ id, text, kind, priority, status },
-    ...(domain !== undefined && { domain }),
-    ...(tags !== undefined && { tags }),
-    ...(includes !== undefined && { includes }),
-  };
 }

@@ -1,10 +1,15 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
 import type { InstructionChanges } from '../instructions/instructions.ts';
-import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
+import { withMembers } from '../instructions/plan-prompt.ts';
+import {
+  INSTRUCTION_KINDS,
+  type InstructionDefinition,
+  type InstructionKind,
+} from '../ledger/instruction-definition.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
-import { type AskOptions, asking, serviceUrl } from './options.ts';
-import { counted, print, table } from './terminal.ts';
+import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
+import { counted, print, table, UserError } from './terminal.ts';
 
 export const actorOption = new Option('--actor <name>', 'who it is, for the log; default: your user name');
 
@@ -21,7 +26,7 @@ export interface ListedInstruction extends InstructionDefinition {
 
 export function instructionsCommand(): Command {
   const command = new Command('instructions').description(
-    'show the instructions of a catalog, approve and remove them',
+    'show the instructions of a catalog, change, approve and remove them',
   );
   const sub = (name: string, description: string): Command =>
     asking(command.command(name).description(description));
@@ -32,6 +37,17 @@ export function instructionsCommand(): Command {
     .argument('[ids...]')
     .addOption(actorOption)
     .action(approve);
+  sub('set', 'change kind, priority or domain of an instruction, and nothing else')
+    .argument('<id>')
+    .addOption(
+      new Option('--kind <kind>', 'its priority changes with it, if it is that of its kind').choices(
+        INSTRUCTION_KINDS,
+      ),
+    )
+    .option('--priority <number>', '0 to 100; the highest stands first', wholeNumber(0, 100))
+    .option('--domain <text>', 'word for retrieval')
+    .addOption(actorOption)
+    .action(set);
   sub('remove', 'remove instructions').argument('<ids...>').addOption(actorOption).action(remove);
   return command.addHelpText(
     'after',
@@ -39,6 +55,7 @@ export function instructionsCommand(): Command {
 Examples:
   bandolier import-prompt system.md
   bandolier instructions list --awaiting
+  bandolier instructions set system/refunds-3f2a81 --kind safety
   bandolier instructions approve
   bandolier instructions remove system/refunds-3f2a81`,
   );
@@ -88,6 +105,35 @@ async function approve(ids: readonly string[], options: ActorOptions): Promise<v
   print(options.json, changes, `${counted(changes.approved, 'instruction')} approved${rest}.\n`);
 }
 
+interface SetOptions extends ActorOptions {
+  readonly kind?: InstructionKind;
+  readonly priority?: number;
+  readonly domain?: string;
+}
+
+async function set(id: string, { priority, ...options }: SetOptions): Promise<void> {
+  const { kind, domain, catalog } = options;
+  if (kind === undefined && domain === undefined && priority === undefined) {
+    throw new UserError('Say what to change: --kind, --priority or --domain.');
+  }
+  const client = api(options);
+  const { instructions, revision } = await storedInstructions(client, catalog);
+  const known = instructions.find((one) => one.id === id);
+  if (known === undefined) {
+    throw new UserError(
+      `Catalog ${catalog} has no instruction ${id}. \`bandolier instructions list\` shows them.`,
+    );
+  }
+  const { pending, ...served } = known;
+  const { status: _, ...latest } = withMembers(definitionOf(pending ?? served), options);
+  const put = [{ ...latest, ...(priority !== undefined && { priority }) }];
+  const body = { put, actor: actorOf(options) };
+  const path = `${catalogPath(catalog)}/instructions`;
+  const changes = await client.patch<InstructionChanges>(path, body, { ifMatch: revision });
+  const waits = changes.changed === 0 ? 'as it was' : 'changed; it waits for approval';
+  print(options.json, changes, `${id}: ${put[0].kind}, priority ${put[0].priority}; ${waits}.\n`);
+}
+
 async function remove(ids: readonly string[], options: ActorOptions): Promise<void> {
   const body = { remove: ids, actor: actorOf(options) };
   const path = `${catalogPath(options.catalog)}/instructions`;
@@ -124,4 +170,15 @@ export function actorOf({ actor }: { readonly actor?: string }): string {
 
 function api({ url }: AskOptions): ApiClient {
   return new ApiClient(serviceUrl(url));
+}
+
+/** What the service adds to a definition is none of it. */
+export function definitionOf(listed: InstructionDefinition): InstructionDefinition {
+  const { id, text, kind, priority, domain, tags, includes, status } = listed;
+  return {
+    ...{ id, text, kind, priority, status },
+    ...(domain !== undefined && { domain }),
+    ...(tags !== undefined && { tags }),
+    ...(includes !== undefined && { includes }),
+  };
 }

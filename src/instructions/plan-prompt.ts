@@ -7,7 +7,7 @@ import type {
 import type { PromptUnit } from './split-prompt.ts';
 
 /** What stands first in a prompt unless somebody says otherwise. */
-const PRIORITIES: Readonly<Record<InstructionKind, number>> = {
+export const PRIORITIES: Readonly<Record<InstructionKind, number>> = {
   safety: 100,
   role: 90,
   policy: 50,
@@ -20,6 +20,7 @@ const SAME_FROM = 0.5;
 /** What the same headings add to that share when several instructions could be meant. */
 const SAME_PLACE = 0.25;
 const MAX_SLUG = 60;
+const MAX_TAGS = 64;
 
 export interface PromptPlan {
   /** In the order of the prompt. */
@@ -37,7 +38,7 @@ export interface PlannedUnit {
 /**
  * Returns what a prompt changes of the instructions that came from it before: those whose id begins with `name/`. A unit that is
  * there word for word keeps its id, and one that was rewritten gets the id of the instruction that it is most like, with the
- * kind, priority and other members that people may have given it since. So a changed paragraph changes one instruction,
+ * kind, priority and other members that people may have given it since, except those that are stated now. So a changed paragraph changes one instruction,
  * which goes on being served as it was approved until its change is. A new unit is named for its headings and its words.
  */
 export function planPrompt(
@@ -56,22 +57,49 @@ export function planPrompt(
     const { text, tokens } = unit;
     const known = matched.get(at);
     if (known !== undefined) {
-      const { status: _, ...rest } = known;
-      const change = known.text === text ? 'unchanged' : 'changed';
-      return { instruction: { ...rest, text }, change, tokens };
+      const { status: _, ...rest } = { ...withMembers(known, { kind, domain }), text };
+      const isSame = known.text === text && rest.kind === known.kind && rest.domain === known.domain;
+      return { instruction: rest, change: isSame ? 'unchanged' : 'changed', tokens };
     }
     const id = newId(name, unit, taken);
     taken.add(id);
     const guessed = kind ?? unit.kind;
-    const titles = [...new Set([...unit.path, ...unit.topics])];
+    const titles = [...new Set([...unit.path, ...unit.topics])].filter((title) => title.trim() !== '');
     const instruction: InstructionDraft = {
       ...{ id, text, kind: guessed, priority: PRIORITIES[guessed] },
       ...(domain !== undefined && { domain }),
-      ...(titles.length > 0 && { tags: titles.map((title) => title.slice(0, 256)) }),
+      ...(titles.length > 0 && { tags: titles.slice(0, MAX_TAGS).map((title) => title.slice(0, 256)) }),
     };
     return { instruction, change: 'added', tokens };
   });
   return { units: planned, removed };
+}
+
+/** Returns an instruction of this kind and domain; a priority that is its kind's changes with the kind. */
+export function withMembers(
+  known: InstructionDefinition,
+  { kind = known.kind, domain = known.domain }: { readonly kind?: InstructionKind; readonly domain?: string },
+): InstructionDefinition {
+  const isDefault = known.priority === PRIORITIES[known.kind];
+  return {
+    ...known,
+    ...{ kind, priority: isDefault ? PRIORITIES[kind] : known.priority },
+    ...(domain !== undefined && { domain }),
+  };
+}
+
+/** Name under which most of the texts that a plan adds are there already: that of a file that was renamed. Null: none. */
+export function earlierName({ units }: PromptPlan, stored: readonly InstructionDefinition[]): string | null {
+  const texts = new Set(
+    units.filter(({ change }) => change === 'added').map((unit) => unit.instruction.text),
+  );
+  const counts = new Map<string, number>();
+  for (const { id, text } of stored) {
+    const [name, ...rest] = id.split('/');
+    if (rest.length > 0 && texts.has(text)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  const [most] = [...counts].sort(([, a], [, b]) => b - a);
+  return most !== undefined && most[1] * 2 > units.length ? most[0] : null;
 }
 
 /** Name of the prompt of a file, as ids begin with it. */

@@ -575,3 +575,36 @@ describe('repair', () => {
     });
   });
 });
+
+describe('bandolier instructions', () => {
+  it('sets members of one and keeps the rest; a renamed prompt is told in one line', async () => {
+    const parts = ['Answer soon.', 'Send parcels.', 'Sell boxes.'].map((text, i) => `# Part ${i}\n\n${text}`);
+    writeFileSync(join(folder.path, 'nora.md'), parts.join('\n\n'));
+    const run = (...words: string[]) => bandolier([...words, '--catalog', 'nora', '--url', service.url]);
+    expect(await run('import-prompt', 'nora.md', '--approve', '--domain', 'post')).toMatchObject({ code: 0 });
+    const path = '/v1/catalogs/nora/instructions';
+    const [{ id, text }] = (await service.ask<{ instructions: { id: string; text: string }[] }>('GET', path))
+      .instructions;
+    expect((await run('instructions', 'set', id, '--kind', 'safety')).stdout).toContain(
+      'safety, priority 100',
+    );
+    const one = `${path}/${encodeURIComponent(id)}`;
+    expect(await service.ask('GET', one)).toMatchObject({
+      ...{ kind: 'policy', status: 'approved' },
+      pending: { kind: 'safety', priority: 100, text, domain: 'post' },
+    });
+    expect((await run('instructions', 'set', id, '--priority', '3')).code).toBe(0);
+    expect(await service.ask('GET', one)).toMatchObject({ pending: { kind: 'safety', priority: 3 } });
+    expect(await run('instructions', 'set', id)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('--kind'),
+    });
+    expect((await run('instructions', 'set', 'nora/none', '--priority', '3')).stderr).toContain(
+      'no instruction',
+    );
+    const renamed = await run('import-prompt', 'nora.md', '--name', 'Nora 2', '--domain', 'post');
+    expect(renamed.stdout).toContain('they begin with nora-2/');
+    expect(renamed.stdout).toContain('--name nora,');
+    expect(renamed.stdout).not.toContain('are the same');
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { planPrompt, promptName } from '../../src/instructions/plan-prompt.ts';
+import { earlierName, planPrompt, promptName } from '../../src/instructions/plan-prompt.ts';
 import { splitPrompt } from '../../src/instructions/split-prompt.ts';
 import type { InstructionDefinition } from '../../src/ledger/instruction-definition.ts';
 
@@ -78,6 +78,23 @@ describe('what a prompt changes', () => {
     const ids = plan(twice).units.map(({ instruction }) => instruction.id);
     expect(new Set(ids).size).toBe(3);
     expect(plan(twice, storedOf(twice)).units.every(({ change }) => change === 'unchanged')).toBe(true);
+  });
+
+  it('gives known units the kind and domain that are stated, with the priority of the kind', () => {
+    const [first, ...rest] = storedOf(PROMPT);
+    const { units } = plan(PROMPT, [{ ...first, priority: 7 }, ...rest], { kind: 'safety', domain: 'pay' });
+    expect(units.map(({ change }) => change)).toEqual(Array(6).fill('changed'));
+    expect(units[0].instruction).toMatchObject({ kind: 'safety', priority: 7, domain: 'pay' });
+    expect(units[1].instruction).toMatchObject({ kind: 'safety', priority: 100, text: rest[0].text });
+    const again = plan(PROMPT, rest, { kind: 'policy' }).units.slice(1);
+    expect(again.every(({ change }) => change === 'unchanged')).toBe(true);
+  });
+
+  it('knows the name under which a renamed file is there', () => {
+    const nora = storedOf(PROMPT).map((one) => ({ ...one, id: one.id.replace('shop/', 'nora/') }));
+    expect(earlierName(plan(PROMPT, nora), nora)).toBe('nora');
+    expect(earlierName(plan(PROMPT, nora.slice(0, 3)), nora.slice(0, 3))).toBeNull();
+    expect(earlierName(plan(PROMPT, storedOf(PROMPT)), storedOf(PROMPT))).toBeNull();
   });
 
   it('names what was joined, as far as that is short', () => {
