@@ -154,6 +154,13 @@ interface ProblemBody {
 
 const MOST_VIOLATIONS = 10;
 
+/** Members of requests that are options at a terminal. */
+const OPTIONS: Readonly<Record<string, string>> = { tokenBudget: '--budget', sessionId: '--session' };
+
+function inOptions(text: string): string {
+  return text.replace(/\b(tokenBudget|sessionId)\b/g, (member) => OPTIONS[member]);
+}
+
 function problemOf(status: number, text: string): ApiProblem {
   try {
     const { code, detail, suggestedFix = '', violations = [] } = JSON.parse(text) as ProblemBody;
@@ -162,17 +169,19 @@ function problemOf(status: number, text: string): ApiProblem {
       source && `\`bandolier sources show ${source} --catalog ${catalog}\` shows what waits for approval.`;
     const fix =
       FIXES[code] ?? held ?? (suggestedFix.includes('GET /v1/') ? LISTS[code] : undefined) ?? suggestedFix;
-    if (violations.length === 0) return new ApiProblem(status, code, `${detail} ${fix}`);
+    if (violations.length === 0) return new ApiProblem(status, code, inOptions(`${detail} ${fix}`));
     const some = violations.slice(0, MOST_VIOLATIONS);
     const rest = violations.length - some.length;
     const lines = [
+      // Of a request that is not valid it says no more than that.
+      ...(code === 'validation-failed' ? [] : [detail]),
       violations.length === 1 ? 'One value is refused:' : `${violations.length} values are refused:`,
       ...some.map(({ path, message }) => `  ${path}: ${message}`),
       ...(rest === 0 ? [] : [`  and ${rest} more`]),
       // Who reads this sees the list, and not the member of the answer that it was.
       ...(fix.includes('`violations`') ? [] : [fix]),
     ];
-    return new ApiProblem(status, code, lines.join('\n').trimEnd());
+    return new ApiProblem(status, code, inOptions(lines.join('\n')).trimEnd());
   } catch {
     return new ApiProblem(status, 'unknown', `The service answered ${status}: ${text.slice(0, 200)}`);
   }

@@ -44,7 +44,13 @@ function explanationText({ candidates, rewards, ...decision }: DecisionExplanati
 function budgetLines({ budget, instructions = [] }: Omit<DecisionExplanation, 'candidates' | 'rewards'>) {
   if (budget === undefined) return [];
   const { tokens, leftOut, costTokens, tokenBudget } = budget;
-  const served = instructions.filter((one) => one.served).map(({ id }) => id);
+  const served = instructions
+    .filter((one) => one.served)
+    .map(({ id, isSafety, gain, propensity }) =>
+      isSafety
+        ? `${id} (safety)`
+        : `${id} (gain ${gain.toFixed(3)}, chance ${Math.round(propensity * 100)} %)`,
+    );
   const dear = [
     ...leftOut.tools.map(({ name, tokens: cost }) => `${name} (${cost})`),
     ...leftOut.instructions.map(({ id, tokens: cost }) => `${id} (${cost})`),

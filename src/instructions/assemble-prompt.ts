@@ -68,12 +68,17 @@ export function assemblePrompt(
  * Returns how many tokens a prompt takes beside the texts of its parts, at most: headings and what is between the parts. A budget for
  * the parts is that much smaller than the budget of the prompt.
  *
- * @param parts how many texts there are at most
+ * @param parts how many texts of each there are at most
  */
-export function promptFrame(parts: number, counter: TokenCounter): number {
-  const headings = [HEADINGS.overlay, HEADINGS.instructions, HEADINGS.tools];
-  const tokens = headings.reduce((sum, heading) => sum + counter.count(heading) + SEPARATOR_TOKENS, 0);
-  return tokens + parts * SEPARATOR_TOKENS;
+export function promptFrame(
+  parts: Readonly<Record<'overlay' | 'instructions' | 'tools', number>>,
+  counter: TokenCounter,
+): number {
+  return (['overlay', 'instructions', 'tools'] as const)
+    .filter((section) => parts[section] > 0)
+    .reduce((sum, section) => {
+      return sum + counter.count(HEADINGS[section]) + (1 + parts[section]) * SEPARATOR_TOKENS;
+    }, 0);
 }
 
 function textOf(

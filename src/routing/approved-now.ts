@@ -41,7 +41,7 @@ export function withApprovedInstructions(
     instructions: { ...instructions, overlay: always, shown: kept },
   });
   const same = overlay.filter(({ id, hash }) => isServed(id, hash));
-  const parts = decision.slate.length + overlay.length + kept.length;
+  const parts = { overlay: overlay.length, instructions: kept.length, tools: decision.slate.length };
   const frame = budget.assembly === 'prompt' ? promptFrame(parts, costs.counter) : 0;
   let room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - frame - spentTokens(as(same), 0).total;
   const always = overlay.flatMap((one) => {

@@ -66,9 +66,9 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   const corpus = wantsInstructions(request) ? instructionCorpus(parts) : null;
   const overlay = corpus?.overlay ?? [];
   const carriedTokens = tools.carriedTokens + (corpus?.carriedTokens ?? 0);
-  const spent =
-    carriedTokens + sum(overlay.map(({ tokens }) => tokens)) + frameTokens(request, overlay.length, costs);
-  const budget = (request.tokenBudget ?? NO_LIMIT) - spent;
+  const frame = frameTokens(parts, tools, corpus);
+  const spent = carriedTokens + sum(overlay.map(({ tokens }) => tokens)) + frame.always;
+  const budget = (request.tokenBudget ?? NO_LIMIT) - spent - frame.more;
   if (carriedTokens > 0 && isCrowdedOut(parts, tools, budget, budget + carriedTokens)) return null;
   const explore = ranked.exploration === 'plackett-luce';
   const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
@@ -83,7 +83,7 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   });
   if ('needed' in selection) {
     if (carriedTokens > 0) return null;
-    throw tooSmall(request, spent + selection.needed, spent);
+    throw tooSmall(request, spent + selection.needed, spent, found.pinned.length);
   }
   const served = found.served !== null;
   return {
@@ -237,10 +237,43 @@ function maxInstructions({ instructions, maxInstructions: most }: RouteRequest):
   return instructions === true ? (most ?? DEFAULT_MAX_INSTRUCTIONS) : 0;
 }
 
-/** Of a prompt: what it takes beside its parts. */
-function frameTokens(request: RouteRequest, overlay: number, { counter }: TokenCosts): number {
-  if (assemblyOf(request) !== 'prompt') return 0;
-  return promptFrame(overlay + maxInstructions(request) + request.k, counter);
+/**
+ * Returns what a prompt takes beside its parts: `always`, with the overlay and pins, and `more` for all that may come to them. That is
+ * as many tools, and as many instructions, as there are, as may be chosen, and as fit into the budget if the cheapest are chosen.
+ */
+function frameTokens(
+  { request, found, costs: { counter } }: BudgetParts,
+  tools: Corpus,
+  instructions: InstructionCorpus | null,
+): { readonly always: number; readonly more: number } {
+  if (assemblyOf(request) !== 'prompt') return { always: 0, more: 0 };
+  const overlay = instructions?.overlay ?? [];
+  const pinned = new Set(tools.corpus.forced);
+  const parts = { overlay: overlay.length, instructions: 0, tools: pinned.size };
+  const always = promptFrame(parts, counter);
+  const pins = sum([...pinned].map((index) => tools.tokens[index]));
+  const all = (request.tokenBudget ?? NO_LIMIT) - always - sum(overlay.map(({ tokens }) => tokens)) - pins;
+  // What is included comes beside those that may be chosen.
+  const includes = instructions?.corpus.includes?.some((more) => more.length > 0) === true;
+  const most = { tools: request.k, instructions: includes ? NO_LIMIT : maxInstructions(request) };
+  if (maxInstructions(request) === 0) most.instructions = 0;
+  if (found.served !== null) most.tools = NO_LIMIT;
+  const free = tools.tokens.filter((_, index) => !pinned.has(index));
+  parts.tools += Math.min(most.tools, countWithin(free, all));
+  parts.instructions = Math.min(most.instructions, countWithin(instructions?.tokens ?? [], all));
+  return { always, more: Math.max(0, Math.min(promptFrame(parts, counter) - always, all)) };
+}
+
+/** Returns how many fit into so many tokens together, the cheapest first. */
+function countWithin(tokens: readonly number[], all: number): number {
+  let room = all;
+  let count = 0;
+  for (const one of tokens.toSorted((a, b) => a - b)) {
+    room -= one;
+    if (room < 0) break;
+    count++;
+  }
+  return count;
 }
 
 /** How many of the carried ones are as good as anything new: each of them takes the place of something new. */
@@ -311,15 +344,21 @@ function withoutDuplicates(
   return { ...corpus, gain: discountNearDuplicates(gain, tokens, rows, forced, budget) };
 }
 
-function tooSmall({ tokenBudget, instructions }: RouteRequest, needed: number, spent: number): Problem {
-  const carried =
-    spent > 0
-      ? `, ${spent} of them for what is always served${instructions === true ? ' (safety instructions)' : ''} or holds a prompt together`
-      : '';
+function tooSmall(request: RouteRequest, needed: number, spent: number, pinned: number): Problem {
+  const isPrompt = assemblyOf(request) === 'prompt';
+  const always = [
+    ...(wantsInstructions(request) ? ['safety instructions'] : []),
+    ...(isPrompt ? ['what holds the prompt together'] : []),
+  ];
+  const ofThem = spent > 0 && always.length > 0 ? `, ${spent} of them for ${always.join(' and ')}` : '';
+  const others = [
+    ...(pinned > 0 ? ['pin fewer tools'] : []),
+    ...(isPrompt ? ['take `assembly: "parts"`, which needs no headings'] : []),
+  ];
   return new Problem(
     'budget-too-small',
-    `What has to be served takes ${needed} tokens${carried}; \`tokenBudget\` is ${tokenBudget}.`,
-    `Send a \`tokenBudget\` of at least ${needed}, or pin fewer tools.`,
+    `What has to be served takes ${needed} tokens${ofThem}; \`tokenBudget\` is ${request.tokenBudget}.`,
+    `${[`Send a \`tokenBudget\` of at least ${needed}`, ...others].join(', or ')}.`,
     { violations: [{ path: 'tokenBudget', message: `must be at least ${needed}` }] },
   );
 }

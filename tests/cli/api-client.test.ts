@@ -91,3 +91,18 @@ it('says how to start a service where none answers', async () => {
     /No service answers at http:\/\/127\.0\.0\.1:1 .*bandolier serve/,
   );
 });
+
+it('keeps what a refusal says beside its values, in the options of the terminal', async () => {
+  const api = await answering([
+    422,
+    {
+      code: 'budget-too-small',
+      detail: 'What has to be served takes 9 tokens; `tokenBudget` is 1.',
+      suggestedFix: 'Send a `tokenBudget` of at least 9.',
+      violations: [{ path: 'tokenBudget', message: 'must be at least 9' }],
+    },
+  ]);
+  await expect(api.post('/v1/route', {})).rejects.toThrow(
+    'What has to be served takes 9 tokens; `--budget` is 1.\nOne value is refused:\n  --budget: must be at least 9\nSend a `--budget` of at least 9.',
+  );
+});

@@ -58,7 +58,14 @@ describe('an assembled prompt', () => {
         const texts = [...given.overlay, ...given.instructions, ...given.tools.map((one) => one.text)];
         const budget =
           texts.reduce((sum, one) => sum + ESTIMATE.count(one), 0) +
-          promptFrame(texts.length, ESTIMATE) +
+          promptFrame(
+            {
+              overlay: given.overlay.length,
+              instructions: given.instructions.length,
+              tools: given.tools.length,
+            },
+            ESTIMATE,
+          ) +
           more;
         const prompt = assemblePrompt(given, budget, ESTIMATE);
         if (given.overlay.length > 0) {

@@ -230,6 +230,34 @@ describe('a prompt', () => {
   });
 });
 
+describe('the frame of a prompt', () => {
+  it('is that of the parts that fit: no budget is refused that holds what is always served, and none is broken', async () => {
+    const catalog = new RoutedCatalog(6);
+    catalog.story.tell(
+      putInstructions([
+        instruction('s', { status: 'approved', kind: 'safety', text: 'Never promise a refund.' }),
+        ...['t1', 't2'].map((id) => instruction(id, { status: 'approved', text: `does ${id}` })),
+      ]),
+    );
+    const ask = { assembly: 'prompt', instructions: true, k: 50, maxInstructions: 50 } as const;
+    const refused = await step(catalog, 't1', { ...ask, tokenBudget: 1 }).catch((error) => error);
+    const needed = Number(/at least (\d+)/.exec(refused.suggestedFix)![1]);
+    expect(needed).toBeLessThanOrEqual('# Always\n\nNever promise a refund.'.length + 2);
+    expect(refused.suggestedFix).toContain('assembly: "parts"');
+    expect(refused.suggestedFix).not.toContain('pin');
+    let most = 0;
+    for (let tokenBudget = needed; tokenBudget < 900; tokenBudget += 7) {
+      const { tokens, tools } = await step(catalog, 't1', { ...ask, tokenBudget });
+      expect(tokens!.total).toBeLessThanOrEqual(tokenBudget);
+      most = Math.max(most, tools.length);
+    }
+    expect(most).toBeGreaterThan(1);
+    const parts = { ...ask, assembly: 'parts', tokenBudget: 1, pin: ['t1'] } as const;
+    const other = await step(catalog, 't1', parts).catch((error) => error);
+    expect(other.suggestedFix).toMatch(/, or pin fewer tools\.$/);
+  });
+});
+
 describe('documents of tools', () => {
   const documented = () => {
     const catalog = new RoutedCatalog(6);
