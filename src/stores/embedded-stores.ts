@@ -33,7 +33,7 @@ async function open(
   { onError, onNotice = (message) => onError(message, null) }: StoreListeners,
   closers: Closers,
 ): Promise<Stores> {
-  const lock = await lockDataFolder(dataDir, (message) => onError(message, null));
+  const lock = await lockDataFolder(dataDir, onNotice);
   closers.add(() => lock.release());
   const clock = await StoreClock.start({
     reference: 'this machine',

@@ -106,7 +106,8 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       const grown = withDiscoveries(decision, [one, two]);
       expect(grown.slate).toHaveLength(decision.slate.length + 3);
       expect(withoutDiscoveries(grown)).toEqual(decision);
-      for (const reader of [log, await restart()]) {
+      for (const open of [async () => log, restart]) {
+        const reader = await open();
         expect(await reader.get('default.a')).toEqual(grown);
         expect(await reader.head('default.a')).toEqual(headOf(grown));
         expect((await reader.get('default.b'))?.discoveries).toBeUndefined();
