@@ -29,7 +29,7 @@ const NOTE =
   'These tools and instructions were chosen for this request. If none of the tools fits, say what is missing instead of guessing, and ask for more.';
 const HEADINGS = { overlay: '# Always', instructions: '# Instructions', tools: '# Tools', note: '# Note' };
 /** Between two texts: no tokenizer makes more of two line breaks. */
-const SEPARATOR_TOKENS = 2;
+export const SEPARATOR_TOKENS = 2;
 
 /**
  * Puts a system prompt together: the safety overlay first and whole, instructions, tools with their schemas, a note, and of the

@@ -4,7 +4,7 @@ import { instructionHash } from '../catalog/definition-hash.ts';
 import { refusingUnusable } from '../catalog/embedders.ts';
 import { Problem, type Violation } from '../errors/problem.ts';
 import type { InstructionPut, InstructionsEntry } from '../ledger/entry.ts';
-import type { InstructionDraft } from '../ledger/instruction-definition.ts';
+import { type InstructionDraft, MAX_INCLUDED } from '../ledger/instruction-definition.ts';
 import { inSlices, mapInSteps } from '../scheduling/slices.ts';
 import { effectOf } from '../state/fold-instructions.ts';
 import type { InstructionsApplied, InstructionsResult } from '../state/fold-result.ts';
@@ -135,6 +135,14 @@ function refuse(refused: Extract<InstructionsResult, { kind: 'instructions-refus
         'Take one of these out of the `includes` of the one before it.',
       );
     }
+    case 'too-many-included':
+      throw invalid(
+        refused.ids.map((id) => ({
+          path: 'includes',
+          message: `"${id}" would bring more than ${MAX_INCLUDED} others with it: what it includes, what that includes, and so on`,
+        })),
+        'Put texts that always belong together into one instruction, or take some out of `includes`. Changes that wait for approval count as well.',
+      );
   }
 }
 

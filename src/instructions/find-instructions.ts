@@ -16,7 +16,7 @@ export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
 /**
  * Returns the approved instructions that fit a query best, at most `limit`, with their retrieval scores, best first. The scores
  * are those of tools: h and c are normalised over all instructions that can be chosen. What has to be in every prompt
- * (`safetyOverlay`) is not among them, and what comes with an instruction is `includedBy`.
+ * (`safetyOverlay`) is not among them, and what comes with an instruction is `InstructionTable.includedBy`.
  * @param more slots that have to be among them, and slots that must not be.
  */
 export function findInstructions(
@@ -32,24 +32,8 @@ export function findInstructions(
 
 /** Returns what has to be in every prompt: approved instructions of kind `safety` and what they include, in the order of a prompt. */
 export function safetyOverlay(instructions: InstructionTable): readonly InstructionRecord[] {
-  const all = instructions.safety().flatMap((record) => [record, ...includedBy(instructions, record)]);
+  const all = instructions.safety().flatMap((record) => [record, ...instructions.includedBy(record)]);
   return inPromptOrder(new Set(all));
-}
-
-/** Returns what comes with an instruction: everything approved that it includes, and what that includes; without itself. */
-export function includedBy(
-  instructions: InstructionTable,
-  record: InstructionRecord,
-): readonly InstructionRecord[] {
-  const found = new Set<InstructionRecord>([record]);
-  for (const { instruction } of found) {
-    for (const id of instruction.includes ?? []) {
-      const included = instructions.get(id);
-      if (included?.instruction.status === 'approved') found.add(included);
-    }
-  }
-  found.delete(record);
-  return [...found];
 }
 
 /** Returns the records by priority, highest first; of equals by id, so that the same ones always give the same prompt. */

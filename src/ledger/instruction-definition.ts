@@ -12,6 +12,9 @@ export const DEFAULT_PRIORITY = 50;
 /** How long the text of an instruction may be, in characters. */
 export const MAX_INSTRUCTION_TEXT = 16 * 1024;
 
+/** How many others an instruction may bring with it: what it includes, what that includes, and so on. */
+export const MAX_INCLUDED = 16;
+
 /** A unit of a system prompt, as users put it. Fixed wire shape. */
 export interface InstructionDefinition {
   readonly id: string;
@@ -22,7 +25,7 @@ export interface InstructionDefinition {
   readonly priority: number;
   readonly domain?: string;
   readonly tags?: readonly string[];
-  /** Ids of instructions that it does not make sense without: they come with it. Never in a circle. */
+  /** Ids of instructions that it does not make sense without: they come with it. Never in a circle, and never more than `MAX_INCLUDED`. */
   readonly includes?: readonly string[];
   readonly status: InstructionStatus;
 }

@@ -15,8 +15,8 @@ import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
-import { promptFrame } from '../instructions/assemble-prompt.ts';
-import { findInstructions, includedBy, safetyOverlay } from '../instructions/find-instructions.ts';
+import { promptFrame, SEPARATOR_TOKENS } from '../instructions/assemble-prompt.ts';
+import { findInstructions, safetyOverlay } from '../instructions/find-instructions.ts';
 import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
 import type { InstructionRecord } from '../state/instruction-table.ts';
 import type { Carried } from './carried.ts';
@@ -202,11 +202,15 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   const records = Array.from(slots, (slot) => instructions.atSlot(slot)!);
   const kept = keptSlots.map((slot) => slots.indexOf(slot));
   const tokens = records.map(({ instruction }) => costs.instruction(instruction));
+  const places = new Map(records.map(({ slot }, index) => [slot, index]));
   const includes = records.map((record) =>
-    includedBy(instructions, record)
-      .map(({ slot }) => slots.indexOf(slot))
-      .filter((index) => index >= 0),
+    instructions
+      .includedBy(record)
+      .map(({ slot }) => places.get(slot))
+      .filter((index) => index !== undefined),
   );
+  // The frame has room for what is chosen; what comes with it stands apart as well.
+  const apart = assemblyOf(request) === 'prompt' ? SEPARATOR_TOKENS : 0;
   const alone = free(tokens, kept);
   const scores = instructionScores(parts.policy, candidates);
   const gain = catalog.state.effects.gains(slots, scores);
@@ -214,7 +218,7 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   return {
     corpus: {
       ...{ gain, score: explorationScores(gain), forced: kept, includes },
-      tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one]))),
+      tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one] + apart))),
       limit: Math.max(0, most - amongBest(kept, gain, most)),
     },
     ...{ records, scores, tokens },
@@ -291,7 +295,7 @@ function withIncluded(
   const found = search([]);
   const included = new Set<number>();
   for (const slot of found.slots) {
-    for (const record of includedBy(instructions, instructions.atSlot(slot)!)) included.add(record.slot);
+    for (const record of instructions.includedBy(instructions.atSlot(slot)!)) included.add(record.slot);
   }
   for (const slot of found.slots) included.delete(slot);
   return included.size === 0 ? found : search([...included]);

@@ -1,5 +1,6 @@
 import { cosine } from '../../bandit/tool-vectors.ts';
 import type { InstructionPut, InstructionsEntry, Position } from '../ledger/entry.ts';
+import { MAX_INCLUDED } from '../ledger/instruction-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { InstructionsResult } from './fold-result.ts';
 import {
@@ -137,7 +138,7 @@ function putInstruction(
   return events;
 }
 
-/** Looks for ids that would be missing, and for circles, with the definitions that are served and those that wait for approval. */
+/** Looks for ids that would be missing, for circles, and for what would bring too many others, with the definitions that are served and those that wait for approval. */
 function refusalOfIncludes(
   instructions: InstructionTable,
   { put }: InstructionsEntry,
@@ -167,7 +168,21 @@ function refusalOfIncludes(
   });
   if (dangling.length > 0) return { kind: 'instructions-refused', reason: 'includes', dangling };
   const circle = circleIn(wanted);
-  return circle === null ? null : { kind: 'instructions-refused', reason: 'circle', circle };
+  if (circle !== null) return { kind: 'instructions-refused', reason: 'circle', circle };
+  const ids = [...wanted.keys()].filter((id) => bringsTooMany(id, wanted));
+  return ids.length === 0 ? null : { kind: 'instructions-refused', reason: 'too-many-included', ids };
+}
+
+/** It counts no further than the limit, so that a long chain takes no longer than a short one. */
+function bringsTooMany(id: string, includes: ReadonlyMap<string, ReadonlySet<string>>): boolean {
+  const found = new Set([id]);
+  for (const one of found) {
+    for (const included of includes.get(one) ?? []) {
+      found.add(included);
+      if (found.size > MAX_INCLUDED + 1) return true;
+    }
+  }
+  return false;
 }
 
 /** Returns ids of which each includes the next and the last the first; null: there are none. No recursion: chains may be long. */

@@ -83,6 +83,12 @@ export type InstructionsResult =
       readonly kind: 'instructions-refused';
       readonly reason: 'circle';
       readonly circle: readonly string[];
+    }
+  /** Each of these would bring more than `MAX_INCLUDED` others with it. */
+  | {
+      readonly kind: 'instructions-refused';
+      readonly reason: 'too-many-included';
+      readonly ids: readonly string[];
     };
 
 /** One that is new and approved at once counts as both. */

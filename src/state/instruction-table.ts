@@ -49,6 +49,8 @@ export class InstructionTable extends RecordTable<InstructionRecord> {
   readonly #changes: InstructionChange[] = [];
   /** Ids of approved instructions of kind `safety`, in no particular order: every route with instructions asks for them. */
   readonly #safety = new Set<string>();
+  /** What comes with each, as far as it was asked for since the last change: every route asks for the same ones. */
+  readonly #included = new Map<InstructionRecord, readonly InstructionRecord[]>();
 
   protected idOf({ instruction }: InstructionRecord): string {
     return instruction.id;
@@ -57,6 +59,29 @@ export class InstructionTable extends RecordTable<InstructionRecord> {
   /** Returns the live approved instructions of kind `safety`, in no particular order. */
   safety(): readonly InstructionRecord[] {
     return [...this.#safety].map((id) => this.find(id)!);
+  }
+
+  /**
+   * Returns what comes with an instruction: everything approved that it includes, and what that includes; without itself. At most
+   * `MAX_INCLUDED` records, since the fold refuses more.
+   */
+  includedBy(record: InstructionRecord): readonly InstructionRecord[] {
+    const { includes = [] } = record.instruction;
+    if (includes.length === 0) return [];
+    let included = this.#included.get(record);
+    if (included === undefined) {
+      const found = new Set([record]);
+      for (const { instruction } of found) {
+        for (const id of instruction.includes ?? []) {
+          const one = this.get(id);
+          if (one?.instruction.status === 'approved') found.add(one);
+        }
+      }
+      found.delete(record);
+      included = [...found];
+      this.#included.set(record, included);
+    }
+    return included;
   }
 
   /** Changes of the instructions, oldest first. */
@@ -119,6 +144,7 @@ export class InstructionTable extends RecordTable<InstructionRecord> {
 
   protected override store(record: InstructionRecord): void {
     super.store(record);
+    this.#included.clear();
     const { id, kind, status } = record.instruction;
     if (kind === 'safety' && status === 'approved' && record.removedAt === null) this.#safety.add(id);
     else this.#safety.delete(id);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findInstructions, includedBy, safetyOverlay } from '../../src/instructions/find-instructions.ts';
+import { findInstructions, safetyOverlay } from '../../src/instructions/find-instructions.ts';
 import { RetrievalMemo } from '../../src/retrieval/retrieval-memo.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { InstructionIndex } from '../../src/retrieval/tool-index.ts';
@@ -85,7 +85,9 @@ describe('finding instructions', () => {
         instruction('d'),
       ]),
     );
-    const ids = includedBy(instructions, instructions.get('a')!).map((one) => one.instruction.id);
-    expect(ids).toEqual(['b', 'c']);
+    const brought = () => instructions.includedBy(instructions.get('a')!).map((one) => one.instruction.id);
+    expect(brought()).toEqual(['b', 'c']);
+    story.tell(putInstructions([instruction('d', { status: 'approved' })]));
+    expect(brought()).toEqual(['b', 'd', 'c']);
   });
 });

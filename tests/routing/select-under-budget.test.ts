@@ -168,6 +168,19 @@ describe('a route request with instructions', () => {
     expect(poor.instructions?.shown).toEqual([]);
   });
 
+  it('gets a prompt within its budget, with what is included, whose breaks take tokens as well', async () => {
+    const ids = Array.from({ length: 16 }, (_, i) => `part ${i}`);
+    const catalog = withInstructions(approved('t1', { includes: ids }), ...ids.map((id) => approved(id)));
+    const more = { instructions: true, maxInstructions: 1, k: 1, assembly: 'prompt' } as const;
+    let most = 0;
+    for (let tokenBudget = 200; tokenBudget < 500; tokenBudget++) {
+      const { tokens, instructions = [] } = await catalog.route({ ...more, tokenBudget });
+      expect(tokens?.total).toBeLessThanOrEqual(tokenBudget);
+      most = Math.max(most, instructions.length);
+    }
+    expect(most).toBe(17);
+  });
+
   it('never costs more than its budget, whatever is drawn', async () => {
     const catalog = withInstructions(
       approved('s', { kind: 'safety' }),

@@ -105,15 +105,34 @@ describe('instructions in the fold', () => {
     expect(story.tell(closing)).toMatchObject({ changed: 1 });
   });
 
-  it('may include each other in chains of any length', () => {
+  const chainOf = (length: number) =>
+    Array.from({ length }, (_, i) => instruction(`c${i}`, { includes: i === 0 ? [] : [`c${i - 1}`] }));
+
+  it('bring at most sixteen others, however they are included, and are refused whole and by name', () => {
     const story = Story.withTools(0);
-    const chain = Array.from({ length: 10_000 }, (_, i) =>
-      instruction(`c${i}`, { includes: i === 0 ? [] : [`c${i - 1}`] }),
-    );
-    expect(story.tell(putInstructions(chain))).toMatchObject({ added: 10_000 });
-    expect(story.tell(putInstructions([instruction('c0', { includes: ['c9999'] })]))).toMatchObject({
-      reason: 'circle',
+    const refused = story.tell(putInstructions(chainOf(10_000))) as unknown as { ids: string[] };
+    expect(refused).toMatchObject({ kind: 'instructions-refused', reason: 'too-many-included' });
+    expect(refused.ids).toHaveLength(10_000 - 17);
+    expect(refused.ids[0]).toBe('c17');
+    expect(story.tell(putInstructions(chainOf(17)))).toMatchObject({ added: 17 });
+    // The end of the chain grows: what is refused is the one at its other end, which is not put at all.
+    const longer = [instruction('x'), instruction('c0', { includes: ['x'] })];
+    expect(story.tell(putInstructions(longer))).toMatchObject({ ids: ['c16'] });
+    expect(story.tell(putInstructions(longer, { remove: ['c16'] }))).toMatchObject({
+      changed: 1,
+      removed: 1,
     });
+    const leaves = Array.from({ length: 17 }, (_, i) => instruction(`l${i}`));
+    const fan = (count: number) =>
+      instruction('fan', { includes: leaves.slice(0, count).map(({ id }) => id) });
+    expect(story.tell(putInstructions([...leaves, fan(17)]))).toMatchObject({ ids: ['fan'] });
+    expect(story.tell(putInstructions([...leaves, fan(16)]))).toMatchObject({ added: 18 });
+  });
+
+  it('are looked through for circles without recursion', () => {
+    const story = Story.withTools(0);
+    const circle = chainOf(10_000).with(0, instruction('c0', { includes: ['c9999'] }));
+    expect(story.tell(putInstructions(circle))).toMatchObject({ reason: 'circle' });
   });
 
   it('keep their slot when they are removed and put again, and give it up when they are forgotten', () => {

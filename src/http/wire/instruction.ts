@@ -5,6 +5,7 @@ import {
   DEFAULT_PRIORITY,
   INSTRUCTION_KINDS,
   INSTRUCTION_STATUSES,
+  MAX_INCLUDED,
   MAX_INSTRUCTION_TEXT,
 } from '../../ledger/instruction-definition.ts';
 import {
@@ -63,9 +64,13 @@ const members = {
   }),
   domain: text(256).min(1).optional(),
   tags: z.array(text(256).min(1)).max(64).optional(),
-  includes: z.array(instructionId).max(64).optional().meta({
-    description: 'Ids of instructions that it does not make sense without: they come with it.',
-  }),
+  includes: z
+    .array(instructionId)
+    .max(64)
+    .optional()
+    .meta({
+      description: `Ids of instructions that it does not make sense without: they come with it, at most ${MAX_INCLUDED}, what they include in turn counted.`,
+    }),
 };
 
 const ignored = z.unknown().optional().meta({ description: 'As it was answered; ignored.' });

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
+import { MAX_INCLUDED } from '../../ledger/instruction-definition.ts';
 import { countsTokens, DEFAULT_MAX_INSTRUCTIONS } from '../../routing/route-request.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
 import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolName } from './parameters.ts';
@@ -97,7 +98,7 @@ export const routeRequestSchema = z
       .max(50)
       .optional()
       .meta({
-        description: `How many instructions beside the safety overlay; absent: ${DEFAULT_MAX_INSTRUCTIONS}.`,
+        description: `How many instructions are chosen beside the safety overlay; absent: ${DEFAULT_MAX_INSTRUCTIONS}. What they include comes with them and is not counted here, though its tokens are: at most ${MAX_INCLUDED} more for each.`,
       }),
     assembly: z.enum(ASSEMBLIES).optional().meta({
       description:
