@@ -1,25 +1,29 @@
 import type { TokenCounter } from '../tokens/token-counter.ts';
-import { type DocumentLine, fitDocuments } from './tool-document.ts';
+import { type DocumentLine, fitDocuments, LINE_BREAK_TOKENS } from './tool-document.ts';
 
 export interface PromptParts {
-  /** Texts of all approved safety instructions, in the order of a prompt. */
-  readonly overlay: readonly string[];
-  /** Texts of the chosen instructions, in the order of a prompt. */
-  readonly instructions: readonly string[];
-  /** Best first. */
+  /** All approved safety instructions, in the order of a prompt. */
+  readonly overlay: readonly PromptPart[];
+  /** The chosen instructions, in the order of a prompt. */
+  readonly instructions: readonly PromptPart[];
+  /** Definitions as a model reads them, best first. */
   readonly tools: readonly PromptTool[];
 }
 
-export interface PromptTool {
-  /** Its definition as a model reads it. */
+export interface PromptPart {
   readonly text: string;
+  /** Of the text alone. It is not counted again: parts are long, and the same in many prompts. */
+  readonly tokens: number;
+}
+
+export interface PromptTool extends PromptPart {
   /** What else is known about it; those lines that fit stand below the definition. */
   readonly document: readonly DocumentLine[];
 }
 
 export interface AssembledPrompt {
   readonly text: string;
-  /** Of all of it. */
+  /** Of its parts, one by one, the headings, and what is between them: the whole takes no more. */
   readonly tokens: number;
   /** Tokens of the documents in it. */
   readonly documents: number;
@@ -44,24 +48,28 @@ export function assemblePrompt(
   counter: TokenCounter,
 ): AssembledPrompt {
   const limit = budget ?? Number.POSITIVE_INFINITY;
-  const none = parts.tools.map(() => []);
-  const withNote = textOf(parts, none, true);
-  const note = counter.count(withNote) <= limit;
-  const bare = note ? withNote : textOf(parts, none, false);
-  const room = limit - counter.count(bare);
-  const all = parts.tools.map(({ document }) => document);
-  const documents = fitDocuments(all, room, counter).map(({ lines }) => [...lines]);
-  for (;;) {
-    const text = textOf(parts, documents, note);
-    const tokens = counter.count(text);
-    const last = documents.findLast((lines) => lines.length > 0);
-    if (tokens <= limit || last === undefined) {
-      const taken = documents.reduce((sum, lines) => sum + counter.count(lines.join('\n')), 0);
-      return { text, tokens, documents: taken };
-    }
-    // A text may take more than its parts, though hardly ever.
-    last.pop();
-  }
+  const sections: Section[] = [
+    { heading: HEADINGS.overlay, parts: parts.overlay },
+    { heading: HEADINGS.instructions, parts: parts.instructions },
+    { heading: HEADINGS.tools, parts: parts.tools },
+  ];
+  const note = { heading: HEADINGS.note, parts: [{ text: NOTE, tokens: counter.count(NOTE) }] };
+  const withNote = tokensOf([...sections, note], counter);
+  const hasNote = withNote <= limit;
+  const bare = hasNote ? withNote : tokensOf(sections, counter);
+  const documents = fitDocuments(
+    parts.tools.map(({ document }) => document),
+    limit - bare,
+  );
+  const breaks = documents.filter(({ lines }) => lines.length > 0).length * LINE_BREAK_TOKENS;
+  const served = documents.reduce((sum, { tokens }) => sum + tokens, 0);
+  const tools = parts.tools.map(({ text }, at) => ({ text: [text, ...documents[at].lines].join('\n') }));
+  const shown = [
+    ...sections.slice(0, -1),
+    { heading: HEADINGS.tools, parts: tools },
+    ...(hasNote ? [note] : []),
+  ];
+  return { text: textOf(shown), tokens: bare + breaks + served, documents: served };
 }
 
 /**
@@ -81,20 +89,24 @@ export function promptFrame(
     }, 0);
 }
 
-function textOf(
-  { overlay, instructions, tools }: PromptParts,
-  documents: readonly (readonly string[])[],
-  note: boolean,
-): string {
-  const shown = tools.map(({ text }, at) => [text, ...documents[at]].join('\n'));
-  return [
-    ...section(HEADINGS.overlay, overlay),
-    ...section(HEADINGS.instructions, instructions),
-    ...section(HEADINGS.tools, shown),
-    ...(note ? section(HEADINGS.note, [NOTE]) : []),
-  ].join('\n\n');
+interface Section<Part = PromptPart> {
+  readonly heading: string;
+  readonly parts: readonly Part[];
 }
 
-function section(heading: string, texts: readonly string[]): string[] {
-  return texts.length === 0 ? [] : [heading, ...texts];
+function tokensOf(sections: readonly Section[], counter: TokenCounter): number {
+  let tokens = 0;
+  for (const { heading, parts } of sections) {
+    if (parts.length === 0) continue;
+    tokens += counter.count(heading) + SEPARATOR_TOKENS;
+    for (const part of parts) tokens += part.tokens + SEPARATOR_TOKENS;
+  }
+  return Math.max(0, tokens - SEPARATOR_TOKENS);
+}
+
+function textOf(sections: readonly Section<{ readonly text: string }>[]): string {
+  return sections
+    .filter(({ parts }) => parts.length > 0)
+    .flatMap(({ heading, parts }) => [heading, ...parts.map(({ text }) => text)])
+    .join('\n\n');
 }

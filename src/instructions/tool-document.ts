@@ -11,6 +11,7 @@ export interface DocumentLine {
 /** The lines of a tool's document that are served. */
 export interface ServedDocument {
   readonly lines: readonly string[];
+  /** Of its lines, one by one, and the breaks between them. */
   readonly tokens: number;
 }
 
@@ -18,6 +19,9 @@ type Documented = Pick<
   ToolDefinition,
   'preconditions' | 'failureModes' | 'postconditions' | 'exemplars' | 'examples' | 'negativeExamples'
 >;
+
+/** Before a line: no tokenizer makes more of a line break. */
+export const LINE_BREAK_TOKENS = 1;
 
 /** Calls that were right, and where there are fewer, queries that the tool is right for. */
 const MOST_EXAMPLES = 2;
@@ -35,7 +39,7 @@ export function documentLines(tool: Documented, counter: TokenCounter): readonly
     ...examples.map((example) => `Example: ${JSON.stringify(example)}`),
     ...(tool.negativeExamples ?? []).slice(0, 1).map((query) => `Not for: ${JSON.stringify(query)}`),
   ];
-  return texts.map((text) => ({ text, tokens: counter.count(`\n${text}`) }));
+  return texts.map((text) => ({ text, tokens: counter.count(text) + LINE_BREAK_TOKENS }));
 }
 
 /**
@@ -47,7 +51,6 @@ export function documentLines(tool: Documented, counter: TokenCounter): readonly
 export function fitDocuments(
   documents: readonly (readonly DocumentLine[])[],
   room: number,
-  counter: TokenCounter,
 ): readonly ServedDocument[] {
   let left = room;
   return documents.map((document) => {
@@ -58,14 +61,8 @@ export function fitDocuments(
       lines.push(text);
       taken += tokens;
     }
-    let tokens = counter.count(lines.join('\n'));
-    // No tokenizer promises that a text takes no more than its lines do.
-    while (tokens > left) {
-      lines.pop();
-      tokens = counter.count(lines.join('\n'));
-    }
-    left -= Math.max(taken, tokens);
-    return { lines, tokens };
+    left -= taken;
+    return { lines, tokens: Math.max(0, taken - LINE_BREAK_TOKENS) };
   });
 }
 

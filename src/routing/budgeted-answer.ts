@@ -127,7 +127,7 @@ export function documentsOf(
     return record === undefined ? [] : costs.document(record.tool);
   });
   const room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - spentTokens(decision, 0).total;
-  return fitDocuments(documents, room, costs.counter);
+  return fitDocuments(documents, room);
 }
 
 /** Returns what documents take together. */
@@ -226,10 +226,11 @@ function promptOf(
     .map((index) => tools.find(candidates[index]))
     .filter((record) => record !== undefined);
   const parts = {
-    overlay: routed.slice(0, always).map(({ text }) => text),
-    instructions: routed.slice(always).map(({ text }) => text),
+    overlay: routed.slice(0, always),
+    instructions: routed.slice(always),
     tools: records.map(({ tool }) => ({
       text: textForModel(format, detail, tool),
+      tokens: costs.tool(tool, format, detail),
       document: costs.document(tool),
     })),
   };

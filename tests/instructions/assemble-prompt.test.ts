@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { assemblePrompt, promptFrame } from '../../src/instructions/assemble-prompt.ts';
+import { assemblePrompt, type PromptPart, promptFrame } from '../../src/instructions/assemble-prompt.ts';
 import { documentLines, fitDocuments } from '../../src/instructions/tool-document.ts';
 import { ESTIMATE } from '../../src/tokens/estimate.ts';
 
@@ -22,18 +22,23 @@ const document = fc
     { requiredKeys: [] },
   )
   .map((documented) => documentLines(documented, ESTIMATE));
-const tool = fc.record({ text, document });
+const part = text.map((one) => partOf(one));
+const tool = fc.record({ part, document }).map((one) => ({ ...one.part, document: one.document }));
 const parts = fc.record({
-  overlay: fc.array(text, { maxLength: 5 }),
-  instructions: fc.array(text, { maxLength: 5 }),
+  overlay: fc.array(part, { maxLength: 5 }),
+  instructions: fc.array(part, { maxLength: 5 }),
   tools: fc.array(tool, { maxLength: 4 }),
 });
+
+function partOf(text: string): PromptPart {
+  return { text, tokens: ESTIMATE.count(text) };
+}
 
 /** How lines of documents begin. */
 const LINE = /^(Before|Failure|After|Example|Not for): /;
 
 const REFUND = {
-  text: '{"name":"refund"}',
+  ...partOf('{"name":"refund"}'),
   document: documentLines(
     {
       preconditions: ['The payment is settled.\n\nIt is not older than a year.'],
@@ -47,7 +52,7 @@ const REFUND = {
   ),
 };
 const TRACK = {
-  text: '{"name":"track"}',
+  ...partOf('{"name":"track"}'),
   document: documentLines({ preconditions: ['The parcel is sent.'] }, ESTIMATE),
 };
 
@@ -55,7 +60,7 @@ describe('an assembled prompt', () => {
   it('has the whole safety overlay first and holds its budget, in 10,000 cases', () => {
     fc.assert(
       fc.property(parts, fc.nat(400), (given, more) => {
-        const texts = [...given.overlay, ...given.instructions, ...given.tools.map((one) => one.text)];
+        const texts = [...given.overlay, ...given.instructions, ...given.tools].map((one) => one.text);
         const budget =
           texts.reduce((sum, one) => sum + ESTIMATE.count(one), 0) +
           promptFrame(
@@ -69,16 +74,21 @@ describe('an assembled prompt', () => {
           more;
         const prompt = assemblePrompt(given, budget, ESTIMATE);
         if (given.overlay.length > 0) {
-          expect(prompt.text.startsWith(['# Always', ...given.overlay].join('\n\n'))).toBe(true);
+          expect(
+            prompt.text.startsWith(['# Always', ...given.overlay.map((one) => one.text)].join('\n\n')),
+          ).toBe(true);
         }
         expect(texts.filter((one) => !prompt.text.includes(one))).toEqual([]);
         const known = new Set(given.tools.flatMap((one) => one.document.map((line) => line.text)));
         const torn = prompt.text.split('\n').filter((line) => LINE.test(line) && !known.has(line));
         expect(torn).toEqual([]);
-        expect(prompt.tokens).toBe(ESTIMATE.count(prompt.text));
+        expect(prompt.tokens).toBeGreaterThanOrEqual(ESTIMATE.count(prompt.text));
         expect(prompt.tokens).toBeLessThanOrEqual(budget);
         const documents = given.tools.map((one) => one.document);
-        const served = fitDocuments(documents, more, ESTIMATE);
+        const served = fitDocuments(documents, more);
+        for (const { lines, tokens } of served) {
+          expect(tokens).toBeGreaterThanOrEqual(ESTIMATE.count(lines.join('\n')));
+        }
         expect(served.reduce((sum, { tokens }) => sum + tokens, 0)).toBeLessThanOrEqual(more);
         expect(assemblePrompt(given, budget, ESTIMATE)).toEqual(prompt);
       }),
@@ -87,7 +97,11 @@ describe('an assembled prompt', () => {
   });
 
   it('shows what is known about a tool below its definition, in its order, as whole lines', () => {
-    const parts = { overlay: ['Never promise a refund.'], instructions: [], tools: [REFUND, TRACK] };
+    const parts = {
+      overlay: [partOf('Never promise a refund.')],
+      instructions: [],
+      tools: [REFUND, TRACK],
+    };
     const whole = assemblePrompt(parts, null, ESTIMATE);
     expect(whole.text).toContain(
       [
@@ -103,12 +117,13 @@ describe('an assembled prompt', () => {
     expect(whole.text).toContain('{"name":"track"}\nBefore: The parcel is sent.\n\n# Note');
     expect(whole.documents).toBe(
       [REFUND, TRACK].reduce((sum, { document }) => {
-        return sum + ESTIMATE.count(document.map(({ text }) => text).join('\n'));
+        return sum + document.reduce((own, { tokens }) => own + tokens, -1);
       }, 0),
     );
     for (let budget = whole.tokens - 1; budget > 60; budget--) {
       const { text, tokens } = assemblePrompt(parts, budget, ESTIMATE);
       expect(tokens).toBeLessThanOrEqual(budget);
+      expect(tokens).toBeGreaterThanOrEqual(ESTIMATE.count(text));
       const lines = whole.text.split('\n');
       for (const line of text.split('\n')) expect(lines).toContain(line);
     }
@@ -119,13 +134,37 @@ describe('an assembled prompt', () => {
       text,
       tokens: [3, 9, 4][at],
     }));
-    const counter = { name: 'lines', count: (text: string) => (text === '' ? 0 : text.split('\n').length) };
-    const shown = fitDocuments([lines, lines], 10, counter).map((one) => one.lines);
+    const shown = fitDocuments([lines, lines], 10).map((one) => one.lines);
     expect(shown).toEqual([['Before: a', 'Example: x'], ['Before: a']]);
   });
 
+  it('counts none of its parts again, however long they are and however little room there is', () => {
+    let counted = 0;
+    const counter = {
+      name: 'spy',
+      count: (text: string) => {
+        counted += text.length;
+        return ESTIMATE.count(text);
+      },
+    };
+    const long = 'All safety is important. '.repeat(400);
+    const document = documentLines({ preconditions: Array.from({ length: 20 }, () => long) }, ESTIMATE);
+    const tools = Array.from({ length: 50 }, () => ({ ...partOf(long), document }));
+    const given = { overlay: [partOf(long)], instructions: [partOf(long)], tools };
+    const all = assemblePrompt(given, null, counter);
+    for (const share of [0.25, 0.5, 0.99]) {
+      const budget = Math.floor(all.tokens * share);
+      expect(assemblePrompt(given, budget, counter).tokens).toBeLessThanOrEqual(budget);
+    }
+    expect(counted).toBeLessThan(2000);
+  });
+
   it('is never cut, were the budget too small', () => {
-    const given = { overlay: ['Never promise a refund.'], instructions: ['Be brief.'], tools: [] };
+    const given = {
+      overlay: [partOf('Never promise a refund.')],
+      instructions: [partOf('Be brief.')],
+      tools: [],
+    };
     const { text, tokens } = assemblePrompt(given, 3, ESTIMATE);
     expect(text).toBe('# Always\n\nNever promise a refund.\n\n# Instructions\n\nBe brief.');
     expect(tokens).toBeGreaterThan(3);
