@@ -4,7 +4,7 @@ import type { ChangeOptions } from '../catalog/conditional-change.ts';
 import { type Forgotten, forget } from '../catalog/tools.ts';
 import type { InstructionDraft, InstructionStatus } from '../ledger/instruction-definition.ts';
 import { inSlices } from '../scheduling/slices.ts';
-import type { InstructionChange, InstructionRecord } from '../state/instruction-table.ts';
+import type { InstructionChange, InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
 import {
   approveInstructions,
   awaitsApproval,
@@ -24,8 +24,10 @@ const PAGE_LENGTH = 2 * 1024 * 1024;
 export interface InstructionChanges extends InstructionsChanged {
   /** Drafts and changes of the corpus that are not served until they are approved. */
   readonly awaiting: number;
-  /** Of what was put: which say nearly the same as another one, the most similar first. */
+  /** Of what it added or changed: which say nearly the same as another one, the most similar first. */
   readonly duplicates: readonly Duplicate[];
+  /** False: there are more of them, or not all texts could be compared. */
+  readonly duplicatesComplete: boolean;
 }
 
 /** `draft`: those that wait for approval, whole or with a change. */
@@ -140,9 +142,28 @@ export class Instructions {
   ): Promise<InstructionChanges> {
     const live = [...instructions.live()];
     const texts = live.map(({ instruction, pending }) => pending?.instruction ?? instruction);
-    const ids = new Set(put.map(({ id }) => id));
-    const found = ids.size === 0 ? [] : await inSlices(this.#duplicates.find(ids, texts));
-    const duplicates = found.slice(0, ANSWERED_DUPLICATES);
-    return { ...changed, awaiting: live.filter(awaitsApproval).length, duplicates };
+    const ids = textsChangedBy(changed, put, instructions);
+    const { pairs, complete } = await inSlices(this.#duplicates.find(ids, texts));
+    return {
+      ...changed,
+      awaiting: live.filter(awaitsApproval).length,
+      duplicates: pairs.slice(0, ANSWERED_DUPLICATES),
+      duplicatesComplete: complete && pairs.length <= ANSWERED_DUPLICATES,
+    };
   }
+}
+
+/** Returns the ids of what a change added or changed, also when its answer is given again. */
+function textsChangedBy(
+  { added, changed, revision }: InstructionsChanged,
+  put: readonly InstructionDraft[],
+  instructions: InstructionTable,
+): ReadonlySet<string> {
+  const change = instructions.changes().findLast((one) => one.revision === revision);
+  if (added + changed === 0 || change === undefined) return new Set();
+  const isOfIt = ({ id }: InstructionDraft): boolean => {
+    const record = instructions.get(id);
+    return (record?.pending?.at ?? record?.updatedAt) === change.at;
+  };
+  return new Set(put.filter(isOfIt).map(({ id }) => id));
 }

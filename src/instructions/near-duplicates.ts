@@ -9,11 +9,24 @@ export interface Duplicate {
   readonly exact: boolean;
 }
 
+export interface DuplicateReport {
+  /** The most similar first; of equals by id. */
+  readonly pairs: readonly Duplicate[];
+  /** False: the search ended before all was compared. */
+  readonly complete: boolean;
+}
+
 /** From here on two texts are said to be nearly the same. */
 export const LEAST_SIMILARITY = 0.7;
 /** So many pairs are looked for; a corpus with more has other problems. */
 const MOST_PAIRS = 1_000;
+/** Shingles that one search reads, at most: about a second. */
+const MOST_READ = 200_000_000;
+/** A text that is met in the index takes as long as so many shingles. */
+const READ_PER_MEETING = 16;
 const WORDS_PER_SHINGLE = 3;
+/** How often shingles occur is counted in so many places: those that share one only seem more common. */
+const FREQUENCIES = 2 ** 20;
 
 interface Compared {
   readonly id: string;
@@ -28,22 +41,29 @@ interface Shingled {
 }
 
 /**
- * Finds pairs of nearly equal texts, exactly: two sets with a Jaccard similarity of at least t share an element among the
- * first |x| − ⌈t·|x|⌉ + 1 elements of each in any common order (prefix filter, Chaudhuri et al. 2006), so that few pairs have
- * to be compared. What was computed of a text is kept for as long as the text is.
+ * Finds pairs of nearly equal texts: two sets with a Jaccard similarity of at least t share an element among the first
+ * |x| − ⌈t·|x|⌉ + 1 elements of each in any common order (prefix filter, Chaudhuri et al. 2006). The rarest come first, so that texts
+ * with a phrase in common are seldom compared. What was computed of a text is kept for as long as the text is.
  */
 export class DuplicateFinder {
   readonly #shingled = new WeakMap<Compared, Shingled>();
 
   /**
-   * Returns the pairs of which one is among `changed`, the most similar first; of equals by id. It pauses after every text.
+   * Returns the pairs of which one is among `changed`: all of them, unless there are too many or too much would have to be read. It
+   * pauses after every text and every comparison.
    * @param all the texts of a corpus, those that changed among them
    */
-  *find(changed: ReadonlySet<string>, all: readonly Compared[]): Steps<readonly Duplicate[]> {
+  *find(changed: ReadonlySet<string>, all: readonly Compared[]): Steps<DuplicateReport> {
+    if (changed.size === 0) return { pairs: [], complete: true };
+    const frequency = new Uint32Array(FREQUENCIES);
+    for (const one of all) {
+      for (const shingle of this.#of(one).shingles) frequency[shingle % FREQUENCIES]++;
+      yield;
+    }
     const byShingle = new Map<number, Compared[]>();
     for (const one of all) {
       if (!changed.has(one.id)) continue;
-      for (const shingle of prefixOf(this.#of(one).shingles)) {
+      for (const shingle of prefixOf(this.#of(one).shingles, frequency)) {
         const sharing = byShingle.get(shingle);
         if (sharing === undefined) byShingle.set(shingle, [one]);
         else sharing.push(one);
@@ -51,25 +71,34 @@ export class DuplicateFinder {
       yield;
     }
     const found: Duplicate[] = [];
+    let read = 0;
     for (const one of all) {
       const mine = this.#of(one);
       const others = new Set<Compared>();
-      for (const shingle of prefixOf(mine.shingles)) {
-        for (const other of byShingle.get(shingle) ?? []) others.add(other);
+      for (const shingle of prefixOf(mine.shingles, frequency)) {
+        const sharing = byShingle.get(shingle);
+        if (sharing === undefined) continue;
+        read += sharing.length * READ_PER_MEETING;
+        if (read > MOST_READ) return { pairs: inOrder(found), complete: false };
+        for (const other of sharing) others.add(other);
+        yield;
       }
       for (const other of others) {
         // Pairs of two that changed are met twice.
         if (other === one || (changed.has(one.id) && one.id > other.id)) continue;
         const theirs = this.#of(other);
+        read += mine.shingles.length + theirs.shingles.length;
+        if (read > MOST_READ) return { pairs: inOrder(found), complete: false };
         const similarity = jaccard(mine.shingles, theirs.shingles);
+        yield;
         if (similarity < LEAST_SIMILARITY) continue;
+        if (found.length === MOST_PAIRS) return { pairs: inOrder(found), complete: false };
         const ids: [string, string] = one.id < other.id ? [one.id, other.id] : [other.id, one.id];
         found.push({ ids, similarity, exact: mine.normal === theirs.normal });
-        if (found.length === MOST_PAIRS) return inOrder(found);
       }
       yield;
     }
-    return inOrder(found);
+    return { pairs: inOrder(found), complete: true };
   }
 
   #of(one: Compared): Shingled {
@@ -101,8 +130,14 @@ function hashOf(text: string): number {
   return hash >>> 0;
 }
 
-function prefixOf(shingles: Uint32Array): Uint32Array {
-  return shingles.subarray(0, shingles.length - Math.ceil(LEAST_SIMILARITY * shingles.length) + 1);
+/** Returns the rarest shingles of a text; of equally rare ones those with the least hash. */
+function prefixOf(shingles: Uint32Array, frequency: Uint32Array): Float64Array {
+  const ordered = Float64Array.from(
+    shingles,
+    (hash) => frequency[hash % FREQUENCIES] * 2 ** 32 + hash,
+  ).sort();
+  const length = shingles.length - Math.ceil(LEAST_SIMILARITY * shingles.length) + 1;
+  return ordered.subarray(0, length).map((key) => key % 2 ** 32);
 }
 
 function jaccard(a: Uint32Array, b: Uint32Array): number {

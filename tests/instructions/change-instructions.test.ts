@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { bindEmbedder } from '../../src/catalog/catalog-embedder.ts';
+import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import type { NamedEmbedder } from '../../src/catalog/embedders.ts';
 import {
   approveInstructions,
   patchInstructions,
   syncInstructions,
 } from '../../src/instructions/change-instructions.ts';
+import { Instructions } from '../../src/instructions/instructions.ts';
 import type { Entry, InstructionsEntry } from '../../src/ledger/entry.ts';
+
 import { axis, instruction, putInstructions, START, Story } from '../state/entries.ts';
 
 /** A catalog in memory; `meanwhile` runs once, while texts are being embedded. */
@@ -42,6 +45,35 @@ const many = (count: number) =>
   Array.from({ length: count }, (_, i) => instruction(`i${i}`, { text: `text ${i}` }));
 
 describe('a change of instructions', () => {
+  it('reports duplicates of what it added or changed, again when it is repeated, and of nothing else', async () => {
+    const { story, catalog } = opened();
+    const catalogs = { holding: (_: string, work: (one: Catalog) => unknown) => work(catalog) };
+    const instructions = new Instructions(catalogs as unknown as Catalogs);
+    const text = 'refunds above one hundred euros need a manager';
+    const twins = [
+      instruction('a', { text }),
+      instruction('b', { text }),
+      instruction('c', { text: 'else' }),
+    ];
+    let at = START;
+    Object.assign(catalog, { now: () => at });
+    const both = { duplicates: [{ ids: ['a', 'b'] }], duplicatesComplete: true };
+    const none = { duplicates: [], duplicatesComplete: true };
+    const key = { idempotencyKey: 'k' };
+    expect(await instructions.sync('default', twins, key)).toMatchObject(both);
+    at += 1000;
+    expect(await instructions.sync('default', twins, key)).toMatchObject(both);
+    expect(await instructions.sync('default', twins)).toMatchObject({ ...none, unchanged: 3 });
+    at += 1000;
+    const other = twins.with(2, instruction('c', { text: 'something else' }));
+    expect(await instructions.sync('default', other)).toMatchObject({ ...none, changed: 1 });
+    at += 1000;
+    const third = twins.with(2, instruction('c', { text }));
+    const { duplicates } = await instructions.sync('default', third);
+    expect(duplicates.map(({ ids }) => ids.join())).toEqual(['a,c', 'b,c']);
+    expect(story.state.instructions.size).toBe(3);
+  });
+
   it('embeds and sends only what changed, and a sync takes the others out', async () => {
     const { catalog, embedded, submitted } = opened();
     expect(await syncInstructions(catalog, many(10_000))).toMatchObject({ added: 10_000, revision: 'i3' });

@@ -4,6 +4,9 @@ import { DuplicateFinder, LEAST_SIMILARITY } from '../../src/instructions/near-d
 import { atOnce } from '../../src/scheduling/slices.ts';
 
 const find = (changed: readonly string[], all: readonly { id: string; text: string }[]) =>
+  report(changed, all).pairs;
+
+const report = (changed: readonly string[], all: readonly { id: string; text: string }[]) =>
   atOnce(new DuplicateFinder().find(new Set(changed), all));
 
 /** Runs of three words of a text, each once. */
@@ -71,11 +74,37 @@ describe('near duplicates', () => {
     }));
     expect(find(['i7'], all)).toEqual([{ ids: ['i5007', 'i7'], similarity: 1, exact: true }]);
     const same = all.map(({ id }) => ({ id, text: 'always the same few words' }));
+    const ids = same.map(({ id }) => id);
+    expect(report(ids, same)).toMatchObject({ pairs: { length: 1_000 }, complete: false });
+  });
+
+  const sharing = (shared: number, own: number, count: number) =>
+    Array.from({ length: count }, (_, i) => ({
+      id: `i${i}`,
+      text: [
+        ...Array.from({ length: own }, (_, at) => `own${i}x${at}`),
+        ...Array.from({ length: shared }, (_, at) => `shared${at}`),
+      ].join(' '),
+    }));
+
+  it('are not compared for a phrase that all have, as long as the rest is rarer', () => {
+    const all = sharing(60, 40, 5_000);
+    const steps = new DuplicateFinder().find(new Set(all.map(({ id }) => id)), all);
+    let pauses = 0;
+    let step = steps.next();
+    for (; !step.done; step = steps.next()) pauses++;
+    expect(step.value).toEqual({ pairs: [], complete: true });
+    // Of each text three, one for each shingle of its prefix, and none to compare it with another.
+    expect(pauses).toBeLessThan(5_000 * 40);
+  });
+
+  it('end where nearly all is shared by texts that are not the same, and say so', () => {
+    const all = sharing(80, 20, 10_000);
     expect(
-      find(
-        same.map(({ id }) => id),
-        same,
+      report(
+        all.map(({ id }) => id),
+        all,
       ),
-    ).toHaveLength(1_000);
+    ).toEqual({ pairs: [], complete: false });
   });
 });

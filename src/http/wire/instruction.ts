@@ -140,7 +140,13 @@ export const instructionChangesSchema = z
           exact: z.boolean().meta({ description: 'Equal but for case, punctuation and blanks.' }),
         }),
       )
-      .meta({ description: 'Of what was put: what says nearly the same, the most similar 100 pairs.' }),
+      .meta({
+        description: 'Of what was added or changed: what says nearly the same, the most similar 100 pairs.',
+      }),
+    duplicatesComplete: z.boolean().meta({
+      description:
+        'false: there are more of `duplicates`, or too much is alike for all texts to be compared.',
+    }),
     revision: z.string().meta({ description: 'Revision of the instructions afterwards; also in `ETag`.' }),
   })
   .openapi('InstructionChanges');
