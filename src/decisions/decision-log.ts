@@ -35,8 +35,8 @@ export interface DecisionLog {
    */
   discover(id: string, discovery: Discovery, after: number): Promise<DiscoveryAppended>;
   /**
-   * Returns the heads of the decisions of a task that were shown, newest first: the newest `limit` of them, as long as they have
-   * not expired. Like `head`, it makes sure that they are written.
+   * Returns the heads of the decisions of a task that were shown, in the order in which they were or more was discovered in them,
+   * newest first: the newest `limit` of them, as long as they have not expired. Like `head`, it makes sure that they are written.
    * @param key of a task, of a task id alone, or of a thread @param limit 1…`TASK_DECISIONS`, which it is if it is absent
    * @throws LostNamesError; StoreUnavailableError
    */

@@ -14,6 +14,13 @@ const DISCOVERY_TAG = 6;
 export interface Discovered {
   readonly id: string;
   readonly discovery: Discovery;
+  /** Where the decision was made in a task or thread. */
+  readonly inTasks?: readonly TaskDecision[];
+}
+
+/** Returns the record of a discovery of a decision. */
+export function discoveryRecord(decision: Decision, discovery: Discovery): Discovered {
+  return { id: decision.id, discovery, ...tasksOf(decision, rewardDeadline(decision)) };
 }
 
 export function encodeDiscovery(discovered: Discovered): Uint8Array {
@@ -26,8 +33,8 @@ export function discoveryIn(bytes: Uint8Array): Discovered | null {
   return unpackDocument(DISCOVERY_TAG, bytes).json as Discovered;
 }
 
-export function indexedDiscovery({ id, discovery }: Discovered): IndexedRecord {
-  return { id, at: discovery.at, isDecision: false };
+export function indexedDiscovery({ id, discovery, inTasks }: Discovered): IndexedRecord {
+  return { id, at: discovery.at, isDecision: false, inTasks };
 }
 
 /** The record of an activation. */

@@ -199,6 +199,8 @@ export interface ServedInstruction {
 export interface DecisionCarried {
   /** The newest decisions whose prompt this one goes on with; more than one, when steps were asked for at once. */
   readonly from: readonly string[];
+  /** How many discoveries of each of them were there then: what is asked for later is taken over by the next one. */
+  readonly discoveries: readonly number[];
   /** How many tools of the slate were served before. */
   readonly tools: number;
   /** Ids of the instructions that were served before and are again, safety ones too, in the order in which they stand; new ones come after. */
@@ -282,6 +284,15 @@ export function headOf({
 }: Decision): DecisionHead {
   const shown = slate.map((index) => candidates[index]);
   return { id, catalog, at, deadline, activatedAt, ...(task !== undefined && { task }), shown };
+}
+
+/** Returns when the last of a decision was shown, its slate or a discovery; ms since the epoch. */
+export function shownAt({
+  at,
+  activatedAt,
+  discoveries = [],
+}: Pick<Decision, 'at' | 'activatedAt' | 'discoveries'>): number {
+  return Math.max(activatedAt ?? at, ...discoveries.map((discovery) => discovery.at));
 }
 
 /** Returns until when rewards of a decision are learned, ms since the epoch. The window begins when the slate was shown. */

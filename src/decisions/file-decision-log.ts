@@ -23,6 +23,7 @@ import {
   activationIn,
   activationRecord,
   discoveryIn,
+  discoveryRecord,
   encodeActivation,
   encodeDiscovery,
   indexedActivation,
@@ -133,7 +134,8 @@ export class FileDecisionLog implements DecisionLog {
       if (decision === null) return 'unknown';
       if ((decision.discoveries?.length ?? 0) !== after) return 'moved';
       this.#recent.drop(id);
-      await this.#append(encodeDiscovery({ id, discovery }), indexedDiscovery({ id, discovery }));
+      const discovered = discoveryRecord(decision, discovery);
+      await this.#append(encodeDiscovery(discovered), indexedDiscovery(discovered));
       return 'added';
     });
   }

@@ -6,7 +6,14 @@ import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
 import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
-import { type Decision, type DecisionHead, type Discovery, headOf, withDiscoveries } from './decision.ts';
+import {
+  type Decision,
+  type DecisionHead,
+  type Discovery,
+  headOf,
+  shownAt,
+  withDiscoveries,
+} from './decision.ts';
 import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
 import { decodeDecision, encodeDecision } from './decision-codec.ts';
 import {
@@ -24,15 +31,25 @@ export interface RedisDecisionLogOptions {
   readonly now: () => number;
 }
 
+/** Lets the tasks of a decision find it by when the last of it was shown. */
+const SHOW = `
+local function show(key, id, at, lives)
+  for task in string.gmatch(redis.call('HGET', key, 't') or '', '%S+') do
+    redis.call('ZADD', task, 'GT', at, id)
+    redis.call('ZREMRANGEBYRANK', task, 0, ${-1 - TASK_DECISIONS})
+    redis.call('PEXPIRE', task, lives)
+  end
+end
+`;
 /**
  * KEYS order, decisions. ARGV forget what was made before, ms that all live; then for each decision: bytes, ms to live, id, made
  * at, head, when it was activated before it came here or '', when it was activated while it waited here or '', keys of the tasks
- * that find it or '', its discoveries or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
+ * that find it or '', its discoveries or '', when the last of it was shown or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
  */
-const APPEND = new Script(`
+const APPEND = new Script(`${SHOW}
 local answers = {}
 for i = 2, #KEYS do
-  local key, at = KEYS[i], 9 * i - 15
+  local key, at = KEYS[i], 10 * i - 17
   local first = redis.call('HSETNX', key, 'd', ARGV[at])
   if first == 1 then
     redis.call('HSET', key, 'h', ARGV[at + 4])
@@ -41,15 +58,13 @@ for i = 2, #KEYS do
     redis.call('ZADD', KEYS[1], ARGV[at + 3], ARGV[at + 2])
     if ARGV[at + 7] ~= '' then redis.call('HSET', key, 't', ARGV[at + 7]) end
     if ARGV[at + 8] ~= '' then redis.call('HSET', key, 'x', ARGV[at + 8]) end
-    for task in string.gmatch(ARGV[at + 7], '%S+') do
-      redis.call('ZADD', task, ARGV[at + 3], ARGV[at + 2])
-      redis.call('ZREMRANGEBYRANK', task, 0, ${-1 - TASK_DECISIONS})
-      redis.call('PEXPIRE', task, ARGV[2])
-    end
   elseif redis.call('HGET', key, 'd') == ARGV[at] then
     first = 2
   end
   if ARGV[at + 6] ~= '' then redis.call('HSETNX', key, 'a', ARGV[at + 6]) end
+  if ARGV[at + 9] ~= '' and redis.call('HEXISTS', key, 'a') == 1 then
+    show(key, ARGV[at + 2], ARGV[at + 9], ARGV[2])
+  end
   answers[i - 1] = first
 end
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[1])
@@ -62,17 +77,20 @@ local answers = {}
 for i, key in ipairs(KEYS) do answers[i] = redis.call('HMGET', key, ARGV[i], 'a', 'x') end
 return answers
 `);
-/** KEYS decision. ARGV activated at. Answers whether this is the first time, and nothing when there is no such decision. */
-const ACTIVATE = new Script(`
+/** KEYS decision. ARGV activated at, its id, ms that its tasks live. Answers whether this is the first time, and nothing when there is no such decision. */
+const ACTIVATE = new Script(`${SHOW}
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
-return redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
+local first = redis.call('HSETNX', KEYS[1], 'a', ARGV[1])
+if first == 1 then show(KEYS[1], ARGV[2], ARGV[1], ARGV[3]) end
+return first
 `);
 
-/** KEYS decision. ARGV its discoveries before, or '', and after. Answers 1; 0 where there are others; nothing when there is no such decision. */
-const DISCOVER = new Script(`
+/** KEYS decision. ARGV its discoveries before, or '', and after, when the last was made, its id, ms that its tasks live. Answers 1; 0 where there are others; nothing when there is no such decision. */
+const DISCOVER = new Script(`${SHOW}
 if redis.call('EXISTS', KEYS[1]) == 0 then return false end
 if (redis.call('HGET', KEYS[1], 'x') or '') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], 'x', ARGV[2])
+if redis.call('HEXISTS', KEYS[1], 'a') == 1 then show(KEYS[1], ARGV[4], ARGV[3], ARGV[5]) end
 return 1
 `);
 
@@ -176,7 +194,8 @@ export class RedisDecisionLog implements DecisionLog {
     const before = discoveriesIn(found);
     if (before.length !== after) return 'moved';
     const [old, all] = [found?.toString() ?? '', JSON.stringify([...before, discovery])];
-    const added = await this.#available(() => DISCOVER.run(this.#client, [this.#key(id)], [old, all]));
+    const args = [old, all, discovery.at, id, this.#options.retainMs];
+    const added = await this.#available(() => DISCOVER.run(this.#client, [this.#key(id)], args));
     if (added === null) return 'unknown';
     if (added === 0) return 'moved';
     const recent = this.#buffer.recent(id);
@@ -191,7 +210,8 @@ export class RedisDecisionLog implements DecisionLog {
       waiting.activatedAt = at;
       return 'first';
     }
-    const isFirst = await this.#available(() => ACTIVATE.run(this.#client, [this.#key(id)], [at]));
+    const args = [at, id, this.#options.retainMs];
+    const isFirst = await this.#available(() => ACTIVATE.run(this.#client, [this.#key(id)], args));
     if (isFirst === null) {
       await this.#notHere();
       return 'unknown';
@@ -211,7 +231,7 @@ export class RedisDecisionLog implements DecisionLog {
     );
     if (ids.length === 0) await this.#notHere();
     const heads = await Promise.all(ids.map((id) => this.head(id)));
-    return heads.filter((head) => head !== null && head.activatedAt !== null) as DecisionHead[];
+    return heads.filter((head) => head !== null);
   }
 
   async countSince(hour: number): Promise<number> {
@@ -283,7 +303,12 @@ export class RedisDecisionLog implements DecisionLog {
     const tasks = new Set(task === undefined ? [] : [task, taskIdKey(task)]);
     if (thread !== undefined) tasks.add(thread);
     const taskKeys = [...tasks].map((key) => this.#taskKey(key)).join(' ');
-    const args = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys, discoveries];
+    const found = discoveries === '' ? [] : (JSON.parse(discoveries) as Discovery[]);
+    const activation = activationOf(buffered);
+    const shown =
+      activation === null ? '' : shownAt({ ...decision, activatedAt: activation, discoveries: found });
+    const known = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys];
+    const args = [...known, discoveries, shown];
     const first = await this.#writes.ask({ id: decision.id, args });
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
@@ -314,7 +339,7 @@ export class RedisDecisionLog implements DecisionLog {
     return catalogKey(this.#catalog, `decision:${id}`);
   }
 
-  /** Of a sorted set of decisions by the time when they were made. */
+  /** Of a sorted set of decisions by the time when the last of each was shown. */
   #taskKey(key: string): string {
     return catalogKey(this.#catalog, `task:${key}`);
   }

@@ -16,15 +16,15 @@ const MOST_DECISIONS = 100_000;
  * nowhere, since it follows from the log.
  */
 export class TaskIndex {
-  /** By task and id, in the order in which they were shown. */
+  /** By task and id, in the order in which they were shown, or more was discovered in them. */
   readonly #all = new Map<string, TaskDecision>();
   /** Ids by key of the task, and by key of the task id alone; oldest first. */
   readonly #ids = new Map<string, string[]>();
 
-  /** @param dueAfter decisions that were due before this are dropped; ms since the epoch */
+  /** Adds a decision as the newest one, also when it is there. @param dueAfter decisions that were due before this are dropped; ms since the epoch */
   add(decision: TaskDecision, dueAfter: number): void {
     const entry = entryOf(decision);
-    if (this.#all.has(entry)) return;
+    if (this.#all.delete(entry)) this.#forget(decision);
     this.#all.set(entry, decision);
     for (const key of keysOf(decision)) {
       const ids = this.#ids.get(key) ?? [];
@@ -44,10 +44,15 @@ export class TaskIndex {
 
   #drop(decision: TaskDecision): void {
     this.#all.delete(entryOf(decision));
+    this.#forget(decision);
+  }
+
+  #forget(decision: TaskDecision): void {
     for (const key of keysOf(decision)) {
       const ids = this.#ids.get(key);
-      // It is the oldest, or the task has forgotten it already.
-      if (ids?.[0] === decision.id) ids.shift();
+      // It is the oldest mostly; or the task has forgotten it already.
+      const at = ids?.indexOf(decision.id) ?? -1;
+      if (at >= 0) ids!.splice(at, 1);
       if (ids?.length === 0) this.#ids.delete(key);
     }
   }

@@ -1,4 +1,10 @@
-import type { Decision, DecisionCarried, ServedInstruction, SlateFormat } from '../decisions/decision.ts';
+import {
+  type Decision,
+  type DecisionCarried,
+  type ServedInstruction,
+  type SlateFormat,
+  shownAt,
+} from '../decisions/decision.ts';
 import type { DecisionLog } from '../decisions/decision-log.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { threadKey } from '../ledger/unit.ts';
@@ -6,12 +12,15 @@ import { assemblyOf, countsTokens, type RouteRequest } from './route-request.ts'
 
 /** What was served before in a session or task, in the order in which it stands in the prompt. */
 export interface Carried {
-  /** Ids of the newest decisions whose prompt it is. */
+  /** Ids of the newest decisions whose prompt it is, and of those in which more was discovered since; and how many discoveries each has. */
   readonly from: readonly string[];
+  readonly discoveries: readonly number[];
   readonly tools: readonly CarriedTool[];
   readonly instructions: readonly CarriedInstruction[];
   /** All of it left no room: the prompt starts anew with the tools that are named here. */
   readonly restarted?: true;
+  /** More steps were asked for at once than are looked at. */
+  readonly incomplete?: true;
 }
 
 export interface CarriedTool {
@@ -27,8 +36,9 @@ export interface CarriedInstruction {
   readonly hash: string;
 }
 
-/** Newest decisions of a thread that are looked at: so many steps may have been asked for at once. */
-const NEWEST = 4;
+/** Newest decisions of a thread that are looked at: few, and many where some of those were asked for at once. */
+const FEW = 4;
+const MOST = 64;
 
 /** Returns the key of the thread that a request goes on with; undefined: its assembly is another one. */
 export function threadOf(request: RouteRequest): string | undefined {
@@ -39,26 +49,63 @@ export function threadOf(request: RouteRequest): string | undefined {
 
 /** @throws StoreUnavailableError; LostNamesError */
 export async function readCarried(thread: string, log: DecisionLog): Promise<Carried | undefined> {
-  const heads = await log.ofTask(thread, NEWEST);
-  const decisions = await Promise.all(heads.map(({ id }) => log.get(id)));
-  return carriedFrom(decisions.filter((decision) => decision !== null));
+  for (const limit of [FEW, MOST]) {
+    const heads = await log.ofTask(thread, limit);
+    const found = await Promise.all(heads.map(({ id }) => log.get(id)));
+    const decisions = found.filter((decision) => decision !== null);
+    if (heads.length < limit || isEnough(decisions)) return carriedFrom(decisions);
+    if (limit < MOST) continue;
+    const carried = carriedFrom(decisions);
+    return carried && { ...carried, incomplete: true };
+  }
+}
+
+/**
+ * Returns whether the older decisions of a thread add nothing: what these go on with is among them, and none that is older was made
+ * after one that nobody went on with.
+ *
+ * @param decisions in the order in which they were shown or more was discovered in them, newest first
+ */
+function isEnough(decisions: readonly Decision[]): boolean {
+  const read = new Set(decisions.map(({ id }) => id));
+  const covered = coveredBy(decisions);
+  const oldest = decisions.at(-1);
+  return decisions
+    .filter(({ id }) => !covered.has(id))
+    .every(
+      ({ at, carried }) =>
+        shownAt(oldest!) < at && carried !== undefined && carried.from.every((id) => read.has(id)),
+    );
+}
+
+/** Returns the ids of the decisions that others went on with, and how many discoveries of each they took over. */
+function coveredBy(decisions: readonly Decision[]): ReadonlyMap<string, number> {
+  const covered = new Map<string, number>();
+  for (const { carried } of decisions) {
+    for (const [i, id] of carried?.from.entries() ?? []) {
+      covered.set(id, Math.max(covered.get(id) ?? 0, carried!.discoveries[i]));
+    }
+  }
+  return covered;
 }
 
 /**
  * Returns what decisions of a thread served. Each took over what those before it served, so the newest has it all; of steps that
- * were asked for at once, none has what the others served, and their things come one after the other, the older step's first.
- *
- * @param decisions newest first
+ * were asked for at once, none has what the others served, and their things come one after the other, the older step's first. What
+ * was discovered in a step after another one had gone on with it comes last.
  */
 export function carriedFrom(decisions: readonly Decision[]): Carried | undefined {
-  const covered = new Set<string>();
-  const newest: Decision[] = [];
-  for (const decision of decisions) {
-    if (!covered.has(decision.id)) newest.push(decision);
-    for (const id of decision.carried?.from ?? []) covered.add(id);
-  }
+  const covered = coveredBy(decisions);
+  const ordered = decisions.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const newest = ordered.filter(({ id }) => !covered.has(id));
   if (newest.length === 0) return undefined;
-  newest.sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
+  const grown = ordered.filter(({ id, discoveries = [] }) => discoveries.length > (covered.get(id) ?? 0));
+  const late = grown
+    .filter(({ id }) => covered.has(id))
+    .flatMap(({ id, detail, discoveries = [] }) =>
+      discoveries.slice(covered.get(id)).map((discovery) => ({ ...discovery, detail })),
+    )
+    .sort((a, b) => a.at - b.at);
   const tools = new Map<string, CarriedTool>();
   const instructions = new Map<string, CarriedInstruction>();
   for (const { slate, candidates, hashes, detail, carried, instructions: asked } of newest) {
@@ -71,8 +118,15 @@ export function carriedFrom(decisions: readonly Decision[]): Carried | undefined
       if (!instructions.has(id)) instructions.set(id, { id, hash });
     }
   }
+  for (const { tools: names, hashes, detail } of late) {
+    for (const [at, name] of names.entries()) {
+      if (!tools.has(name)) tools.set(name, { name, hash: hashes[at], detail });
+    }
+  }
+  const from = [...new Set([...newest, ...grown])];
   return {
-    from: newest.map(({ id }) => id),
+    from: from.map(({ id }) => id),
+    discoveries: from.map(({ discoveries }) => discoveries?.length ?? 0),
     tools: [...tools.values()],
     instructions: [...instructions.values()],
   };
@@ -108,7 +162,7 @@ const KEPT_SHARE = 0.5;
  * @param tokensOf what a tool would take now; undefined: it cannot be served
  */
 export function startedAnew(
-  { from, tools, restarted }: Carried,
+  { tools, restarted, ...before }: Carried,
   { tokenBudget = 0 }: Pick<RouteRequest, 'tokenBudget'>,
   detail: DetailLevel,
   tokensOf: (tool: string) => number | undefined,
@@ -122,7 +176,7 @@ export function startedAnew(
     if (room < 0) break;
     kept.unshift({ ...tool, detail });
   }
-  return { from, tools: kept, instructions: [], restarted: true };
+  return { ...before, tools: kept, instructions: [], restarted: true };
 }
 
 /** What a decision under a budget serves, as far as it matters to what it took over. */
@@ -136,7 +190,8 @@ export function takenOver(
   before: Carried,
   serving: Serving,
 ): { readonly carried: DecisionCarried; readonly notes: readonly string[] } {
-  if (before.restarted) return { carried: { ...ANEW, from: before.from }, notes: [RESTARTED] };
+  const { from, discoveries, incomplete } = before;
+  if (before.restarted) return { carried: { ...ANEW, from, discoveries }, notes: [RESTARTED] };
   const { format, slate, candidates, hashes, reasons, budget, instructions } = serving;
   const tools = slate
     .filter((_, at) => reasons[at] === 'carried')
@@ -151,7 +206,7 @@ export function takenOver(
   const changed = tools.filter(({ hash, served }) => served.hash !== hash).map(({ name }) => name);
   const changedInstructions = kept.filter(({ hash, served }) => served.hash !== hash).map(({ id }) => id);
   const carried: DecisionCarried = {
-    from: before.from,
+    ...{ from, discoveries },
     tools: tools.length,
     instructions: kept.map(({ id }) => id),
     details: tools.map(({ served }) => served.detail),
@@ -171,6 +226,7 @@ export function takenOver(
     ? 'add it to the conversation as it is now'
     : 'what comes after it is in no prompt cache any more';
   const notes = [
+    ...(incomplete ? [INCOMPLETE] : []),
     ...gone.map(
       (what) =>
         `Served before, and not any more: ${what}, which was removed, is excluded or cannot be used now`,
@@ -212,6 +268,8 @@ function readTokens(
   const isWhole = sameTools.length === before.tools.length && !hasNewTools;
   return sum([...sameTools, ...(isWhole ? beginning(instructions, before.instructions) : [])]);
 }
+
+const INCOMPLETE = `More than ${MOST} steps of this session or task were asked for at once, and some of what they served may be missing here: ask for fewer at once, or give each its own \`sessionId\``;
 
 interface Taken {
   readonly hash: string;

@@ -177,6 +177,22 @@ export function decisionLogContract(name: string, createPlace: () => Promise<Dec
       }
     });
 
+    it('finds a shown decision of a thread beside many that never were, and one first in which more was discovered', async () => {
+      const [log, thread, at] = [await start(), unitKey('a thread'), place.now()];
+      const found = async (open: DecisionLog) => (await open.ofTask(thread, 2)).map(({ id }) => id);
+      const later = { activation: 'later' as const, activatedAt: null };
+      for (const [n, id] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
+        const shown = n < 2 ? { activatedAt: at + n } : later;
+        await log.append({ ...made(id), at: at + n, deadline: at + 600_000, thread, ...shown });
+      }
+      expect(await found(log)).toEqual(['default.b', 'default.a']);
+      await log.activate('default.c', at + 10);
+      expect(await found(log)).toEqual(['default.c', 'default.b']);
+      await log.discover('default.a', { at: at + 11, tools: [], propensity: [], hashes: [] }, 0);
+      for (const open of [log, await restart()])
+        expect(await found(open)).toEqual(['default.a', 'default.c']);
+    });
+
     it('gives back any decision bit for bit, also after a restart', async () => {
       const log = await start();
       const samples = fc.sample(arbitraryDecision, { numRuns: 30, seed: 7 });

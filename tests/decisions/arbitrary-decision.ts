@@ -61,6 +61,7 @@ export const decision = fc.record(
     carried: fc.record(
       {
         from: fc.array(text),
+        discoveries: fc.array(fc.nat()),
         tools: fc.nat(),
         instructions: fc.nat(),
         details: fc.array(fc.constantFrom('brief', 'full')),

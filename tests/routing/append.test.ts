@@ -68,6 +68,62 @@ describe('what is appended in a session', () => {
     expect(names(await step(catalog, 't4'))).toEqual([...after, 't4']);
   });
 
+  const discovering = (): RoutedCatalog => {
+    const catalog = new RoutedCatalog(9);
+    Object.assign(catalog.catalog, { ledger: { append: async () => {} } });
+    return catalog;
+  };
+
+  it('has what was discovered in a step that another one had gone on with, after all else, once', async () => {
+    const catalog = discovering();
+    const { decisionId: d1 } = await step(catalog, 't1');
+    const second = await step(catalog, 't2');
+    const { tools: more } = await catalog.routing.discover(d1, { k: 2 });
+    const added = more.map(({ name }) => name).filter((name) => name !== 't2');
+    expect(added.length).toBeGreaterThan(0);
+    const third = await step(catalog, 't2');
+    expect(names(third)).toEqual([...names(second), ...added]);
+    const grown = (await catalog.routing.find(third.decisionId)).carried!;
+    expect(new Map(grown.from.map((id, i) => [id, grown.discoveries[i]]))).toEqual(
+      new Map([
+        [d1, 1],
+        [second.decisionId, 0],
+      ]),
+    );
+    const { carried } = await catalog.routing.find((await step(catalog, 't2')).decisionId);
+    expect(carried).toMatchObject({ from: [third.decisionId], discoveries: [0], tools: third.tools.length });
+  });
+
+  it('has what was discovered at once in two steps that were asked for at once', async () => {
+    const catalog = discovering();
+    const pair = await Promise.all([step(catalog, 't1'), step(catalog, 't2')]);
+    const after = names(await step(catalog, 't3'));
+    const found = await Promise.all(
+      pair.map(({ decisionId }) => catalog.routing.discover(decisionId, { k: 3 })),
+    );
+    const added = found.flatMap(({ tools }) => tools.map(({ name }) => name));
+    for (let again = 0; again < 2; again++) {
+      const both = names(await step(catalog, 't3'));
+      expect(both.slice(0, after.length)).toEqual(after);
+      expect(new Set(both)).toEqual(new Set([...after, ...added]));
+    }
+  });
+
+  it('has what many steps served that were asked for at once, and says so where they were too many', async () => {
+    const catalog = new RoutedCatalog(80);
+    const steps = (from: number, to: number) =>
+      Promise.all(
+        Array.from({ length: to - from }, (_, n) => step(catalog, `t${from + n}`, { tokenBudget: 90_000 })),
+      );
+    await steps(0, 8);
+    const after = await step(catalog, 't8', { tokenBudget: 90_000 });
+    expect(new Set(names(after))).toEqual(new Set(Array.from({ length: 9 }, (_, n) => `t${n}`)));
+    expect(after).not.toHaveProperty('notes');
+    await steps(9, 79);
+    const { notes } = await step(catalog, 't79', { tokenBudget: 90_000 });
+    expect(notes?.[0]).toMatch(/^More than 64 steps .* were asked for at once/);
+  });
+
   it('is told what became of tools that were removed, are down, are excluded or were changed', async () => {
     const catalog = new RoutedCatalog(6);
     for (const name of ['t0', 't1', 't2', 't3']) await step(catalog, name);

@@ -143,6 +143,7 @@ export const decisionExplanationSchema = z
         carried: z
           .object({
             from: z.array(decisionId),
+            discoveries: z.array(z.int()).meta({ description: 'How many of each were taken over.' }),
             tools: z.int(),
             instructions: z.array(z.string()),
             details: z.array(detailSchema),
