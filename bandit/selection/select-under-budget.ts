@@ -205,11 +205,11 @@ function selected(
   };
 }
 
-/** The candidates as the knapsack sees them: forced ones are not for it to choose. */
-function freeOf({ gain, tokens, forced, limit }: BudgetedCandidates): KnapsackCorpus {
+/** The candidates as the knapsack sees them: forced ones, and what comes with them, are not for it to choose. */
+function freeOf({ gain, tokens, forced, limit, includes }: BudgetedCandidates): KnapsackCorpus {
   if (forced.length === 0) return { gain, tokens, limit };
   const free = gain.slice();
-  for (const index of forced) free[index] = 0;
+  for (const index of forced) for (const one of [index, ...(includes?.[index] ?? [])]) free[one] = 0;
   return { gain: free, tokens, limit };
 }
 

@@ -246,6 +246,34 @@ describe('selecting under a budget', () => {
     expect(propensity[3]).toBeCloseTo(propensity[0] + propensity[1], 12);
   });
 
+  it('pays once for what comes with a forced candidate, which is there for certain', () => {
+    // 0 is forced and brings 1; there is room for it and for one of the others.
+    const instructions = {
+      ...candidates(
+        [
+          [0.1, 40],
+          [0.9, 20],
+          [0.3, 30],
+          [0.2, 30],
+        ],
+        1,
+        [0],
+      ),
+      includes: [[1], [], [], []],
+    };
+    const probabilities = new Map<string, number>();
+    for (let i = 0; i < 500; i++) {
+      const { instructions: got } = selectionOf({ instructions, budget: 70, random: randomFor(`d${i}`) });
+      expect(got.chosen).toEqual(expect.arrayContaining([0, 1]));
+      expect([...got.propensity.slice(0, 2)]).toEqual([1, 1]);
+      probabilities.set([...got.chosen].sort().join(), Math.exp(got.logProbability));
+    }
+    expect(new Set(probabilities.keys())).toEqual(new Set(['0,1', '0,1,2', '0,1,3']));
+    expect([...probabilities.values()].reduce((sum, p) => sum + p, 0)).toBeCloseTo(1, 9);
+    const { instructions: best } = selectionOf({ instructions, budget: 70, explore: false });
+    expect([...best.chosen].sort()).toEqual([0, 1, 2]);
+  });
+
   it('says what was left out for its cost, and how much what is forced would need', () => {
     const tools = candidates(
       [
