@@ -4,9 +4,8 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { selectionMethod } from '../../bandit/policies/itr.ts';
 import type { Candidates } from '../../bandit/policy.ts';
 import { type Random, randomFor } from '../../bandit/random.ts';
-import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
 import { type BudgetedRequest, selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
-import { toolGains } from '../../bandit/selection/tool-gains.ts';
+import { withToolGains } from '../../bandit/selection/tool-gains.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 import type { EvaluatedBudget, EvaluatedSlate } from './evaluated-slate.ts';
@@ -65,9 +64,8 @@ function withinBudget(
   way: Pick<BudgetedRequest, 'method' | 'explore' | 'temperature'>,
 ): Float64Array {
   const rows = Array.from(slots, (slot) => vectors.get(slot));
-  const gain = discountNearDuplicates(toolGains(score), tokens, rows, forced, room);
   const selection = selectUnderBudget({
-    tools: { gain, score, tokens, forced, limit: k },
+    tools: withToolGains({ score, tokens, forced, limit: k }, rows, room),
     ...{ instructions, budget: room, ...way },
     // Probabilities do not depend on what is drawn.
     random: { uniform: () => 0.5 },

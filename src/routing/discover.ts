@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
+import { selectionMethod } from '../../bandit/policies/itr.ts';
 import { randomFor } from '../../bandit/random.ts';
 import { selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
+import { withToolGains } from '../../bandit/selection/tool-gains.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import {
   type Decision,
@@ -213,14 +215,15 @@ function draw(
   const tokens = Float64Array.from(free, (index) =>
     costs.tool(state.tools.get(candidates[index])!.tool, format, detail),
   );
-  // The agent has said that more is needed, so that none of them is worth nothing.
-  const gain = Float64Array.from(free, (index) => Math.max(LEAST_GAIN, columns.mean[index]));
+  const vectors = free.map((index) => state.tools.vectors.get(state.tools.get(candidates[index])!.slot));
+  const tools = withToolGains({ score, tokens, forced: [], limit: k }, vectors, tokenBudget);
   const none = { gain: EMPTY, score: EMPTY, tokens: EMPTY, forced: [], limit: 0 };
   const selected = selectUnderBudget({
-    tools: { gain, score, tokens, forced: [], limit: k },
+    // The agent has said that more is needed, so that none of them is worth nothing.
+    tools: { ...tools, gain: tools.gain.map((gain) => Math.max(LEAST_GAIN, gain)) },
     instructions: none,
     budget: tokenBudget,
-    method: 'exact',
+    method: selectionMethod((state.learners.get(decision.policy.version) ?? state.learners.active).settings),
     explore: byChance,
     temperature: byChance ? temperature : 1,
     random,

@@ -10,7 +10,7 @@ import {
   NO_LIMIT,
   selectUnderBudget,
 } from '../../bandit/selection/select-under-budget.ts';
-import { toolGains } from '../../bandit/selection/tool-gains.ts';
+import { toolGains, withToolGains } from '../../bandit/selection/tool-gains.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
@@ -73,7 +73,7 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   const explore = ranked.exploration === 'plackett-luce';
   const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
   const selection = selectUnderBudget({
-    tools: withoutDuplicates(
+    tools: withToolGains(
       found.served === null ? tools.corpus : inTurn(tools.corpus, found, budget),
       tools.rows,
       budget,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/ledger/entry.ts';
-import { START } from '../state/entries.ts';
+import { putTools, START, tool } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
 /** A catalog whose ledger is folded at once, as by a replica. */
@@ -90,6 +90,33 @@ describe('a discovery', () => {
     const none = await catalog.routing.discover(cheap, { tokenBudget: 1 });
     expect(none).toMatchObject({ tools: [], summary: { servers: [], domains: [] } });
     expect(none.notes?.[0]).toContain('1 tokens');
+  });
+
+  it('within a token budget serves the dear tool that is right, and not the cheap ones in its place', async () => {
+    const catalog = discovering();
+    const dear = tool('t1', { description: `does t1 ${'at length '.repeat(20)}` });
+    catalog.story.tell(putTools([dear]));
+    const { decisionId, tools } = await catalog.ask({
+      pin: ['t5'],
+      exclude: [],
+      query: 'does t2',
+      k: 1,
+      format: 'mcp',
+    });
+    expect(names(tools)).not.toContain('t1');
+    const decision = await catalog.routing.find(decisionId);
+    const at = decision.candidates.indexOf('t1');
+    for (const column of ['score', 'mean'] as const) {
+      decision.columns[column].fill(0.4);
+      decision.columns[column][at] = 0.9;
+    }
+    const log = await catalog.decisionLogs.open('default');
+    await log.append({ ...decision, id: 'default.dear' });
+    const unbounded = await catalog.routing.discover('default.dear', { k: 1 });
+    expect(names(unbounded.tools)).toEqual(['t1']);
+    await log.append({ ...decision, id: 'default.dearer' });
+    const bounded = await catalog.routing.discover('default.dearer', { k: 4, tokenBudget: unbounded.tokens });
+    expect(names(bounded.tools)).toEqual(['t1']);
   });
 
   it('is refused for a decision that there is not, or that was not shown yet', async () => {
