@@ -112,6 +112,8 @@ export interface Discovery {
   readonly sufficiency?: number;
   /** The catalog was summed up, too. */
   readonly summary?: true;
+  /** No tools were asked for. Absent: they were. */
+  readonly asked?: 'summary';
   /** Digests of the Idempotency-Key and of the request that named it; absent: it named none. */
   readonly key?: string;
   readonly request?: string;

@@ -9,6 +9,7 @@ export type ProblemCode =
   | 'decision-not-found'
   | 'decision-not-activated'
   | 'decision-expired'
+  | 'too-many-discoveries'
   | 'reward-not-found'
   | 'task-not-found'
   | 'task-ambiguous'

@@ -32,6 +32,7 @@ export const PROBLEM_STATUS = {
   'task-ambiguous': 409,
   'decision-not-activated': 409,
   'decision-expired': 409,
+  'too-many-discoveries': 409,
   'reward-late': 409,
   'revision-mismatch': 412,
   'body-too-large': 413,

@@ -148,7 +148,7 @@ export function spentTokens(
 }
 
 /** Best first, as the decision has it. */
-export function leftOutOf(
+function leftOutOf(
   { candidates, format, detail, budget, instructions }: BudgetedDecision,
   { tools }: CatalogState,
   costs: TokenCosts,
@@ -168,7 +168,7 @@ export function leftOutOf(
   };
 }
 
-export function costTokensOf(
+function costTokensOf(
   { budget, carried }: Pick<BudgetedDecision, 'budget' | 'carried'>,
   { total }: AnswerTokens,
 ): CostTokens {

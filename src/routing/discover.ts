@@ -18,16 +18,18 @@ import type { DecisionLog } from '../decisions/decision-log.ts';
 import { observedDecision } from '../decisions/observed-decision.ts';
 import { Problem } from '../errors/problem.ts';
 import type { DiscoveryEntry } from '../ledger/entry.ts';
-import { spentTokens } from './budgeted-answer.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
+import { budgetedAnswer, documentsOf } from './budgeted-answer.ts';
 import { type CatalogSummary, summariseCatalog } from './catalog-summary.ts';
 import { answerOf, type RoutedTool, sufficiencyAnswer } from './route-answer.ts';
 import type { RoutingParts } from './route-query.ts';
+import type { TokenCosts } from './token-costs.ts';
 
 /** What an agent asks whose tools do not suffice. */
 export interface DiscoverRequest {
   /** How many tools more, 1…50; absent: as many as the decision wanted. */
   readonly k?: number;
-  /** Most tokens that their definitions, or the summary, may take; absent: what the budget of a session has left, where there is one. */
+  /** Most tokens that their definitions, or the summary, may take; absent: what the decision's own budget has left, where it has one. */
   readonly tokenBudget?: number;
   /** True: no tools, but what the catalog has, by server and domain. */
   readonly summary?: boolean;
@@ -62,7 +64,7 @@ type DiscoverParts = Pick<RoutingParts, 'now' | 'unavailable' | 'costs'> & {
   admit(decision: Decision): void;
 };
 
-/** A decision that is asked for more so often is asked in a loop. */
+/** A decision that is asked for more tools so often is asked in a loop; so many summaries are recorded beside that. */
 const MOST_DISCOVERIES = 20;
 
 /**
@@ -70,7 +72,7 @@ const MOST_DISCOVERIES = 20;
  * then; or sums the catalog up. They become part of the decision, so that they can be reported as all others. Of several requests at
  * once each gets other tools.
  *
- * @throws Problem decision-not-activated, decision-expired, idempotency-conflict, too-many-requests; StoreUnavailableError
+ * @throws Problem decision-not-activated, decision-expired, idempotency-conflict, too-many-discoveries, too-many-requests; StoreUnavailableError
  */
 export async function discover(
   id: string,
@@ -95,12 +97,15 @@ export async function discover(
       await note(decision, at, catalog);
       return answer(decision, at, request, catalog, parts);
     }
-    refuseUnfit(decision, parts.now());
+    refuseUnfit(decision, request, parts.now());
     if (!isAdmitted) parts.admit(decision);
     isAdmitted = true;
     const discovery = { ...choose(decision, request, catalog, parts), ...keyed };
-    if ((await log.discover(id, discovery, discoveries.length)) !== 'added') continue;
+    const count = discoveries.filter(({ asked }) => asked === discovery.asked).length;
     const grown = withDiscoveries(withoutDiscoveries(decision), [...discoveries, discovery]);
+    // Summaries are answered all the same.
+    if (count >= MOST_DISCOVERIES) return answer(grown, discoveries.length, request, catalog, parts);
+    if ((await log.discover(id, discovery, discoveries.length)) !== 'added') continue;
     await note(grown, discoveries.length, catalog);
     return answer(grown, discoveries.length, request, catalog, parts);
   }
@@ -124,8 +129,8 @@ function earlier(
   );
 }
 
-/** @throws Problem decision-not-activated, decision-expired, too-many-requests */
-function refuseUnfit(decision: Decision, now: number): void {
+/** @throws Problem decision-not-activated, decision-expired, too-many-discoveries */
+function refuseUnfit(decision: Decision, { summary }: DiscoverRequest, now: number): void {
   if (decision.activatedAt === null) {
     throw new Problem(
       'decision-not-activated',
@@ -140,11 +145,12 @@ function refuseUnfit(decision: Decision, now: number): void {
       'Ask POST /v1/route again: it makes a new decision.',
     );
   }
-  if ((decision.discoveries?.length ?? 0) >= MOST_DISCOVERIES) {
+  const forTools = (decision.discoveries ?? []).filter(({ asked }) => asked === undefined);
+  if (!summary && forTools.length >= MOST_DISCOVERIES) {
     throw new Problem(
-      'too-many-requests',
+      'too-many-discoveries',
       `Decision "${decision.id}" was asked for more tools ${MOST_DISCOVERIES} times already.`,
-      'Ask POST /v1/route with a query that says what is missing.',
+      'Ask POST /v1/route with a query that says what is missing, or ask for `summary: true`, which is always answered.',
     );
   }
 }
@@ -171,6 +177,7 @@ function choose(
     sufficiency: state.sufficiency.probability({ features }),
     ...(request.rating !== undefined && { rating: request.rating }),
     ...(tools.length === 0 && { summary: true }),
+    ...(request.summary && { asked: 'summary' }),
   };
 }
 
@@ -193,10 +200,11 @@ function freeCandidates(
 function draw(
   decision: Decision,
   free: readonly number[],
-  { k = decision.k, tokenBudget = roomOf(decision) }: DiscoverRequest,
+  { k = decision.k, tokenBudget: named }: DiscoverRequest,
   { state }: Catalog,
   { costs }: Pick<RoutingParts, 'costs'>,
 ): Chosen {
+  const tokenBudget = named ?? roomOf(decision, state, costs);
   const { candidates, columns, exploration, temperature, format, detail } = decision;
   const random = randomFor(`${decision.id}/discover/${decision.discoveries?.length ?? 0}`);
   const byChance = exploration === 'plackett-luce';
@@ -231,11 +239,17 @@ function draw(
   return 'needed' in selected ? NOTHING : chosen(selected.tools.chosen, selected.tools.propensity);
 }
 
-/** What is added is carried along in the session, which has no documents, so that its budget holds for that, too. Undefined: none was named. */
-function roomOf(decision: Decision): number | undefined {
-  const { budget } = decision;
-  if (budget === undefined || budget.tokenBudget === null || budget.assembly !== 'append') return undefined;
-  return Math.max(0, budget.tokenBudget - spentTokens({ ...decision, budget }, 0).total);
+/** Returns what the decision's budget has left beside all that was served and discovered; undefined: it has none. */
+function roomOf(decision: Decision, state: CatalogState, costs: TokenCosts): number | undefined {
+  const { tokenBudget = null, tokens = [] } = decision.budget ?? {};
+  if (tokenBudget === null) return undefined;
+  const first = withoutDiscoveries(decision);
+  const served = budgetedAnswer(first, state, costs, documentsOf(first, state, costs)).tokens?.total ?? 0;
+  const discovered = decision.slate.slice(first.slate.length).map((index) => tokens[index]);
+  return Math.max(
+    0,
+    discovered.reduce((room, taken) => room - taken, tokenBudget - served),
+  );
 }
 
 const LEAST_GAIN = 1e-6;
@@ -266,13 +280,15 @@ function answer(
   const { hashes, propensity } = discovery;
   const slate = discovery.tools.map((tool) => decision.candidates.indexOf(tool));
   const reasons = slate.map(() => 'discovered' as const);
-  // It took nothing over, and its tokens are counted here.
-  const { carried: _, budget: __, ...plain } = decision;
-  const added = answerOf({ ...plain, slate, reasons, hashes }, state, costs);
+  // It took nothing over, and its tokens are counted here; but where it comes after what was served, it has the shape of that.
+  const { carried: _, budget, ...plain } = decision;
+  const appended = budget?.assembly === 'append' ? { budget } : {};
+  const added = answerOf({ ...plain, ...appended, slate, reasons, hashes }, state, costs);
   const { tools, definitions, rewardDeadline } = added;
   const live = discovery.tools.map((tool) => state.tools.get(tool)).filter((record) => record !== undefined);
   const tokens = live.reduce((sum, { tool }) => sum + costs.tool(tool, decision.format, decision.detail), 0);
-  const notes = slate.length > 0 || request.summary ? [] : [nothingLeft(request, roomOf(decision))];
+  const notes =
+    slate.length > 0 || request.summary ? [] : [nothingLeft(request, roomOf(decision, state, costs))];
   return {
     decisionId: decision.id,
     tools: tools.map((tool, i) => ({ ...tool, propensity: propensity[i] })),
@@ -291,7 +307,7 @@ function answer(
 function nothingLeft({ tokenBudget }: DiscoverRequest, room: number | undefined): string {
   const more = 'ask POST /v1/route with a query that says what is missing';
   if (tokenBudget === undefined && room !== undefined) {
-    return `Nothing else that is near this query fits into the ${room} tokens that the session's budget has left: name a \`tokenBudget\` to go beyond it (its prompt may start anew then at the next step), or ${more}`;
+    return `Nothing else that is near this query fits into the ${room} tokens that the decision's budget has left: name a \`tokenBudget\` to go beyond it (the prompt of a session may start anew then at the next step), or ${more}`;
   }
   if (tokenBudget === undefined) return `Nothing else is near this query: ${more}`;
   return `Nothing else that is near this query fits into ${tokenBudget} tokens: raise \`tokenBudget\`, or ${more}`;

@@ -13,13 +13,11 @@ import {
 import type { KeptReward } from '../state/fold-result.ts';
 import {
   type AnswerTokens,
+  type BudgetedAnswer,
   budgetedAnswer,
   type CostTokens,
-  costTokensOf,
   documentsOf,
   type LeftOut,
-  leftOutOf,
-  spentTokens,
 } from './budgeted-answer.ts';
 import { type ExplainedCandidate, explainCandidates } from './explain-candidates.ts';
 import type { TokenCosts } from './token-costs.ts';
@@ -73,10 +71,12 @@ export interface ExplainedBudget {
   readonly assembly: Assembly;
   /** What counted the tokens. */
   readonly counter: string;
-  /** Of the parts; a prompt has some more for what is between them. */
+  /** As it was answered: without what was discovered later. */
   readonly tokens: AnswerTokens;
   readonly leftOut: LeftOut;
   readonly costTokens: CostTokens;
+  /** Tokens of the definitions that were discovered later, beside `tokens`; absent: none were. */
+  readonly discovered?: number;
   readonly carried?: DecisionCarried;
 }
 
@@ -157,15 +157,16 @@ function explainBudget(
   const { budget, carried, instructions } = decision;
   if (budget === undefined) return {};
   const { tokenBudget, assembly, counter } = budget;
-  const budgeted = { ...decision, budget };
   const first = withoutDiscoveries(decision);
   const answered = budgetedAnswer(first, state, costs, documentsOf(first, state, costs));
-  const tokens = spentTokens(budgeted, answered.tokens?.documents ?? 0);
+  const { tokens, leftOut, costTokens } = answered as BudgetedAnswer;
+  const discovered = decision.slate
+    .slice(first.slate.length)
+    .reduce((sum, index) => sum + budget.tokens[index], 0);
   return {
     budget: {
-      ...{ tokenBudget, assembly, counter, tokens },
-      leftOut: leftOutOf(budgeted, state, costs),
-      costTokens: costTokensOf(budgeted, tokens),
+      ...{ tokenBudget, assembly, counter, tokens, leftOut, costTokens },
+      ...(discovered > 0 && { discovered }),
       ...(carried !== undefined && { carried }),
     },
     ...(instructions !== undefined && { instructions: explainInstructions(instructions) }),

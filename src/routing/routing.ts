@@ -89,7 +89,7 @@ export class Routing {
 
   /**
    * The slate did not suffice: serves more tools, which become part of the decision, or sums the catalog up.
-   * @throws Problem decision-not-found, decision-not-activated, decision-expired, idempotency-conflict, too-many-requests
+   * @throws Problem decision-not-found, decision-not-activated, decision-expired, idempotency-conflict, too-many-discoveries, too-many-requests
    */
   async discover(
     decisionId: string,

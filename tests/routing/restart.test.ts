@@ -150,6 +150,16 @@ describe('a discovery in a session', () => {
     const third = await catalog.routing.discover(decisionId, { k: 1, tokenBudget: one });
     expect(third.tools).toHaveLength(1);
     const apart = await step(catalog, 't1', { tokenBudget: 3 * one, assembly: 'parts' });
-    expect((await catalog.routing.discover(apart.decisionId, { k: 5 })).tools).toHaveLength(5);
+    expect((await catalog.routing.discover(apart.decisionId, { k: 5 })).tools).toHaveLength(2);
+    const { budget } = await catalog.routing.explain(apart.decisionId);
+    expect(budget).toMatchObject({ tokens: apart.tokens, costTokens: apart.costTokens, discovered: 2 * one });
+  });
+
+  it('has its definitions in the shape that those of the steps have', async () => {
+    const catalog = sessions();
+    catalog.story.tell(putTools([0, 2, 3].map((n) => tool(`t${n}`, { server: 'crm' }))));
+    const { decisionId } = await step(catalog, 't1', { format: 'openai-responses' });
+    const { definitions } = await catalog.routing.discover(decisionId, { k: 8, tokenBudget: 9_000 });
+    expect((definitions as { type: string }[]).every(({ type }) => type === 'function')).toBe(true);
   });
 });

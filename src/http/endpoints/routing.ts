@@ -66,6 +66,7 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
       'decision-not-activated',
       'decision-expired',
       'idempotency-conflict',
+      'too-many-discoveries',
       'too-many-requests',
     ],
     handle: async ({ params, headers, body }) => ({

@@ -140,6 +140,10 @@ export const decisionExplanationSchema = z
         tokens: tokensSchema,
         leftOut: leftOutSchema,
         costTokens: costTokensSchema,
+        discovered: z
+          .int()
+          .optional()
+          .meta({ description: 'Tokens of the definitions that were discovered later, beside `tokens`.' }),
         carried: z
           .object({
             from: z.array(decisionId),

@@ -17,7 +17,7 @@ export const discoverRequestSchema = z
       .optional()
       .meta({
         description:
-          'Most tokens that their definitions, or the summary, may take. Absent: in a session or task whose prompt grows, what its `tokenBudget` has left; else no limit.',
+          'Most tokens that their definitions, or the summary, may take. Absent: what the `tokenBudget` of the decision has left; without one, no limit.',
       }),
     summary: z.boolean().optional().meta({
       description: 'true: no tools, but what the catalog has, by server and domain.',
