@@ -7,7 +7,7 @@ import { packColumns, unpackColumns } from './packed-columns.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 8;
+const VERSION = 9;
 
 /** Index of each column among the columns. A new one goes to the end, and needs a new version. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
