@@ -10,6 +10,9 @@ import { effectOf } from '../state/fold-instructions.ts';
 import type { InstructionsApplied, InstructionsResult } from '../state/fold-result.ts';
 import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
 
+/** So many are named; the others are found when these are mended. */
+const MAX_VIOLATIONS = 20;
+
 export type InstructionsChanged = Omit<InstructionsApplied, 'kind'>;
 
 /** Full sync: afterwards the catalog has exactly these instructions. Only texts that changed are embedded. */
@@ -22,10 +25,16 @@ export async function syncInstructions(
   const sync = hashed.map(({ instruction }) => instruction.id);
   refuseRepeats(sync);
   const content = hashed.map(({ instruction: { id, status }, hash }) => [id, hash, status]);
-  return change(catalog, ['sync', content], options, ({ instructions: table }) => {
-    const changing = hashed.filter((one) => effectOf(table.get(one.instruction.id), one).length > 0);
-    return { put: changing, remove: [], sync, preparedFor: table.revision };
-  });
+  return change(
+    catalog,
+    ['sync', content],
+    options,
+    pathsIn('instructions', hashed),
+    ({ instructions: table }) => {
+      const changing = hashed.filter((one) => effectOf(table.get(one.instruction.id), one).length > 0);
+      return { put: changing, remove: [], sync, preparedFor: table.revision };
+    },
+  );
 }
 
 /** Puts some instructions and removes others; ids that are not there are removed without complaint. */
@@ -38,7 +47,8 @@ export async function patchInstructions(
   const hashed = await hashedAll(put);
   refuseRepeats([...hashed.map(({ instruction }) => instruction.id), ...remove]);
   const content = hashed.map(({ instruction: { id, status }, hash }) => [id, hash, status]);
-  return change(catalog, ['patch', content, remove], options, () => ({ put: hashed, remove }));
+  const paths = pathsIn('put', hashed, remove.length > 0 ? 'remove' : 'put');
+  return change(catalog, ['patch', content, remove], options, paths, () => ({ put: hashed, remove }));
 }
 
 /**
@@ -50,14 +60,20 @@ export function approveInstructions(
   ids: readonly string[] | undefined,
   options: ChangeOptions = {},
 ): Promise<InstructionsChanged> {
-  return change(catalog, ['approve', ids ?? null], options, ({ instructions: table }) => {
-    const named = ids?.map((id) => getInstruction(catalog, id)) ?? [...table.live()];
-    const put = named.filter(awaitsApproval).map((record) => {
-      const { instruction, hash } = record.pending ?? record;
-      return { instruction: { ...instruction, status: 'approved' as const }, hash };
-    });
-    return { put, remove: [], preparedFor: table.revision };
-  });
+  return change(
+    catalog,
+    ['approve', ids ?? null],
+    options,
+    () => 'ids',
+    ({ instructions: table }) => {
+      const named = ids?.map((id) => getInstruction(catalog, id)) ?? [...table.live()];
+      const put = named.filter(awaitsApproval).map((record) => {
+        const { instruction, hash } = record.pending ?? record;
+        return { instruction: { ...instruction, status: 'approved' as const }, hash };
+      });
+      return { put, remove: [], preparedFor: table.revision };
+    },
+  );
 }
 
 export function awaitsApproval({ instruction, pending }: InstructionRecord): boolean {
@@ -97,6 +113,7 @@ function change(
   catalog: Catalog,
   content: unknown,
   options: ChangeOptions,
+  pathOf: PathOf,
   prepare: (state: Catalog['state']) => Prepared,
 ): Promise<InstructionsChanged> {
   const prepareEntry = async () => {
@@ -109,21 +126,35 @@ function change(
       const { kind: _, ...changed } = outcome;
       return changed;
     }
-    if (outcome.kind === 'instructions-refused') refuse(outcome);
+    if (outcome.kind === 'instructions-refused') refuse(outcome, pathOf);
     return undefined;
   });
 }
 
+/** Returns where the request says what an instruction includes. */
+type PathOf = (id: string) => string;
+
+/** @param otherwise where it says something that concerns an instruction which is not in the list */
+function pathsIn(list: string, hashed: readonly Hashed[], otherwise = list): PathOf {
+  return (id) => {
+    const index = hashed.findIndex(({ instruction }) => instruction.id === id);
+    return index < 0 ? otherwise : `${list}[${index}].includes`;
+  };
+}
+
 /** @throws Problem unless it was prepared for what has changed since. */
-function refuse(refused: Extract<InstructionsResult, { kind: 'instructions-refused' }>): void {
+function refuse(
+  refused: Extract<InstructionsResult, { kind: 'instructions-refused' }>,
+  pathOf: PathOf,
+): void {
   switch (refused.reason) {
     case 'stale':
     case 'revision':
       return;
     case 'includes':
       throw invalid(
-        refused.dangling.map(({ id, include }) => ({
-          path: 'includes',
+        refused.dangling.slice(0, MAX_VIOLATIONS).map(({ id, include }) => ({
+          path: pathOf(id),
           message: `"${id}" includes "${include}", which would not be there`,
         })),
         'Put what is included in the same request, or take it out of `includes`.',
@@ -131,14 +162,19 @@ function refuse(refused: Extract<InstructionsResult, { kind: 'instructions-refus
     case 'circle': {
       const circle = [...refused.circle, refused.circle[0]].map((id) => `"${id}"`).join(' → ');
       throw invalid(
-        [{ path: 'includes', message: `instructions would include each other in a circle: ${circle}` }],
+        [
+          {
+            path: pathOf(refused.circle[0]),
+            message: `instructions would include each other in a circle: ${circle}`,
+          },
+        ],
         'Take one of these out of the `includes` of the one before it.',
       );
     }
     case 'too-many-included':
       throw invalid(
-        refused.ids.map((id) => ({
-          path: 'includes',
+        refused.ids.slice(0, MAX_VIOLATIONS).map((id) => ({
+          path: pathOf(id),
           message: `"${id}" would bring more than ${MAX_INCLUDED} others with it: what it includes, what that includes, and so on`,
         })),
         'Put texts that always belong together into one instruction, or take some out of `includes`. Changes that wait for approval count as well.',
@@ -149,7 +185,7 @@ function refuse(refused: Extract<InstructionsResult, { kind: 'instructions-refus
 function invalid(violations: readonly Violation[], fix: string): Problem {
   const [{ message }] = violations;
   return new Problem('validation-failed', `${message[0].toUpperCase()}${message.slice(1)}.`, fix, {
-    violations: violations.slice(0, 20),
+    violations: violations.slice(0, MAX_VIOLATIONS),
   });
 }
 

@@ -123,15 +123,20 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   };
 }
 
-/** Returns S of instructions as a policy has it, 0…1: only `itr` has its own. */
+/**
+ * Returns S of instructions as a policy has it, 0…1: only `itr` has its own.
+ *
+ * @param embedded whether the query has a vector, and the candidates cosines
+ */
 export function instructionScores(
   { name, parameters }: PolicySettings,
   candidates: Candidates,
+  embedded: boolean,
 ): Float64Array {
   if (name !== ITR.name) return candidates.base;
   const complete = policyParameters(name, parameters);
-  // As a share of the most that it can be, since effects are learned from scores of 0 to 1.
-  const most = complete.w1 + complete.w2 + complete.w3;
+  // As a share of the most that it can be, since effects are learned from scores of 0 to 1. No reranker reads instructions.
+  const most = (embedded ? complete.w1 : 0) + complete.w2 + (candidates.reranked ? complete.w3 : 0);
   return itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0));
 }
 
@@ -212,7 +217,7 @@ function instructionCorpus(parts: BudgetParts): InstructionCorpus {
   // The frame has room for what is chosen; what comes with it stands apart as well.
   const apart = assemblyOf(request) === 'prompt' ? SEPARATOR_TOKENS : 0;
   const alone = free(tokens, kept);
-  const scores = instructionScores(parts.policy, candidates);
+  const scores = instructionScores(parts.policy, candidates, query.features.embedding !== null);
   const gain = catalog.state.effects.gains(slots, scores);
   const most = maxInstructions(request);
   return {

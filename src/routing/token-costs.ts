@@ -25,8 +25,8 @@ export class TokenCosts {
   readonly counter: TokenCounter;
   readonly #tools = new WeakMap<ToolDefinition, (number | undefined)[]>();
   readonly #monoliths = new WeakMap<ToolTable, { revision: string; tokens: Map<SlateFormat, number> }>();
-  /** Revision and format that were counted last. */
-  readonly #counted = new WeakMap<ToolTable, string>();
+  /** The revision that was counted last, and the formats in which it was. */
+  readonly #counted = new WeakMap<ToolTable, { revision: string; formats: Set<SlateFormat> }>();
   readonly #texts = new WeakMap<object, number>();
   readonly #documents = new WeakMap<ToolDefinition, readonly DocumentLine[]>();
 
@@ -72,11 +72,15 @@ export class TokenCosts {
 
   /** Counts the tools of a large catalog a few milliseconds at a time, so that `monolithic` has only to add up. */
   async countAll({ revision, tools }: MonolithicState, format: SlateFormat): Promise<void> {
-    if (tools.size < MANY_TOOLS || this.#counted.get(tools) === `${revision}/${format}`) return;
+    const counted = this.#counted.get(tools);
+    const isCounted = counted?.revision === revision && counted.formats.has(format);
+    if (tools.size < MANY_TOOLS || isCounted) return;
     await inSlices(
       mapInSteps([...tools.live()], ({ tool }) => this.tool(tool, definedFormat(format), 'full')),
     );
-    this.#counted.set(tools, `${revision}/${format}`);
+    const known = this.#counted.get(tools);
+    if (known?.revision === revision) known.formats.add(format);
+    else this.#counted.set(tools, { revision, formats: new Set([format]) });
   }
 
   /** The lines of a tool's document, each with what it takes. */

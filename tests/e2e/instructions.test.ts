@@ -129,6 +129,9 @@ function behaves(writer: () => RunningService, reader: () => RunningService): vo
       detail: expect.stringContaining('in a circle'),
     });
     expect(await refuse([{ ...SHORT, includes: ['nobody'] }])).toMatchObject({ code: 'validation-failed' });
+    for (const text of [' \u200b\u2060 ', 'half \ud83d of it']) {
+      expect(await refuse([{ ...SHORT, text }])).toMatchObject({ violations: [{ path: 'put[0].text' }] });
+    }
     expect(await refuse([SHORT, SHORT])).toMatchObject({ violations: [{ path: 'put[1].id' }] });
     expect(await refuse([{ ...SHORT, prioriy: 3 }])).toMatchObject({ code: 'validation-failed' });
     const large = await service.request('PUT', PATH, `{"instructions": ["${'x'.repeat(33 * 1024 * 1024)}"]}`);

@@ -140,7 +140,19 @@ describe('a change of instructions', () => {
     await expect(dangling).rejects.toMatchObject({
       code: 'validation-failed',
       message: '"a" includes "b", which would not be there.',
+      violations: [{ path: 'put[0].includes' }],
     });
+    const long = Array.from({ length: 18 }, (_, i) =>
+      instruction(`c${i}`, { includes: i === 0 ? [] : [`c${i - 1}`] }),
+    );
+    await expect(syncInstructions(catalog, [instruction('a'), ...long])).rejects.toMatchObject({
+      message: expect.stringContaining('"c17" would bring more than 16 others'),
+      violations: [{ path: 'instructions[18].includes' }],
+    });
+    const pair = [instruction('whole', { includes: ['part'] }), instruction('part')];
+    await patchInstructions(catalog, pair, []);
+    const removed = patchInstructions(catalog, [], ['part']);
+    await expect(removed).rejects.toMatchObject({ violations: [{ path: 'remove' }] });
     const circle = patchInstructions(
       catalog,
       [instruction('a', { includes: ['b'] }), instruction('b', { includes: ['a'] })],

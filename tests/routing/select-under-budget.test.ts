@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
 import type { Problem } from '../../src/errors/problem.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
+import { instructionScores } from '../../src/routing/select-under-budget.ts';
 import { textForModel } from '../../src/routing/slate-definition.ts';
+import { TokenCosts } from '../../src/routing/token-costs.ts';
 import { instruction, putInstructions, tool } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
@@ -108,6 +110,32 @@ describe('a route request with a token budget', () => {
     const again = await catalog.route(request, { idempotencyKey: 'key' });
     expect(await catalog.route(request, { idempotencyKey: 'key' })).toEqual(again);
   });
+});
+
+it('instructions have a share of the scores that there are as the score of `itr`', () => {
+  const columns = (...values: number[]) => Float64Array.from(values);
+  const lexical = columns(1, 0.5);
+  const candidates = {
+    ...{ slots: Int32Array.of(0, 1), lexical, dense: lexical, base: lexical },
+    similarity: columns(1, 0.2),
+  };
+  const itr = { name: 'itr', parameters: { w1: 1, w2: 1, w3: 3 } } as never;
+  expect([...instructionScores(itr, candidates, true)]).toEqual([1, 0.35]);
+  const words = { ...candidates, similarity: columns(0, 0) };
+  expect([...instructionScores(itr, words, false)]).toEqual([1, 0.5]);
+});
+
+it('the tools of a large catalog are counted once per format, also when formats alternate', async () => {
+  const { state } = new RoutedCatalog(200);
+  const costs = new TokenCosts({ name: 'characters', count: (text: string) => text.length } as never);
+  let asked = 0;
+  const tool = costs.tool.bind(costs);
+  costs.tool = (...one) => {
+    asked++;
+    return tool(...one);
+  };
+  for (const format of ['openai', 'mcp', 'openai', 'mcp'] as const) await costs.countAll(state, format);
+  expect(asked).toBe(2 * 200);
 });
 
 describe('a route request with instructions', () => {

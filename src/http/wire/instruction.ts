@@ -54,7 +54,8 @@ export const instructionId = toolName
 const members = {
   id: instructionId,
   text: text(MAX_INSTRUCTION_TEXT)
-    .refine((value) => value.trim() !== '', 'must not be empty')
+    .refine((value) => /[^\s\p{C}]/u.test(value), 'must say something: it is empty')
+    .refine((value) => !/\p{Cs}/u.test(value), 'must not contain halves of characters (lone surrogates)')
     .meta({ example: 'Refunds above 100 EUR need the approval of a manager.' }),
   kind: z.enum(INSTRUCTION_KINDS).default(DEFAULT_INSTRUCTION_KIND).meta({
     description: '`safety` ones are in every prompt; the others are chosen for each query.',
