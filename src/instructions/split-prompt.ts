@@ -220,7 +220,7 @@ function pieces(
     // What ends in a colon belongs to what it announces.
     const isAnnounced = before?.block?.text.endsWith(':') ?? false;
     const isNext = kind === 'item' && before?.block?.kind === 'item';
-    if (kind === 'item' && !isNext) leadIn = isAnnounced ? before! : null;
+    if (kind === 'item' && !isNext) leadIn = isAnnounced ? lastSentence(before!) : null;
     const isFull = tokens > 0 && (tokens + own > MOST_TOKENS || tokens >= LEAST_TOKENS);
     if (isFull && !isAnnounced) {
       done.push(open);
@@ -234,11 +234,22 @@ function pieces(
   return done;
 }
 
+/** Where a sentence ends and another one begins. */
+const BETWEEN_SENTENCES = /(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(*_[])/u;
+
+/** A paragraph that ends with what announces a list, cut to that. */
+function lastSentence(leaf: Leaf): Leaf {
+  const { block } = leaf;
+  return block === null
+    ? leaf
+    : { ...leaf, block: { ...block, text: block.text.split(BETWEEN_SENTENCES).at(-1)! } };
+}
+
 /** A paragraph that is longer than a unit, sentence by sentence; everything else as it is. */
 function sentences(block: Block, countTokens: (text: string) => number): readonly Block[] {
   if (block.kind !== 'paragraph' || countTokens(block.text) <= MOST_TOKENS) return [block];
   return block.text
-    .split(/(?<=[.!?])\s+(?=[\p{Lu}\p{N}"'(*_[])/u)
+    .split(BETWEEN_SENTENCES)
     .map((text, at) => ({ ...block, text, gap: at === 0 ? block.gap : ' ' }));
 }
 

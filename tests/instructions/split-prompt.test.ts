@@ -198,9 +198,10 @@ describe('splitting a prompt', () => {
           if (kind === 'fence') return `\`\`\`\n${some(size + 1)}\n\n# ${some(1)}\n</x>\n\`\`\``;
           if (kind === 'table')
             return `\n| ${some(1)} | ${some(1)} |\n|---|---|\n| ${some(1)} | ${some(size + 1)} |\n`;
-          if (kind === 'lead') return `${some(size + 1)}:`;
+          // Each begins a sentence: of a paragraph the last one announces a list.
+          if (kind === 'lead') return `W${some(size + 1)}:`;
           return kind === 'text'
-            ? some(size + 1)
+            ? `W${some(size + 1)}.`
             : Array.from({ length: 9 }, () => `W${some(size + 1)}.`).join(' ');
         });
         const prompt = lines.join(isTight ? '\n' : '\n\n');
