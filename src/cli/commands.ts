@@ -61,7 +61,7 @@ export const COMMANDS: Readonly<
   ],
   instructions: [
     '',
-    'show the instructions of a catalog, approve and remove them',
+    'show the instructions of a catalog, change, approve and remove them',
     async () => (await import('./instructions.ts')).instructionsCommand(),
   ],
   export: [
