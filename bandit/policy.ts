@@ -33,6 +33,7 @@ export interface Candidates {
   readonly reranked?: RerankedColumns;
 }
 
+/** The columns that a reranker gives. */
 export interface RerankedColumns {
   /** r: the reranker's score, min–max over the tools that it read, 0…1; 0 for others. */
   readonly score: Float64Array;

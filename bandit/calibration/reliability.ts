@@ -5,7 +5,7 @@ const BINS = 10;
 /** Beyond this many the oldest outcomes count less and less. */
 const MOST_OUTCOMES = 5000;
 
-/** What became of the decisions whose prediction lay in this range. */
+/** A bin of the reliability diagram: what became of the decisions whose prediction lay in its range. */
 export interface ReliabilityBin {
   readonly from: number;
   readonly to: number;
@@ -17,7 +17,7 @@ export interface ReliabilityBin {
 }
 
 /**
- * How far predicted probabilities come true: counts and sums in ten equal bins (reliability diagram), and the expected calibration error
+ * Reliability of predicted probabilities, how far they come true: counts and sums in ten equal bins (reliability diagram), and the expected calibration error
  * (Naeini, Cooper & Hauskrecht 2015). A prediction is counted as it was served, before its outcome was learned.
  */
 export class Reliability {

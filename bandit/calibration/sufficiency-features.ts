@@ -1,4 +1,4 @@
-/** What is known about the candidates of a decision before its slate is drawn: columns of one length. */
+/** Columns of what is known about the candidates of a decision before its slate is drawn, of one length. */
 export interface CandidateColumns {
   /** What orders them. */
   readonly score: ArrayLike<number>;
@@ -11,7 +11,7 @@ export interface CandidateColumns {
   readonly retrieval: ArrayLike<number>;
 }
 
-/** Names of the features, in their order. */
+/** The features by name, in their order. */
 export const SUFFICIENCY_FEATURES = [
   'bias',
   'best mean',

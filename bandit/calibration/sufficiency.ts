@@ -10,7 +10,7 @@ const FIRST: LogisticPrior = {
 /** Of [log-odds without the rating; 1; rating − ½]: a rating is believed before there are outcomes, but not blindly. */
 const FIRST_RATED: LogisticPrior = { weights: [1, 0, 3], variances: [0.25, 1, 4] };
 
-/** What sufficiency was predicted from. */
+/** An example that sufficiency is predicted and learned from. */
 export interface SufficiencyExample {
   /** As `sufficiencyFeatures` gives them. */
   readonly features: ArrayLike<number>;

@@ -29,7 +29,7 @@ const UUSS = 2;
 const YU = 3;
 const YUS = 4;
 
-/** Which instructions a decision could have shown, and which it did: columns of one length. */
+/** The instructions that a decision could have shown, and which of them it did: columns of one length. */
 export interface DrawnInstructions {
   readonly slots: ArrayLike<number>;
   /** Probability of each to be shown, 0…1. Where it is 0 or 1 nothing can be learned. */

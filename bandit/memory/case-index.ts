@@ -238,7 +238,7 @@ export function isComparable(query: QueryFeatures): boolean {
 }
 
 /** Keeps the best of many offers with a positive value, in any order. Ties: lower place first. */
-export class NearestCases {
+class NearestCases {
   private readonly places: Int32Array;
   private readonly values: Float64Array;
   private readonly limit: number;

@@ -1,13 +1,13 @@
-/** Candidates of one corpus, column by column, of which at most `limit` may be chosen. */
+/** A corpus to choose from, column by column, of which at most `limit` may be chosen. */
 export interface KnapsackCorpus {
-  /** What each one is worth; what is worth nothing, or less, is not chosen. Finite. */
+  /** Gain of each one, finite; what is worth nothing, or less, is not chosen. */
   readonly gain: Float64Array;
-  /** What each one costs, at least 0; ∞: it can never be chosen. */
+  /** Tokens of each one, at least 0; ∞: it can never be chosen. */
   readonly tokens: Float64Array;
   readonly limit: number;
 }
 
-/** Indices that were chosen from each corpus, ascending. */
+/** The choice: indices from each corpus, ascending. */
 export interface Chosen {
   readonly tools: readonly number[];
   readonly instructions: readonly number[];

@@ -1,8 +1,8 @@
 import { cosine } from '../tool-vectors.ts';
 
-/** From this cosine on, texts are near duplicates; from here to 1 the discount rises from nothing to the most. */
+/** Cosine from which on texts are near duplicates; from there to 1 the discount rises from nothing to the most. */
 const NEAR = 0.95;
-/** Not everything: where there is room, a duplicate is better than nothing, and words may tell it apart where vectors do not. */
+/** Largest discount. It is not all: where there is room, a duplicate is better than nothing, and words may tell it apart where vectors do not. */
 const MOST = 0.9;
 
 /**

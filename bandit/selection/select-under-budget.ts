@@ -1,9 +1,9 @@
 import type { Random } from '../random.ts';
 import { exactKnapsack, greedyKnapsack, type KnapsackCorpus } from './knapsack.ts';
 
-/** Candidates of one corpus, column by column. */
+/** A corpus to select from, column by column. */
 export interface BudgetedCandidates {
-  /** What its presence is expected to add; the sum over what is chosen becomes as large as possible. */
+  /** Gain Δ, what the presence of each is expected to add; the sum over what is chosen becomes as large as possible. */
   readonly gain: Float64Array;
   /** What exploration draws by, in the units of the temperature. */
   readonly score: Float64Array;

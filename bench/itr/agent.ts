@@ -83,7 +83,7 @@ export interface View {
 }
 
 /** α of a step that these instructions govern. */
-export function clarity(
+function clarity(
   governing: readonly string[],
   { instructions }: View,
   { unguided }: AgentParameters,

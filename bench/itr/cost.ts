@@ -1,6 +1,4 @@
-/** Prices beside that of a token that is read for the first time: from the prompt cache, and into it. */
-export const CACHE_READ = 0.1;
-export const CACHE_WRITE = 1.25;
+import { READ_PRICE, WRITE_PRICE } from '../../src/routing/budgeted-answer.ts';
 
 /** New tokens in the history of a conversation with each step: the paper's Table 1. */
 export const HISTORY_PER_STEP = 2000;
@@ -39,7 +37,7 @@ export function cachedCost(steps: readonly StepTokens[], historyPerStep = HISTOR
     const all = prefix + kept + appended;
     const stable = changing === 0 ? all : prefix;
     const read = Math.min(inCache, stable);
-    cost += CACHE_READ * read + CACHE_WRITE * (stable - read) + changing + (all - stable);
+    cost += READ_PRICE * read + WRITE_PRICE * (stable - read) + changing + (all - stable);
     inCache = stable;
     kept += appended + historyPerStep;
   }

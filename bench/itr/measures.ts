@@ -32,7 +32,7 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 /** Tokens of system prompt and tools in each request of an episode. */
-export function contexts(steps: readonly Step[]): number[] {
+function contexts(steps: readonly Step[]): number[] {
   let kept = 0;
   return steps.map(({ tokens: { prefix, changing, appended } }) => {
     kept += appended;

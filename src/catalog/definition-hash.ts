@@ -47,7 +47,7 @@ const DATES = new RegExp(
 );
 
 /** The same value with every day and time in a `description`, at any depth, replaced by one and the same mark. */
-export function withoutDates(value: unknown, isDescription = false): unknown {
+function withoutDates(value: unknown, isDescription = false): unknown {
   if (typeof value === 'string') return isDescription ? value.replace(DATES, '\u0000date') : value;
   if (Array.isArray(value)) return value.map((item) => withoutDates(item));
   if (value === null || typeof value !== 'object') return value;

@@ -7,7 +7,7 @@ import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../
 const AT_ONCE = 256;
 
 /** Vectors of the texts of tools and instructions: from the cache on disk where it has them, else from the embedder, and then cached. */
-export class DocumentEmbeddings {
+class DocumentEmbeddings {
   readonly #embedder: Embedder | null;
   readonly #cache: EmbeddingCache | null;
 

@@ -119,7 +119,7 @@ export function getTool(catalog: Catalog, named: string): ToolRecord {
   );
 }
 
-export function toolStatistics(catalog: Catalog, name: string): ToolStatistics & { readonly name: string } {
+function toolStatistics(catalog: Catalog, name: string): ToolStatistics & { readonly name: string } {
   const { tool, statistics } = getTool(catalog, name);
   return { name: tool.name, ...statistics };
 }

@@ -84,7 +84,7 @@ function pathOf({ catalog }: ExperimentOptions, ...more: string[]): string {
 }
 
 /** A report for a terminal: the answer first, then the numbers behind it. */
-export function reportText(report: ExperimentReportView): string {
+function reportText(report: ExperimentReportView): string {
   const { experiment, status, decision, reason, metric, srm, variants, differences, shadows } = report;
   const answer = { true: 'YES', false: 'NO', null: 'NOT KNOWN YET' }[String(decision)];
   const numbers = table([

@@ -7,7 +7,7 @@ import type {
 import type { PromptUnit } from './split-prompt.ts';
 
 /** What stands first in a prompt unless somebody says otherwise. */
-export const PRIORITIES: Readonly<Record<InstructionKind, number>> = {
+const PRIORITIES: Readonly<Record<InstructionKind, number>> = {
   safety: 100,
   role: 90,
   policy: 50,

@@ -326,19 +326,19 @@ function decodeObservation(packed: PackedObservation, arrays: readonly NumberArr
 }
 
 /** The part of an observed decision that is JSON. */
-export type PackedObserved = Omit<ObservedDecision, 'embedding' | 'terms' | 'columns' | 'features'> & {
+type PackedObserved = Omit<ObservedDecision, 'embedding' | 'terms' | 'columns' | 'features'> & {
   readonly embedded: boolean;
   /** Policy versions in the order of their feature arrays. */
   readonly versions: readonly string[];
 };
 
-export function packObserved(decision: ObservedDecision): PackedObserved {
+function packObserved(decision: ObservedDecision): PackedObserved {
   const { embedding, terms: _, columns: __, features, ...plain } = decision;
   return { ...plain, embedded: embedding !== null, versions: Object.keys(features) };
 }
 
 /** The part that is arrays: terms, weights, the four columns, the features of each version, the embedding. */
-export function decisionArrays({ embedding, terms, columns, features }: ObservedDecision): NumberArray[] {
+function decisionArrays({ embedding, terms, columns, features }: ObservedDecision): NumberArray[] {
   const { similarity, lexical, dense, retrieval } = columns;
   const arrays = [
     terms.terms,
@@ -352,7 +352,7 @@ export function decisionArrays({ embedding, terms, columns, features }: Observed
   return embedding === null ? arrays : [...arrays, embedding];
 }
 
-export function unpackObserved(packed: PackedObserved, arrays: readonly NumberArray[]): ObservedDecision {
+function unpackObserved(packed: PackedObserved, arrays: readonly NumberArray[]): ObservedDecision {
   const { embedded, versions, ...plain } = packed;
   const [terms, weights, ...others] = arrays;
   const [similarity, lexical, dense, retrieval, ...rest] = others as Float32Array[];

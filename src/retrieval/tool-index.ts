@@ -48,7 +48,7 @@ export interface ToolSearchResult extends Shortlist {
  * Finds the texts of one table of a catalog by words and by vectors. It follows the table (as a `Follower`); vectors are read
  * from the table's `ToolVectors` and have to be stored there before `put` is called.
  */
-export class TextIndex<Indexed extends { readonly slot: number }> {
+class TextIndex<Indexed extends { readonly slot: number }> {
   readonly #textOf: (record: Indexed) => string | null;
   readonly #kernels: Kernels;
   readonly #createVectorIndex: CreateVectorIndex;

@@ -1,4 +1,9 @@
-import type { Assembly, Decision, DecisionBudget } from '../decisions/decision.ts';
+import {
+  type Assembly,
+  type Decision,
+  type DecisionBudget,
+  withoutDiscoveries,
+} from '../decisions/decision.ts';
 import { type AssembledPrompt, assemblePrompt } from '../instructions/assemble-prompt.ts';
 import { inPromptOrder } from '../instructions/find-instructions.ts';
 import { fitDocuments, type ServedDocument } from '../instructions/tool-document.ts';
@@ -105,6 +110,22 @@ export function budgetedAnswer(
     ...(decision.carried?.restarted && { restarted: true as const }),
     ...(prompt !== undefined && { prompt: prompt.text }),
   };
+}
+
+/**
+ * Returns what the answer to a decision said about its budget, and the tokens of definitions that were discovered since, beside
+ * `tokens.total`; null: the request named no budget and wanted no instructions.
+ */
+export function answeredBudget(
+  decision: Decision,
+  state: CatalogState,
+  costs: TokenCosts,
+): (BudgetedAnswer & { readonly discovered: number }) | null {
+  if (!isBudgeted(decision)) return null;
+  const first = withoutDiscoveries(decision);
+  const answer = budgetedAnswer(first, state, costs, documentsOf(first, state, costs)) as BudgetedAnswer;
+  const later = decision.slate.slice(first.slate.length);
+  return { ...answer, discovered: later.reduce((sum, index) => sum + decision.budget.tokens[index], 0) };
 }
 
 function isBudgeted(decision: Decision): decision is BudgetedDecision {

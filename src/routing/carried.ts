@@ -94,7 +94,7 @@ function coveredBy(decisions: readonly Decision[]): ReadonlyMap<string, number> 
  * were asked for at once, none has what the others served, and their things come one after the other, the older step's first. What
  * was discovered in a step after another one had gone on with it comes last.
  */
-export function carriedFrom(decisions: readonly Decision[]): Carried | undefined {
+function carriedFrom(decisions: readonly Decision[]): Carried | undefined {
   const covered = coveredBy(decisions);
   const ordered = decisions.toSorted((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1));
   const newest = ordered.filter(({ id }) => !covered.has(id));

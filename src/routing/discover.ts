@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
 import { drawSlate } from '../../bandit/exploration/draw-slate.ts';
 import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
@@ -19,8 +18,9 @@ import { observedDecision } from '../decisions/observed-decision.ts';
 import { Problem } from '../errors/problem.ts';
 import type { DiscoveryEntry } from '../ledger/entry.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { budgetedAnswer, documentsOf } from './budgeted-answer.ts';
+import { answeredBudget } from './budgeted-answer.ts';
 import { type CatalogSummary, summariseCatalog } from './catalog-summary.ts';
+import { ofSameRequest, requestDigest } from './repeated-request.ts';
 import { answerOf, type RoutedTool, sufficiencyAnswer } from './route-answer.ts';
 import type { RoutingParts } from './route-query.ts';
 import type { TokenCosts } from './token-costs.ts';
@@ -85,7 +85,7 @@ export async function discover(
   const keyed =
     idempotencyKey === undefined
       ? {}
-      : { key: digestOf(id, idempotencyKey), request: digestOf(idempotencyKey, request) };
+      : { key: requestDigest(id, idempotencyKey), request: requestDigest(idempotencyKey, request) };
   let isAdmitted = request.summary === true;
   for (;;) {
     const decision = await log.get(id);
@@ -111,22 +111,14 @@ export async function discover(
   }
 }
 
-function digestOf(...parts: readonly unknown[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-}
-
 /** Returns which discovery was made for this key; −1: none was. @throws Problem idempotency-conflict */
 function earlier(
   discoveries: readonly Discovery[],
   { key, request }: Pick<Discovery, 'key' | 'request'>,
 ): number {
   const at = key === undefined ? -1 : discoveries.findIndex((discovery) => discovery.key === key);
-  if (at < 0 || discoveries[at].request === request) return at;
-  throw new Problem(
-    'idempotency-conflict',
-    'This Idempotency-Key was used for another request.',
-    'Use a new key for a new request; repeat a key only to repeat the very same one.',
-  );
+  if (at >= 0) ofSameRequest(discoveries[at], request);
+  return at;
 }
 
 /** @throws Problem decision-not-activated, decision-expired, too-many-discoveries */
@@ -241,15 +233,10 @@ function draw(
 
 /** Returns what the decision's budget has left beside all that was served and discovered; undefined: it has none. */
 function roomOf(decision: Decision, state: CatalogState, costs: TokenCosts): number | undefined {
-  const { tokenBudget = null, tokens = [] } = decision.budget ?? {};
+  const tokenBudget = decision.budget?.tokenBudget ?? null;
   if (tokenBudget === null) return undefined;
-  const first = withoutDiscoveries(decision);
-  const served = budgetedAnswer(first, state, costs, documentsOf(first, state, costs)).tokens?.total ?? 0;
-  const discovered = decision.slate.slice(first.slate.length).map((index) => tokens[index]);
-  return Math.max(
-    0,
-    discovered.reduce((room, taken) => room - taken, tokenBudget - served),
-  );
+  const { tokens, discovered } = answeredBudget(decision, state, costs)!;
+  return Math.max(0, tokenBudget - tokens.total - discovered);
 }
 
 const LEAST_GAIN = 1e-6;

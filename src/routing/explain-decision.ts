@@ -8,17 +8,9 @@ import {
   type DecisionSplit,
   type Discovery,
   rewardDeadline,
-  withoutDiscoveries,
 } from '../decisions/decision.ts';
 import type { KeptReward } from '../state/fold-result.ts';
-import {
-  type AnswerTokens,
-  type BudgetedAnswer,
-  budgetedAnswer,
-  type CostTokens,
-  documentsOf,
-  type LeftOut,
-} from './budgeted-answer.ts';
+import { type AnswerTokens, answeredBudget, type CostTokens, type LeftOut } from './budgeted-answer.ts';
 import { type ExplainedCandidate, explainCandidates } from './explain-candidates.ts';
 import type { TokenCosts } from './token-costs.ts';
 
@@ -154,15 +146,11 @@ function explainBudget(
   { state }: Catalog,
   costs: TokenCosts,
 ): Pick<DecisionExplanation, 'budget' | 'instructions'> {
+  const answered = answeredBudget(decision, state, costs);
+  if (answered === null) return {};
   const { budget, carried, instructions } = decision;
-  if (budget === undefined) return {};
-  const { tokenBudget, assembly, counter } = budget;
-  const first = withoutDiscoveries(decision);
-  const answered = budgetedAnswer(first, state, costs, documentsOf(first, state, costs));
-  const { tokens, leftOut, costTokens } = answered as BudgetedAnswer;
-  const discovered = decision.slate
-    .slice(first.slate.length)
-    .reduce((sum, index) => sum + budget.tokens[index], 0);
+  const { tokenBudget, counter } = budget!;
+  const { assembly, tokens, leftOut, costTokens, discovered } = answered;
   return {
     budget: {
       ...{ tokenBudget, assembly, counter, tokens, leftOut, costTokens },

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
@@ -10,6 +9,7 @@ import { assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { readCarried, threadOf } from './carried.ts';
 import { decide } from './decide.ts';
+import { ofSameRequest, requestDigest } from './repeated-request.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
 import { countsTokens, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
@@ -57,13 +57,13 @@ export async function routeQuery(
   const { idempotencyKey } = options;
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
-  const digest = idempotencyKey === undefined ? undefined : digestOf(request, idempotencyKey);
+  const digest = idempotencyKey === undefined ? undefined : requestDigest(idempotencyKey, request);
   const routed = (decision: Decision): Routed => {
     // A request that is repeated gets the same answer, whatever was discovered since.
     return { decision, answer: answerOf(withoutDiscoveries(decision), catalog.state, parts.costs) };
   };
   const earlier = digest === undefined ? null : await log.get(id);
-  if (earlier !== null) return routed(theSame(earlier, digest));
+  if (earlier !== null) return routed(ofSameRequest(earlier, digest));
 
   const asked = readQuery(request);
   const signal = waitsForModels(catalog) ? options.signal : undefined;
@@ -84,7 +84,7 @@ export async function routeQuery(
   const { assigned, ...leftOut } = assign(request, id, catalog.state);
   const decided = decide(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
-  if (!(await log.append(decision))) return routed(theSame(await firstOf(id, log), digest));
+  if (!(await log.append(decision))) return routed(ofSameRequest(await firstOf(id, log), digest));
 
   parts.exposures.leaveOut(catalog, leftOut);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
@@ -100,22 +100,6 @@ const UNREAD =
 function unread(error: unknown): 'unread' {
   if (error instanceof StoreUnavailableError || error instanceof LostNamesError) return 'unread';
   throw error;
-}
-
-/** Identifies a request. The key is part of the text, so that the digest says nothing about the query to those who guess. */
-function digestOf(request: RouteRequest, idempotencyKey: string): string {
-  const text = JSON.stringify([idempotencyKey, request]);
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
-}
-
-/** Returns the earlier decision if it was made for the same request. @throws Problem idempotency-conflict */
-function theSame(earlier: Decision, digest: string | undefined): Decision {
-  if (earlier.request === digest) return earlier;
-  throw new Problem(
-    'idempotency-conflict',
-    'This Idempotency-Key was used for another request.',
-    'Use a new key for a new request; repeat a key only to repeat the very same one.',
-  );
 }
 
 /** Returns the decision of the first request with this key, through this process or another one. @throws Problem decision-expired */

@@ -59,4 +59,14 @@ export function assemblyOf({
   return assembly ?? (sessionId !== undefined || task !== undefined ? 'append' : 'parts');
 }
 
+/** Returns whether instructions are served: every prompt that is assembled has the safety overlay. */
+export function wantsInstructions(request: RouteRequest): boolean {
+  return request.instructions === true || assemblyOf(request) === 'prompt';
+}
+
+/** Returns how many instructions may be chosen beside the safety overlay. */
+export function maxInstructions({ instructions, maxInstructions: most }: RouteRequest): number {
+  return instructions === true ? (most ?? DEFAULT_MAX_INSTRUCTIONS) : 0;
+}
+
 export const DEFAULT_MAX_INSTRUCTIONS = 4;

@@ -1,8 +1,4 @@
-import { explorationScores } from '../../bandit/effects/instruction-effects.ts';
-import { ITR, itrScores, selectionMethod } from '../../bandit/policies/itr.ts';
-import { policyParameters } from '../../bandit/policies/registry.ts';
-import type { Candidates } from '../../bandit/policy.ts';
-import type { Random } from '../../bandit/random.ts';
+import { selectionMethod } from '../../bandit/policies/itr.ts';
 import { exactKnapsack } from '../../bandit/selection/knapsack.ts';
 import { discountNearDuplicates } from '../../bandit/selection/near-duplicates.ts';
 import {
@@ -10,46 +6,26 @@ import {
   NO_LIMIT,
   selectUnderBudget,
 } from '../../bandit/selection/select-under-budget.ts';
-import { toolGains, withToolGains } from '../../bandit/selection/tool-gains.ts';
-import type { ToolVectors } from '../../bandit/tool-vectors.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import { withToolGains } from '../../bandit/selection/tool-gains.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
-import { promptFrame, SEPARATOR_TOKENS } from '../instructions/assemble-prompt.ts';
-import { findInstructions, safetyOverlay } from '../instructions/find-instructions.ts';
-import type { DetailLevel, PolicySettings } from '../ledger/catalog-settings.ts';
-import type { InstructionRecord } from '../state/instruction-table.ts';
-import type { Carried } from './carried.ts';
+import { promptFrame } from '../instructions/assemble-prompt.ts';
+import {
+  type BudgetParts,
+  type Corpus,
+  type InstructionCorpus,
+  instructionCorpus,
+  sum,
+  toolCorpus,
+} from './budget-corpora.ts';
 import type { Found } from './find-candidates.ts';
-import { assemblyOf, DEFAULT_MAX_INSTRUCTIONS, type RouteRequest } from './route-request.ts';
-import type { RankedCandidates, Slate } from './select-slate.ts';
-import type { TokenCosts } from './token-costs.ts';
-import type { UnderstoodQuery } from './understand-query.ts';
-
-/** Instructions that retrieval proposes, as many as tools. */
-const RETRIEVED = 50;
+import { assemblyOf, maxInstructions, type RouteRequest, wantsInstructions } from './route-request.ts';
+import type { Slate } from './select-slate.ts';
 
 /** What a decision under a budget records beside its slate. */
 export interface Spent {
   readonly budget: DecisionBudget;
   readonly instructions?: DecisionInstructions;
-}
-
-export interface BudgetParts {
-  readonly request: RouteRequest;
-  readonly query: UnderstoodQuery;
-  readonly found: Found;
-  /** By what the tools are ordered. */
-  readonly ranked: RankedCandidates;
-  /** T of the softmax of exploration. */
-  readonly temperature: number;
-  /** Of the policy that decides. */
-  readonly policy: PolicySettings;
-  readonly detail: DetailLevel;
-  readonly costs: TokenCosts;
-  readonly carried: Carried | undefined;
-  readonly catalog: Pick<Catalog, 'state' | 'instructionIndex'>;
-  readonly random: Random;
 }
 
 /**
@@ -123,23 +99,6 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   };
 }
 
-/**
- * Returns S of instructions as a policy has it, 0…1: only `itr` has its own.
- *
- * @param embedded whether the query has a vector, and the candidates cosines
- */
-export function instructionScores(
-  { name, parameters }: PolicySettings,
-  candidates: Candidates,
-  embedded: boolean,
-): Float64Array {
-  if (name !== ITR.name) return candidates.base;
-  const complete = policyParameters(name, parameters);
-  // As a share of the most that it can be, since effects are learned from scores of 0 to 1. No reranker reads instructions.
-  const most = (embedded ? complete.w1 : 0) + complete.w2 + (candidates.reranked ? complete.w3 : 0);
-  return itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0));
-}
-
 const NONE: BudgetedCandidates = {
   gain: new Float64Array(0),
   score: new Float64Array(0),
@@ -147,104 +106,6 @@ const NONE: BudgetedCandidates = {
   forced: [],
   limit: 0,
 };
-
-/** A corpus as it is selected from, and what the record of the decision says about it. */
-interface Corpus {
-  readonly corpus: BudgetedCandidates;
-  /** Vector of each candidate. */
-  readonly rows: readonly Float32Array[];
-  /** Of each candidate by itself. */
-  readonly tokens: readonly number[];
-  readonly carriedTokens: number;
-}
-
-function toolCorpus({ request, found, ranked, detail, costs, carried, catalog }: BudgetParts): Corpus {
-  const { slots } = found.candidates;
-  const { tools } = catalog.state;
-  const kept = found.carried.map((slot) => slots.indexOf(slot));
-  const pinned = found.pinned.map((slot) => slots.indexOf(slot));
-  const details = new Map((carried?.tools ?? []).map(({ name, detail: served }) => [name, served]));
-  const tokens = Array.from(slots, (slot, index) => {
-    const { tool } = tools.atSlot(slot)!;
-    const served = kept.includes(index) ? (details.get(tool.name) ?? detail) : detail;
-    return costs.tool(tool, request.format, served);
-  });
-  return {
-    corpus: {
-      gain: toolGains(ranked.score),
-      score: ranked.score,
-      tokens: free(tokens, kept),
-      forced: [...kept, ...pinned],
-      limit: Math.max(0, request.k - pinned.length - amongBest(kept, ranked.score, request.k)),
-    },
-    rows: vectorsOf(slots, tools.vectors),
-    tokens,
-    carriedTokens: sum(kept.map((index) => tokens[index])),
-  };
-}
-
-interface InstructionCorpus extends Corpus {
-  readonly records: readonly InstructionRecord[];
-  readonly scores: Float64Array;
-  readonly overlay: DecisionInstructions['overlay'];
-}
-
-function instructionCorpus(parts: BudgetParts): InstructionCorpus {
-  const { request, query, costs, carried, catalog } = parts;
-  const { instructions } = catalog.state;
-  const always = safetyOverlay(instructions);
-  const exclude = new Set(always.map(({ slot }) => slot));
-  const keptSlots = (carried?.instructions ?? [])
-    .map(({ id }) => instructions.get(id))
-    .filter((record) => record?.instruction.status === 'approved')
-    .map((record) => record!.slot)
-    .filter((slot) => !exclude.has(slot));
-  const candidates = withIncluded(
-    (pin) => findInstructions(query, catalog, RETRIEVED, { pin: [...keptSlots, ...pin], exclude }),
-    instructions,
-  );
-  const { slots } = candidates;
-  const records = Array.from(slots, (slot) => instructions.atSlot(slot)!);
-  const kept = keptSlots.map((slot) => slots.indexOf(slot));
-  const tokens = records.map(({ instruction }) => costs.instruction(instruction));
-  const places = new Map(records.map(({ slot }, index) => [slot, index]));
-  const includes = records.map((record) =>
-    instructions
-      .includedBy(record)
-      .map(({ slot }) => places.get(slot))
-      .filter((index) => index !== undefined),
-  );
-  // The frame has room for what is chosen; what comes with it stands apart as well.
-  const apart = assemblyOf(request) === 'prompt' ? SEPARATOR_TOKENS : 0;
-  const alone = free(tokens, kept);
-  const scores = instructionScores(parts.policy, candidates, query.features.embedding !== null);
-  const gain = catalog.state.effects.gains(slots, scores);
-  const most = maxInstructions(request);
-  return {
-    corpus: {
-      ...{ gain, score: explorationScores(gain), forced: kept, includes },
-      tokens: alone.map((own, index) => own + sum(includes[index].map((one) => alone[one] + apart))),
-      limit: Math.max(0, most - amongBest(kept, gain, most)),
-    },
-    ...{ records, scores, tokens },
-    rows: vectorsOf(slots, instructions.vectors),
-    overlay: always.map(({ instruction, hash }) => ({
-      id: instruction.id,
-      hash,
-      tokens: costs.instruction(instruction),
-    })),
-    carriedTokens: sum(kept.map((index) => tokens[index])),
-  };
-}
-
-/** Every prompt that is made here has the safety overlay. */
-function wantsInstructions(request: RouteRequest): boolean {
-  return request.instructions === true || assemblyOf(request) === 'prompt';
-}
-
-function maxInstructions({ instructions, maxInstructions: most }: RouteRequest): number {
-  return instructions === true ? (most ?? DEFAULT_MAX_INSTRUCTIONS) : 0;
-}
 
 /**
  * Returns what a prompt takes beside its parts: `always`, with the overlay and pins, and `more` for all that may come to them. That is
@@ -283,27 +144,6 @@ function countWithin(tokens: readonly number[], all: number): number {
     count++;
   }
   return count;
-}
-
-/** How many of the carried ones are as good as anything new: each of them takes the place of something new. */
-function amongBest(kept: readonly number[], score: Float64Array, count: number): number {
-  if (kept.length === 0 || count === 0) return 0;
-  const least = score.slice().sort()[Math.max(0, score.length - count)];
-  return kept.filter((index) => score[index] >= least).length;
-}
-
-/** Searches once more if something comes with a candidate that is none itself. */
-function withIncluded(
-  search: (pin: readonly number[]) => Candidates,
-  instructions: Catalog['state']['instructions'],
-): Candidates {
-  const found = search([]);
-  const included = new Set<number>();
-  for (const slot of found.slots) {
-    for (const record of instructions.includedBy(instructions.atSlot(slot)!)) included.add(record.slot);
-  }
-  for (const slot of found.slots) included.delete(slot);
-  return included.size === 0 ? found : search([...included]);
 }
 
 /**
@@ -370,21 +210,4 @@ function tooSmall(request: RouteRequest, needed: number, spent: number, pinned: 
     `${[`Send a \`tokenBudget\` of at least ${needed}`, ...others].join(', or ')}.`,
     { violations: [{ path: 'tokenBudget', message: `must be at least ${needed}` }] },
   );
-}
-
-function vectorsOf(slots: Int32Array, vectors: ToolVectors): Float32Array[] {
-  return Array.from(slots, (slot) => vectors.get(slot));
-}
-
-/** Returns what each costs when these cost nothing. */
-function free(tokens: readonly number[], kept: readonly number[]): Float64Array {
-  const price = Float64Array.from(tokens);
-  for (const index of kept) price[index] = 0;
-  return price;
-}
-
-function sum(values: Iterable<number>): number {
-  let total = 0;
-  for (const value of values) total += value;
-  return total;
 }

@@ -10,7 +10,7 @@ export function referencesIn(text: string): string[] {
 }
 
 /** A variable that a definition refers to is not set. The message names it, and no value. */
-export class MissingVariableError extends Error {
+class MissingVariableError extends Error {
   override readonly name = 'MissingVariableError';
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DiscoverAnswer } from '../../src/routing/discover.ts';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { redisProgram } from '../redis/redis-server.ts';
+import { twoRouters } from '../redis/two-routers.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
 import { SHOP_TOOLS, Shop } from './shop.ts';
 
@@ -195,28 +195,13 @@ describe('discovery in one process', () => {
 });
 
 describe.skipIf(redisProgram.path === null)(`discovery over Redis${redisProgram.missing ?? ''}`, () => {
-  let redis: RedisServer;
-  let deployment: Deployment;
-  let first: RunningService;
-  let second: RunningService;
-  beforeAll(async () => {
-    redis = await startRedis(['--appendonly', 'yes']);
-    deployment = new Deployment(redis.url);
-    first = await deployment.startRouter();
-    second = await deployment.startRouter();
-    await deployment.startWorker();
-  });
-  afterAll(async () => {
-    await deployment.dispose();
-    await redis.dispose();
-  });
+  const running = twoRouters({ workers: 1 });
 
   behaves(() => ({
-    first,
-    second,
+    ...running,
     replaceFirst: async () => {
-      await first.kill();
-      first = await deployment.startRouter();
+      await running.first.kill();
+      running.first = await running.deployment.startRouter();
     },
   }));
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LABELLED, TRAINED_WITH } from '../bandit/classification/labelled-queries.ts';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { redisProgram } from '../redis/redis-server.ts';
+import { twoRouters } from '../redis/two-routers.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
 import { Shop } from './shop.ts';
 
@@ -119,23 +119,10 @@ describe('domains in one process', () => {
 });
 
 describe.skipIf(redisProgram.path === null)(`domains over Redis${redisProgram.missing ?? ''}`, () => {
-  let redis: RedisServer;
-  let deployment: Deployment;
-  let first: RunningService;
-  let second: RunningService;
-  beforeAll(async () => {
-    redis = await startRedis(['--appendonly', 'yes']);
-    deployment = new Deployment(redis.url);
-    first = await deployment.startRouter();
-    second = await deployment.startRouter();
-  });
-  afterAll(async () => {
-    await deployment.dispose();
-    await redis.dispose();
-  });
+  const running = twoRouters();
 
   behave(
-    () => first,
-    () => second,
+    () => running.first,
+    () => running.second,
   );
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { redisProgram } from '../redis/redis-server.ts';
+import { twoRouters } from '../redis/two-routers.ts';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
 
 const PATH = '/v1/catalogs/default/instructions';
@@ -190,23 +190,10 @@ describe('instructions in one process', () => {
 });
 
 describe.skipIf(redisProgram.path === null)(`instructions over Redis${redisProgram.missing ?? ''}`, () => {
-  let redis: RedisServer;
-  let deployment: Deployment;
-  let first: RunningService;
-  let second: RunningService;
-  beforeAll(async () => {
-    redis = await startRedis(['--appendonly', 'yes']);
-    deployment = new Deployment(redis.url);
-    first = await deployment.startRouter();
-    second = await deployment.startRouter();
-  });
-  afterAll(async () => {
-    await deployment.dispose();
-    await redis.dispose();
-  });
+  const running = twoRouters();
 
   behaves(
-    () => first,
-    () => second,
+    () => running.first,
+    () => running.second,
   );
 });

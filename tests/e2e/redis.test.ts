@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Deployment } from '../redis/deployment.ts';
-import { type RedisServer, redisProgram, startRedis } from '../redis/redis-server.ts';
+import { describe, expect, it } from 'vitest';
+import { redisProgram } from '../redis/redis-server.ts';
+import { twoRouters } from '../redis/two-routers.ts';
 import { type RunningService, until } from './running-service.ts';
 import { Shop } from './shop.ts';
 
@@ -9,25 +9,10 @@ const POSITION = 'x-bandolier-position';
 describe.skipIf(redisProgram.path === null)(
   `two routers and two workers${redisProgram.missing ?? ''}`,
   () => {
-    let redis: RedisServer;
-    let deployment: Deployment;
-    let first: RunningService;
-    let second: RunningService;
-
-    beforeAll(async () => {
-      redis = await startRedis(['--appendonly', 'yes']);
-      deployment = new Deployment(redis.url);
-      first = await deployment.startRouter();
-      second = await deployment.startRouter();
-      await deployment.startWorker();
-      await deployment.startWorker();
-    });
-    afterAll(async () => {
-      await deployment.dispose();
-      await redis.dispose();
-    });
+    const running = twoRouters({ workers: 2 });
 
     it('tools put through one are there on the other, at once for who brings the position', async () => {
+      const { first, second } = running;
       const put = { tools: [{ name: 'refund', description: 'Give money back', inputSchema: {} }] };
       const written = await first.request('PUT', '/v1/catalogs/default/tools', put);
       const position = written.headers.get(POSITION)!;
@@ -46,6 +31,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('a decision of one is rewarded through the other, and both have learned it', async () => {
+      const { first, second } = running;
       const shop = await Shop.open(first, 'shop');
       await until(async () => (await second.request('GET', '/v1/catalogs/shop')).status === 200);
       const answer = await second.request<{ decisionId: string; tools: { name: string }[] }>(
@@ -70,6 +56,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('a decision that nobody rewards is settled with the default reward by a worker', async () => {
+      const { first, second } = running;
       await first.ask('PUT', '/v1/catalogs/silent', { rewards: { windowSeconds: 5, defaultReward: -0.5 } });
       const put = { tools: [{ name: 'only', description: 'The only one', inputSchema: {} }] };
       await first.ask('PUT', '/v1/catalogs/silent/tools', put);
@@ -81,6 +68,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('catalogs go on all routers when one deletes them, and begin anew when they come back', async () => {
+      const { first, second } = running;
       await first.ask('PUT', '/v1/catalogs/brief', {});
       const put = { tools: [{ name: 'a', description: 'One', inputSchema: {} }] };
       await first.ask('PUT', '/v1/catalogs/brief/tools', put);
@@ -93,6 +81,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('a shard serves its own catalogs and says whose the others are', async () => {
+      const { deployment } = running;
       const shard = await deployment.startRouter(['--catalogs', 'shop,mine']);
       expect((await shard.request('GET', '/v1/catalogs/shop')).status).toBe(200);
       const { catalogs } = await shard.ask<{ catalogs: { name: string }[] }>('GET', '/v1/catalogs');
@@ -113,6 +102,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('routes on while Redis is away, and what was decided meanwhile can be rewarded afterwards', async () => {
+      const { first, redis, second } = running;
       await redis.stop('SIGKILL');
       const route = () =>
         first.ask<{ decisionId: string }>('POST', '/v1/route', { catalog: 'shop', query: 'refund' });
@@ -140,6 +130,7 @@ describe.skipIf(redisProgram.path === null)(
     });
 
     it('ends in good order, with Redis and without', async () => {
+      const { deployment, first, redis, second } = running;
       expect(await second.stop('SIGTERM')).toBe(0);
       expect(await deployment.workers[0].end()).toBe(0);
       await redis.stop('SIGKILL');

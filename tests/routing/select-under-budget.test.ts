@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SLATE_FORMATS, type SlateFormat } from '../../src/decisions/decision.ts';
 import type { Problem } from '../../src/errors/problem.ts';
+import { instructionScores } from '../../src/routing/budget-corpora.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
-import { instructionScores } from '../../src/routing/select-under-budget.ts';
 import { textForModel } from '../../src/routing/slate-definition.ts';
 import { TokenCosts } from '../../src/routing/token-costs.ts';
 import { instruction, putInstructions, tool } from '../state/entries.ts';

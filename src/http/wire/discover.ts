@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { catalogName, decisionId, toolName } from './parameters.ts';
-import { MAX_TOKEN_BUDGET, routedToolSchema } from './route.ts';
+import { routedToolSchema, tokenBudget } from './route.ts';
 
 export const discoverRequestSchema = z
   .strictObject({
@@ -10,15 +10,10 @@ export const discoverRequestSchema = z
       .max(50)
       .optional()
       .meta({ description: 'How many tools more; absent: as many as the decision wanted.' }),
-    tokenBudget: z
-      .int()
-      .min(1, 'must be at least 1: leave it out for no limit')
-      .max(MAX_TOKEN_BUDGET, `must not be more than ${MAX_TOKEN_BUDGET}: leave it out for no limit`)
-      .optional()
-      .meta({
-        description:
-          'Most tokens that their definitions, or the summary, may take. Absent: what the `tokenBudget` of the decision has left; without one, no limit.',
-      }),
+    tokenBudget: tokenBudget.meta({
+      description:
+        'Most tokens that their definitions, or the summary, may take. Absent: what the `tokenBudget` of the decision has left; without one, no limit.',
+    }),
     summary: z.boolean().optional().meta({
       description: 'true: no tools, but what the catalog has, by server and domain.',
     }),

@@ -44,7 +44,7 @@ export function splittingOf(body: unknown): string | null {
   return isLong ? `An instruction is one unit of a prompt. ${SPLIT}` : null;
 }
 
-export const instructionId = toolName
+const instructionId = toolName
   .refine((id) => id !== 'changes', 'must not be "changes"')
   .meta({
     description: 'Id of the instruction, unique in its catalog.',

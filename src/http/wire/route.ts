@@ -10,7 +10,12 @@ import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolNam
 export const MAX_QUERY_LENGTH = 32_768;
 const MAX_NAMED_TOOLS = 200;
 /** More than any language model reads. */
-export const MAX_TOKEN_BUDGET = 10_000_000;
+const MAX_TOKEN_BUDGET = 10_000_000;
+export const tokenBudget = z
+  .int()
+  .min(1, 'must be at least 1: leave it out for no limit')
+  .max(MAX_TOKEN_BUDGET, `must not be more than ${MAX_TOKEN_BUDGET}: leave it out for no limit`)
+  .optional();
 
 const namedTools = z.array(toolName).max(MAX_NAMED_TOOLS, `must not name more than ${MAX_NAMED_TOOLS} tools`);
 
@@ -78,16 +83,11 @@ export const routeRequestSchema = z
       description:
         'How far the model that asks says that what it had before suffices, 0 … 1: it counts in `sufficiency` as far as such ratings have come true.',
     }),
-    tokenBudget: z
-      .int()
-      .min(1, 'must be at least 1: leave it out for no limit')
-      .max(MAX_TOKEN_BUDGET, `must not be more than ${MAX_TOKEN_BUDGET}: leave it out for no limit`)
-      .optional()
-      .meta({
-        description:
-          'Most tokens that all that is served may take: tools, instructions and safety overlay, what is carried along included; where that leaves no room, the prompt starts anew. Absent: no limit.',
-        example: 1500,
-      }),
+    tokenBudget: tokenBudget.meta({
+      description:
+        'Most tokens that all that is served may take: tools, instructions and safety overlay, what is carried along included; where that leaves no room, the prompt starts anew. Absent: no limit.',
+      example: 1500,
+    }),
     instructions: z.boolean().optional().meta({
       description:
         'true: also the instructions that are worth carrying, and always all approved safety instructions.',

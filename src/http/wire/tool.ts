@@ -8,7 +8,7 @@ import type { BodyLimits } from '../json-scanner.ts';
 import { inputSchema, isDeeperThan } from './input-schema.ts';
 import { catalogName, eachOnce, providerNameSchema, toolName } from './parameters.ts';
 
-export const MAX_TOOLS_PER_REQUEST = 10_000;
+const MAX_TOOLS_PER_REQUEST = 10_000;
 
 /** Ten thousand tools of 3 KB and 200 values each: few have more. */
 export const TOOLS_BODY: BodyLimits = {

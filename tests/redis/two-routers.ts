@@ -1,0 +1,29 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { RunningService } from '../e2e/running-service.ts';
+import { Deployment } from './deployment.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+
+/** Known while the tests of its suite run. */
+export interface TwoRouters {
+  redis: RedisServer;
+  deployment: Deployment;
+  first: RunningService;
+  second: RunningService;
+}
+
+/** Two routers, and workers, over a durable Redis of their own: for all tests of the suite that this is called in. */
+export function twoRouters({ workers = 0 } = {}): TwoRouters {
+  const running = {} as TwoRouters;
+  beforeAll(async () => {
+    running.redis = await startRedis(['--appendonly', 'yes']);
+    running.deployment = new Deployment(running.redis.url);
+    running.first = await running.deployment.startRouter();
+    running.second = await running.deployment.startRouter();
+    for (let worker = 0; worker < workers; worker++) await running.deployment.startWorker();
+  });
+  afterAll(async () => {
+    await running.deployment?.dispose();
+    await running.redis?.dispose();
+  });
+  return running;
+}
