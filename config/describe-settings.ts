@@ -70,7 +70,7 @@ ${rows.join('\n')}
 ## Settings of a catalog
 
 What belongs to one catalog is set over the API: \`PUT /v1/catalogs/{catalog}\` with what is to change. What is left out
-stays, also single members of \`policy\` and \`rewards\`, and \`GET\` shows all of it. With another \`policy.name\` the policy starts from the defaults of
+stays, also single members of \`policy\`, \`rewards\` and \`merging\`, and \`GET\` shows all of it. With another \`policy.name\` the policy starts from the defaults of
 that one, \`exploration\` included.
 
 | key | default | what it does |
@@ -83,6 +83,7 @@ that one, \`exploration\` included.
 | \`detail\` | \`full\` | How much of each definition is served: \`full\`; \`brief\`, the first sentences of the description (200 characters at most) with the names and types of the parameters; \`names\`, the name alone. A request that says \`detail\` overrides it; an [experiment](experiments.md#how-much-of-each-definition) finds out what is best |
 | \`failMode\` | \`open\` | What a query gets, after pins, when no word and no vector of it touches any tool; with an embedding model this is rare: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
 | \`domains\` | none | What queries can be about, by words or by examples: pins can be limited to one, see [queries](queries.md#domains) |
+| \`merging\` | \`rules\` | How tools that do the same are found, see [merging](merging.md#settings): \`judge\`, \`threshold\`, \`autoApprove\` and \`automatic\` |
 | \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
 | \`retainText\` | \`false\` | Keeps the texts of queries with decisions |
 | \`ignoreDates\` | \`false\` | With \`ignoreDates\`, a change of only dates or times is ignored |

@@ -34,6 +34,8 @@ export interface CatalogSettings {
   readonly pins: readonly Pin[];
   /** What queries can be about, as far as something depends on it. */
   readonly domains: readonly Domain[];
+  /** How tools that do the same are found, and what becomes of what is found. */
+  readonly merging: MergingSettings;
 }
 
 /** A tool by name, when its pin ends by itself (an ISO time), and the domain whose queries it is for; absent: all. */
@@ -52,9 +54,21 @@ export interface Domain {
   readonly examples?: readonly string[];
 }
 
+export interface MergingSettings {
+  /** Who compares two tools: rules, which need no network, or the configured chat model. */
+  readonly judge: 'rules' | 'chat';
+  /** Least cosine of two tools that are compared, 0…1; null: what was chosen for the embedder. */
+  readonly threshold: number | null;
+  /** Least confidence, 0…1, of a merge that is approved without anybody; null: none is. */
+  readonly autoApprove: number | null;
+  /** Look again by itself when tools change. */
+  readonly automatic: boolean;
+}
+
 /** Some of the settings, as a command carries them: the fold puts them over what there is then. */
-export type SettingsPatch = Partial<Omit<CatalogSettings, 'rewards' | 'policy'>> & {
+export type SettingsPatch = Partial<Omit<CatalogSettings, 'rewards' | 'policy' | 'merging'>> & {
   readonly rewards?: Partial<RewardContract>;
+  readonly merging?: Partial<MergingSettings>;
   readonly policy?: PolicyPatch;
 };
 
@@ -109,6 +123,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   forgetRemovedAfterDays: 30,
   pins: [],
   domains: [],
+  merging: { judge: 'rules', threshold: null, autoApprove: null, automatic: false },
 };
 
 /** Settings as they were stored, complete: a field that is younger than they are has its default. */

@@ -22,7 +22,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 8;
+const VERSION = 9;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -66,6 +66,7 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
     case 'unlearned':
     case 'version':
     case 'source':
+    case 'merge-run':
       return pack(entry, []);
   }
 }
@@ -109,6 +110,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
     case 'unlearned':
     case 'version':
     case 'source':
+    case 'merge-run':
       return packed;
     default: {
       const { kind } = packed as { kind: unknown };
@@ -127,7 +129,10 @@ type PackedEntry =
   | PackedSettlement
   | PackedCases
   | PackedSettings
-  | Extract<Entry, { kind: 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' }>;
+  | Extract<
+      Entry,
+      { kind: 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' | 'merge-run' }
+    >;
 
 /**
  * The definitions are texts of their own, since to write or parse ten thousand of them at once would take too long:

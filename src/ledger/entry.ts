@@ -2,6 +2,7 @@ import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
 import type { InstructionDraft } from './instruction-definition.ts';
+import type { MergeRunChange } from './merge-run.ts';
 import type { SourceChange, SyncReport } from './source-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
 
@@ -15,6 +16,7 @@ export type Entry =
   | ToolsEntry
   | InstructionsEntry
   | SourceEntry
+  | MergeRunEntry
   | ObservationEntry
   | SettlementEntry
   | DiscoveryEntry
@@ -120,6 +122,12 @@ export interface SourceEntry extends EntryBase {
   readonly kind: 'source';
   readonly name: string;
   readonly change: SourceChange;
+}
+
+/** A run that looks for merges is asked for, begins, goes on, ends. */
+export interface MergeRunEntry extends EntryBase {
+  readonly kind: 'merge-run';
+  readonly change: MergeRunChange;
 }
 
 export interface ToolPut {

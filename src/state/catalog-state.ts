@@ -7,6 +7,7 @@ import type { FoldResult } from './fold-result.ts';
 import { InstructionTable } from './instruction-table.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
+import { MergeRuns } from './merge-runs.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
 import { TasksWithCalls } from './observed/task-calls.ts';
 import { RewardStatistics } from './reward-statistics.ts';
@@ -55,6 +56,7 @@ export class CatalogState {
   /** How probable it is that a slate suffices. */
   sufficiency = new Sufficiency();
   readonly sources = new SourceTable();
+  readonly mergeRuns = new MergeRuns();
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;
   readonly tasks = new TasksWithCalls();

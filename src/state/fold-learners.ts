@@ -30,7 +30,8 @@ export function foldSettings(
     state.learners.activate(policy, state.tools.vectors, state.slots());
   }
   const rewards = { ...state.settings.rewards, ...patch.rewards };
-  state.settings = { ...state.settings, ...patch, policy, rewards };
+  const merging = { ...state.settings.merging, ...patch.merging };
+  state.settings = { ...state.settings, ...patch, policy, rewards, merging };
   return { kind: 'settings', policyVersion: state.learners.active.version };
 }
 

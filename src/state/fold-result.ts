@@ -1,10 +1,12 @@
 import type { Outcome } from '../ledger/entry.ts';
+import type { MergeRun } from './merge-runs.ts';
 
 /** What the fold decided about an entry; `Replica.submit` returns it. */
 export type FoldResult =
   | ToolsResult
   | InstructionsResult
   | SourceResult
+  | MergeRunResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
   | SettingsRefused
   | EmbedderResult
@@ -108,6 +110,12 @@ export type SourceResult =
   | { readonly kind: 'source'; readonly added: boolean }
   /** `unknown`: it was removed, or defined anew after it was read. */
   | { readonly kind: 'source-refused'; readonly reason: 'unknown' | 'too-many' };
+
+export type MergeRunResult =
+  /** `isNew`: it was begun by this entry, and is none that was under way. */
+  | { readonly kind: 'merge-run'; readonly run: MergeRun; readonly isNew: boolean }
+  /** The run is over, or another process has taken it. */
+  | { readonly kind: 'merge-run-refused' };
 
 export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */

@@ -33,7 +33,7 @@ export function* foldTools(
   const served = entry.put.filter(({ held }) => !held);
   const putNames = new Set(served.map(({ tool }) => tool.name));
   for (const put of served) {
-    const effect = putTool(state, put, putNames, entry);
+    const effect = putTool(state, put, putNames, entry, position);
     if (effect === 'added') added++;
     else if (effect === 'changed') changed++;
     yield;
@@ -76,6 +76,7 @@ function putTool(
   put: ToolPut,
   putNames: ReadonlySet<string>,
   { source, at }: ToolsEntry,
+  position: Position,
 ): 'added' | 'changed' | 'unchanged' {
   const { tool, hash, embedding } = put;
   const known = state.tools.find(tool.name);
@@ -85,11 +86,13 @@ function putTool(
   const before = known ?? renamed;
   if (before === undefined) {
     const { slot } = state.tools.put(put, source, at);
+    state.mergeRuns.touch(slot, position);
     for (const { policy } of state.learners.all()) policy.addTool(slot);
     return 'added';
   }
   const old = state.tools.vectors.get(before.slot).slice();
   const record = state.tools.put(put, source, at, renamed);
+  state.mergeRuns.touch(record.slot, position);
   const similarity = embedding === null ? 1 : cosine(old, embedding);
   if (before.hash !== hash) {
     for (const { policy } of state.learners.all()) policy.changeTool(record.slot, similarity);

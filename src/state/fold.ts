@@ -7,6 +7,7 @@ import { foldExperiment } from './experiments/fold-experiment.ts';
 import { foldCases } from './fold-cases.ts';
 import { foldInstructions } from './fold-instructions.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
+import { foldMergeRun } from './fold-merge-run.ts';
 import { foldDiscovery, foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
 import { foldSource } from './fold-sources.ts';
@@ -58,6 +59,10 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       return yield* once(state, entry, () => foldInstructions(state, entry, position));
     case 'source':
       return yield* once(state, entry, () => foldSource(state, entry, position));
+    case 'merge-run':
+      // How far it is may be said twice, and need not be remembered.
+      if (entry.change.action === 'progress') return foldMergeRun(state, entry, position);
+      return yield* once(state, entry, () => foldMergeRun(state, entry, position));
     case 'embedder':
       return yield* once(state, entry, () => foldEmbedder(state, entry));
     case 'forget':
@@ -90,6 +95,7 @@ const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'tools-refused',
   'instructions-refused',
   'source-refused',
+  'merge-run-refused',
   'settings-refused',
   'embedder-refused',
   'experiment-refused',

@@ -12,6 +12,7 @@ import type { RewardOutcome } from './fold-result.ts';
 import type { InstructionChange, InstructionRecord } from './instruction-table.ts';
 import { LearnerParts, learnerParts } from './learner-parts.ts';
 import type { LearnerContext, SavedLearners } from './learner-version.ts';
+import type { SavedMergeRuns } from './merge-runs.ts';
 import type { SavedTask } from './observed/task-calls.ts';
 import {
   inBlocks,
@@ -153,6 +154,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   }
   for (const records of inBlocks(state.sources.all(), TOOLS)) yield part('sources', records);
   for (const held of inBlocks(state.sources.saveHeld(), TOOLS)) yield part('held', held);
+  yield part('merge-runs', state.mergeRuns.save());
   for (const answers of inBlocks(state.answers, ANSWERS)) yield part('answers', answers);
   const { hour, recent, earlier } = state.limits.save();
   for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
@@ -208,6 +210,9 @@ function restorePart(state: CatalogState, one: SnapshotPart): void {
       break;
     case 'held':
       state.sources.restoreHeld(json as [string, HeldTool][]);
+      break;
+    case 'merge-runs':
+      state.mergeRuns.restore(json as SavedMergeRuns);
       break;
     case 'answers':
       for (const [key, answer] of json as [string, Answer][]) state.answers.set(key, answer);

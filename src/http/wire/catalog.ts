@@ -133,6 +133,26 @@ const reranker = z
 const sufficiencyThreshold = z.number().min(0).max(1);
 const decomposition = z.enum(['none', 'clauses', 'llm']);
 
+export const mergeJudge = z.enum(['rules', 'chat']).meta({
+  description: 'Who compares two tools: `rules`, without a network, or the configured `chat` model.',
+});
+
+export const mergeThreshold = z.number().min(0).max(1).nullable().meta({
+  description: 'Least cosine of two tools that are compared; null: what was chosen for the embedding model.',
+});
+
+export const autoApprove = z.number().min(0).max(1).nullable().meta({
+  description:
+    'Merges of at least this confidence are approved by themselves, unless they are `guarded`; null: none is.',
+});
+
+const merging = z.strictObject({
+  judge: mergeJudge,
+  threshold: mergeThreshold,
+  autoApprove,
+  automatic: z.boolean().meta({ description: 'Look again by itself when tools change.' }),
+});
+
 /** What a request may change about a catalog; what is left out stays as it is. */
 export const catalogPatchSchema = z
   .strictObject({
@@ -159,6 +179,9 @@ export const catalogPatchSchema = z
     detail: detail.optional().meta({
       description:
         'How much of each definition `POST /v1/route` answers where neither the request nor its variant of an experiment says so.',
+    }),
+    merging: merging.partial().optional().meta({
+      description: 'How tools that do the same are found, and what becomes of them. What is left out stays.',
     }),
     failMode: failMode.optional().meta({
       description:
@@ -204,6 +227,7 @@ export const catalogSchema = z
       forgetRemovedAfterDays: z.int(),
       pins: pinsSchema.shape.pins,
       domains,
+      merging,
     }),
   })
   .openapi('Catalog');

@@ -1,0 +1,38 @@
+import type { MergingSettings } from './catalog-settings.ts';
+
+/** What a run that looks for merges was asked to do. */
+export interface MergeRunRequest extends Omit<MergingSettings, 'automatic'> {
+  /** `changed`: only pairs with a tool that changed since the newest run that succeeded. */
+  readonly touched: 'all' | 'changed';
+}
+
+/** How far a run is. */
+export interface MergeRunProgress {
+  /** 0…1. */
+  readonly progress: number;
+  /** Pairs that are to be compared, as far as it is known. */
+  readonly pairs: number;
+  /** Those that were. */
+  readonly judged: number;
+}
+
+/** How a run ended. */
+export interface MergeRunEnd {
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
+  readonly error?: string;
+  /** Merges that it found, those that were known before included. */
+  readonly proposals?: number;
+}
+
+/**
+ * What happens to the run of a catalog; there is one at a time. `attempt` is the position of the `begin` of the process that
+ * speaks: when another process has begun since, it is not heard.
+ */
+export type MergeRunChange =
+  | { readonly action: 'ask'; readonly request: MergeRunRequest }
+  | { readonly action: 'begin'; readonly run: string }
+  | (MergeRunProgress & { readonly action: 'progress'; readonly run: string; readonly attempt: number })
+  /** The process ends before the run does: another one goes on. */
+  | { readonly action: 'leave'; readonly run: string; readonly attempt: number }
+  /** Without `attempt` from outside: it is cancelled. */
+  | (MergeRunEnd & { readonly action: 'end'; readonly run: string; readonly attempt?: number });
