@@ -7,7 +7,8 @@
  *                          [--warm-up 6000] [--main dist/src/main.js] [--against <main.js of another build>]
  *
  * On a machine that does other things as well, many short rounds are taken: the best one is the least disturbed.
- * Being interrupted costs processor time, too: whoever comes back finds other things in the caches.
+ * Being interrupted costs processor time, too: whoever comes back finds other things in the caches. Whether another build is
+ * faster is therefore said by the ratios of rounds that follow each other (60 of them tell 3 % apart, at any load).
  *
  * Latency is that of a schedule that does not wait for answers, from when a request was due: 200 and 500 a second, alone
  * and while 100 decisions a second are rewarded and learned from. Each has the load average of its end beside it.
@@ -23,6 +24,8 @@ import { HttpLoad, type Latency, latencyOf } from './route/http-load.ts';
 import { PinnedProcess, pinning, pinThisProcess } from './route/pinned-process.ts';
 import { distinctQueries, readWorkload, repeatedQueries, type Workload } from './route/workload.ts';
 
+const ROUTER = 'router';
+const AGAINST = 'against';
 const CLIENTS = 32;
 const RATES = [200, 500];
 /** Rewards a second beside the routes, each of another decision, which it closes. */
@@ -61,6 +64,14 @@ interface Row {
   readonly stream: Stream;
   readonly perSecond: Spread;
   readonly cpuMicroseconds: Spread;
+  /** Processor time of a route in units of that of the build it is compared with; absent: it is that build, or there is none. */
+  readonly againstBuild?: Ratio;
+}
+
+/** Median of the ratios of the two rounds that followed each other, and its standard error. */
+interface Ratio {
+  readonly median: number;
+  readonly error: number;
 }
 
 interface LatencyRow extends Latency {
@@ -163,6 +174,7 @@ async function measure(contenders: readonly Contender[], tools: number): Promise
         cpu.get(contender)!.push((1e6 * (server.cpuSeconds - before)) / throughput.count);
       }
     }
+    const before = contenders.find(({ label }) => label === AGAINST);
     for (const contender of contenders) {
       rows.push({
         tools,
@@ -173,10 +185,19 @@ async function measure(contenders: readonly Contender[], tools: number): Promise
           median: median(perSecond.get(contender)!),
         },
         cpuMicroseconds: { best: Math.min(...cpu.get(contender)!), median: median(cpu.get(contender)!) },
+        ...(before !== undefined &&
+          contender.label === ROUTER && { againstBuild: ratioOf(cpu.get(contender)!, cpu.get(before)!) }),
       });
     }
   }
   return rows;
+}
+
+/** The standard error is that of a median of normally distributed ratios, whose spread the quartiles say. */
+function ratioOf(ours: readonly number[], theirs: readonly number[]): Ratio {
+  const ratios = ours.map((time, round) => time / theirs[round]).sort((a, b) => a - b);
+  const quartiles = ratios[Math.floor(ratios.length * 0.75)] - ratios[Math.floor(ratios.length * 0.25)];
+  return { median: median(ratios), error: (1.253 * (quartiles / 1.349)) / Math.sqrt(ratios.length) };
 }
 
 async function measureLatencies(contenders: readonly Contender[], tools: number): Promise<LatencyRow[]> {
@@ -248,7 +269,10 @@ function print(rows: readonly Row[]): void {
       ...[cell(tools), cell(stream), cell(spread(perSecond)), cell(spread(cpuMicroseconds))],
       cell(`${(cpuMicroseconds.best / bare.cpuMicroseconds.best).toFixed(1)} ×`),
     ];
-    console.log(`${contender.padEnd(14)}${figures.join('')}`);
+    const ratio = row.againstBuild;
+    const paired =
+      ratio === undefined ? '' : `   ${ratio.median.toFixed(3)} ± ${ratio.error.toFixed(3)} of against`;
+    console.log(`${contender.padEnd(14)}${figures.join('')}${paired}`);
   }
 }
 
@@ -280,7 +304,7 @@ async function main(): Promise<void> {
   const results = [];
   for (const count of counts) {
     const folder = mkdtempSync(join(tmpdir(), 'bandolier-route-'));
-    const builds = [['router', options.main], ...(options.against ? [['against', options.against]] : [])];
+    const builds = [[ROUTER, options.main], ...(options.against ? [[AGAINST, options.against]] : [])];
     const routers: Contender[] = [];
     for (const [label, file] of builds) {
       routers.push(await startRouter(label, file, join(folder, label), workload, count));

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
-/** Clock ticks of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
-const TICKS_PER_SECOND = 100;
 
 /** Which of two cores: the measured process has one for itself, whoever asks it has the other. */
 export type Core = 'server' | 'client';
@@ -45,11 +43,13 @@ export class PinnedProcess {
     return this.#child.pid!;
   }
 
-  /** Seconds of processor time that it has used so far, all threads. */
+  /** Seconds of processor time that the threads which it has now have used so far. */
   get cpuSeconds(): number {
-    const stat = readFileSync(`/proc/${this.pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+    const folder = `/proc/${this.pid}/task`;
+    const nanoseconds = readdirSync(folder).map((thread) =>
+      Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]),
+    );
+    return nanoseconds.reduce((sum, time) => sum + time, 0) / 1e9;
   }
 
   /** Megabytes in memory, now and at most so far. */
