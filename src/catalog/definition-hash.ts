@@ -22,7 +22,8 @@ export function instructionHash({ status: _, ...content }: InstructionDraft): st
   return createHash('sha256').update(canonicalJson(content)).digest('hex').slice(0, 32);
 }
 
-function canonicalJson(value: unknown): string {
+/** Returns JSON that is the same for values with the same content: keys are sorted, and absent members are left out. */
+export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';
   const fields = Object.entries(value)

@@ -1,0 +1,101 @@
+import { MAX_MERGE_MEMBERS } from '../ledger/merge-definition.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { Judge } from './judge.ts';
+import { representativeOf, unite } from './unite-definitions.ts';
+
+/** Tools that are audited together; of more, each lot has the representative in it. */
+const AUDITED_AT_ONCE = 100;
+
+/** A live tool of the catalog. */
+export interface MergeableTool {
+  readonly slot: number;
+  readonly tool: ToolDefinition;
+  /** `definitionHash` of it. */
+  readonly hash: string;
+}
+
+interface AuditedClusters {
+  readonly clusters: readonly (readonly MergeableTool[])[];
+  readonly reason: string;
+  readonly isSplit: boolean;
+}
+
+/** Audits a component: at once, or lot by lot with the representative in each, so that a thousand copies can be one merge. */
+export async function auditComponent(
+  members: readonly MergeableTool[],
+  judge: Judge,
+  signal: AbortSignal | undefined,
+): Promise<AuditedClusters> {
+  const name = representativeOf(members.map(({ tool }) => tool.name));
+  const head = members.find(({ tool }) => tool.name === name)!;
+  const others = members.filter((one) => one !== head);
+  const whole: MergeableTool[] = [head];
+  const apart: MergeableTool[][] = [];
+  const reasons: string[] = [];
+  let isSplit = false;
+  for (let from = 0; from < others.length; from += AUDITED_AT_ONCE - 1) {
+    const lot = [head, ...others.slice(from, from + AUDITED_AT_ONCE - 1)];
+    const audit = await judge.audit(
+      lot.map(({ tool, hash }) => ({ ...tool, hash })),
+      signal,
+    );
+    reasons.push(audit.reason);
+    if (audit.verdict === 'MERGE_BAD') isSplit = true;
+    const clusters = audit.verdict === 'MERGE_OK' ? [[...lot.keys()]] : audit.clusters;
+    if (!areClusters(clusters, lot.length)) continue;
+    for (const cluster of clusters) {
+      const tools = cluster.map((at) => lot[at]);
+      if (tools.includes(head)) whole.push(...tools.filter((tool) => tool !== head));
+      else apart.push(tools);
+    }
+  }
+  const clusters = [whole, ...apart].flatMap((cluster) => inMerges(cluster));
+  return { clusters, reason: reasons[isSplit ? reasons.length - 1 : 0], isSplit };
+}
+
+/** Whether clusters are lists of indices below `size`, none of which is in two of them. */
+function areClusters(clusters: readonly (readonly number[])[], size: number): boolean {
+  const all = clusters.flat();
+  return new Set(all).size === all.length && all.every((at) => Number.isInteger(at) && at >= 0 && at < size);
+}
+
+/** A cluster in as many parts as merges of the largest size take. */
+function inMerges(cluster: readonly MergeableTool[]): MergeableTool[][] {
+  const sorted = [...cluster].sort((a, b) => (a.tool.name < b.tool.name ? -1 : 1));
+  const parts = Math.ceil(sorted.length / MAX_MERGE_MEMBERS);
+  return Array.from({ length: parts }, (_, at) =>
+    sorted.slice(at * MAX_MERGE_MEMBERS, (at + 1) * MAX_MERGE_MEMBERS),
+  );
+}
+
+/** Takes tools that do the same apart where their parameters cannot be united. Returns groups that can be, and how many tools are in none. */
+export function unitable(cluster: readonly MergeableTool[]): { groups: MergeableTool[][]; left: number } {
+  const groups: MergeableTool[][] = [];
+  let rest = [...cluster];
+  let left = 0;
+  while (rest.length > 1) {
+    const name = representativeOf(rest.map(({ tool }) => tool.name));
+    const canBe = (some: readonly MergeableTool[]): boolean =>
+      !(
+        'conflict' in
+        unite(
+          some.map(({ tool }) => tool),
+          name,
+        )
+      );
+    const head = rest.find(({ tool }) => tool.name === name)!;
+    let group = rest;
+    if (!canBe(group)) {
+      group = [head, ...rest.filter((one) => one !== head && canBe([head, one]))];
+      if (!canBe(group)) {
+        const all = group;
+        group = [head];
+        for (const one of all.slice(1)) if (canBe([...group, one])) group.push(one);
+      }
+    }
+    if (group.length > 1) groups.push(rest.filter((one) => group.includes(one)));
+    else left++;
+    rest = rest.filter((one) => !group.includes(one));
+  }
+  return { groups, left: left + rest.length };
+}
