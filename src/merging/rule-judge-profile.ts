@@ -1,0 +1,325 @@
+import { wordsOf } from '../retrieval/tokenise.ts';
+import type { JudgedTool } from './judge.ts';
+import {
+  AMBIGUOUS_PRODUCTS,
+  CONTRAST_LINES,
+  EFFECT_OF,
+  type Effect,
+  EMPTY_WORDS,
+  EVERYWHERE_WORDS,
+  FIELD_WORDS,
+  PRODUCT_OF,
+  VERB_WORDS,
+  wordFor,
+} from './rule-judge-words.ts';
+
+/** What the rules compare of a tool; made once per tool. Words are canonical (`wordFor`). */
+export interface ToolProfile {
+  readonly tool: JudgedTool;
+  /** Equal for tools that differ in nothing but their server: name there, description, schemas, annotations. */
+  readonly copyKey: string;
+  /** Words of the name and of the first sentence that say something, without the verb. */
+  readonly core: ReadonlySet<string>;
+  /** Words of the name alone. */
+  readonly named: ReadonlySet<string>;
+  /** Core words that stand before the name proper, as in `math.gcd`, and are in nothing else. */
+  readonly spaced: ReadonlySet<string>;
+  /** All words of the definition. */
+  readonly all: ReadonlySet<string>;
+  /** Initials of runs of 3 to 5 words, and the words that they stand for. */
+  readonly initials: ReadonlyMap<string, readonly string[]>;
+  /** Canonical verbs: of the name, and the first of the description. */
+  readonly verbs: ReadonlySet<string>;
+  readonly effect: Effect | null;
+  /** For nouns of the name: 1 in the singular, 2 in the plural, 3 both. */
+  readonly numbers: ReadonlyMap<string, number>;
+  /** Words that other words exclude (`CONTRAST_LINES`), in the core or, where that counts, anywhere. */
+  readonly contrasted: ReadonlySet<string>;
+  /** `x to y`, `x from y`, `x by y`, in reading order. */
+  readonly directions: ReadonlySet<string>;
+  readonly scope: 'own' | 'everyone' | null;
+  readonly products: ReadonlySet<string>;
+  /** Words of the server's name that could tell its product from others. */
+  readonly serverWords: readonly string[];
+  readonly parameters: readonly Parameter[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly words: ReadonlySet<string>;
+  readonly described: ReadonlySet<string>;
+  readonly required: boolean;
+  /** `integer` is `number`; several types joined by `|`; empty: any. */
+  readonly type: string;
+  readonly options: readonly string[] | null;
+  /** Spelling of dates and the like, such as `yyyy-mm-dd`; null: not said. */
+  readonly format: string | null;
+}
+
+const MAX_TEXT = 4_000;
+const GENERIC_SERVER_WORDS = new Set(
+  'mcp server servers api tools tool service services the my our remote local client app team instance copy main demo test v'.split(
+    ' ',
+  ),
+);
+
+/** Reads a tool. Pure; about a tenth of a millisecond. */
+export function profileOf(tool: JudgedTool): ToolProfile {
+  const { space, bare } = nameParts(tool);
+  const description = tool.description.slice(0, MAX_TEXT);
+  const sentence = firstSentence(description);
+  const nameWords = wordsOf(bare);
+  const sentenceWords = wordsOf(sentence);
+  const spaceWords = wordsOf(space);
+  const verbs = new Set<string>();
+  const verbAt = nameWords.findIndex((word, at) => isVerb(word, at === 0));
+  if (verbAt >= 0) verbs.add(wordFor(nameWords[verbAt]));
+  const said = sentenceWords.findIndex((word, at) => at < 8 && !EMPTY_WORDS.has(word));
+  if (said >= 0 && VERB_WORDS.has(wordFor(sentenceWords[said]))) verbs.add(wordFor(sentenceWords[said]));
+
+  const named = meaning(nameWords.map(wordFor));
+  const inSentence = meaning(sentenceWords.map(wordFor));
+  const core = new Set([...named, ...inSentence].filter((word) => !verbs.has(word)));
+  // Where a text says `BMI` and what that is, `BMI` stands for both.
+  const initials = initialsOf([nameWords, sentenceWords]);
+  const spelledOut = [...core].flatMap((word) => initials.get(word) ?? []);
+  for (const word of spelledOut) core.delete(word);
+  const spaced = new Set<string>();
+  for (const word of meaning(spaceWords.map(wordFor))) {
+    if (!core.has(word) && !verbs.has(word) && !FIELD_WORDS.has(word)) spaced.add(word);
+  }
+  const parameters = parametersOf(tool, core);
+  const rest = meaning(wordsOf(description).map(wordFor));
+  const all = new Set([...core, ...spelledOut, ...spaced, ...rest, ...verbs]);
+  for (const { words, described } of parameters) {
+    for (const word of words) all.add(word);
+    for (const word of described) all.add(word);
+  }
+  const server = wordsOf(tool.server ?? '');
+  const texts = [...nameWords, ...wordsOf(description), ...wordsOf((tool.tags ?? []).join(' '))];
+  return {
+    tool,
+    copyKey: JSON.stringify([
+      space,
+      bare,
+      description,
+      tool.inputSchema,
+      tool.outputSchema ?? null,
+      tool.annotations ?? null,
+      tool.kind ?? 'tool',
+    ]),
+    core,
+    named,
+    spaced,
+    all,
+    initials,
+    verbs,
+    effect: effectOf(verbs),
+    numbers: numbersOf(nameWords, sentenceWords, verbs),
+    contrasted: new Set([
+      ...[...core, ...spaced, ...verbs].filter((word) => CONTRAST_LINES.has(word)),
+      ...[...all].filter((word) => EVERYWHERE_WORDS.has(word)),
+      ...server.map(wordFor).filter((word) => EVERYWHERE_WORDS.has(word)),
+    ]),
+    directions: directionsIn([nameWords, sentenceWords]),
+    scope: scopeOf([...nameWords, ...wordsOf(description)]),
+    products: productsIn(texts, [...server, ...spaceWords]),
+    serverWords: server.filter(
+      (word) => !GENERIC_SERVER_WORDS.has(word) && word.length > 1 && !/^\d+$/.test(word),
+    ),
+    parameters,
+  };
+}
+
+/** The name without its server, and what stands before it: `geometry.area_circle` is `area_circle` in `geometry`. */
+function nameParts({ name, server }: JudgedTool): { space: string; bare: string } {
+  const prefix =
+    server !== undefined && name.startsWith(server) && /^[._/:-]{1,2}/.exec(name.slice(server.length));
+  const own = prefix ? name.slice((server as string).length + prefix[0].length) : name;
+  const parts = own.split(/[./:]+|__+/).filter((part) => part !== '');
+  const last = parts.at(-1) ?? own;
+  const bareIsVerb = wordsOf(last).every((word) => isVerb(word, true) || EMPTY_WORDS.has(word));
+  return bareIsVerb
+    ? { space: '', bare: parts.join(' ') }
+    : { space: parts.slice(0, -1).join(' '), bare: last };
+}
+
+const ABBREVIATION = /\b(?:e\.g|i\.e|etc|vs|approx|incl|no|st|dr|u\.s)\.$/i;
+
+function firstSentence(description: string): string {
+  for (const { index } of description.matchAll(/[.!?](?=\s|$)|\n\s*\n/g)) {
+    const sentence = description.slice(0, index + 1);
+    if (sentence.trim().length > 12 && !ABBREVIATION.test(sentence)) return sentence;
+  }
+  return description;
+}
+
+/** Nouns that are spelled like verbs: they count as verbs in first place alone. */
+const isVerb = (word: string, isFirst: boolean) =>
+  isFirst ? VERB_WORDS.has(wordFor(word)) : CERTAIN_VERBS.has(wordFor(word));
+const CERTAIN_VERBS = new Set(
+  'get find calculate create update delete send convert generate translate rename retrieve upload download'
+    .split(' ')
+    .map(wordFor),
+);
+
+function meaning(words: readonly string[]): Set<string> {
+  return new Set(words.filter((word) => !EMPTY_WORDS.has(word) && (word.length > 1 || /\d/.test(word))));
+}
+
+const EFFECTS_BY_WEIGHT: readonly Effect[] = [
+  'delete',
+  'cancel',
+  'archive',
+  'send',
+  'update',
+  'create',
+  'read',
+];
+
+function effectOf(verbs: ReadonlySet<string>): Effect | null {
+  const effects = new Set([...verbs].map((verb) => EFFECT_OF.get(verb)));
+  return EFFECTS_BY_WEIGHT.find((effect) => effects.has(effect)) ?? null;
+}
+
+function initialsOf(texts: readonly (readonly string[])[]): Map<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  for (const words of texts) {
+    for (let start = 0; start + 3 <= words.length; start++) {
+      const run = words.slice(start, start + 5);
+      for (; run.length >= 3; run.pop()) {
+        if (run.some((word) => EMPTY_WORDS.has(word))) continue;
+        found.set(run.map((word) => word[0]).join(''), run.map(wordFor));
+      }
+    }
+  }
+  return found;
+}
+
+const PLURAL = /[^su]s$|(?:ch|sh|x|ss)es$/;
+const NO_PLURAL = new Set(
+  'news status analysis address class access process series gas basis radius axis bus is as its this has was does'.split(
+    ' ',
+  ),
+);
+
+function numbersOf(
+  name: readonly string[],
+  sentence: readonly string[],
+  verbs: ReadonlySet<string>,
+): Map<string, number> {
+  const numbers = new Map<string, number>();
+  const count = (words: readonly string[], isName: boolean) => {
+    for (const [at, word] of words.entries()) {
+      const noun = wordFor(word);
+      if (EMPTY_WORDS.has(word) && !COUNTED.has(noun)) continue;
+      if (verbs.has(noun) && at === 0) continue;
+      if (!isName && !numbers.has(noun)) continue;
+      const number = PLURAL.test(word) && !NO_PLURAL.has(word) ? 2 : 1;
+      numbers.set(noun, (numbers.get(noun) ?? 0) | number);
+    }
+  };
+  count(name, true);
+  count(
+    sentence.filter((_, at) => at > 0),
+    false,
+  );
+  return numbers;
+}
+/** Empty words whose number counts. */
+const COUNTED = new Set(['user', 'customer', 'person', 'item', 'object', 'record', 'entry'].map(wordFor));
+
+const DIRECTED = new Set(['to', 'into', 'from', 'by', 'of', 'for']);
+
+/** Phrases of two words around a preposition. `into` counts as `to`; `y from x` as `x to y`. `celsius2kelvin` is not read. */
+function directionsIn(texts: readonly (readonly string[])[]): Set<string> {
+  const found = new Set<string>();
+  for (const words of texts) {
+    for (const [at, word] of words.entries()) {
+      if (!DIRECTED.has(word)) continue;
+      const before = wordFor(words[at - 1] ?? '');
+      const next = words.slice(at + 1).find((other) => !ARTICLES.has(other));
+      if (before === '' || next === undefined) continue;
+      const after = wordFor(next);
+      if (word === 'from') found.add(`${after} to ${before}`);
+      else found.add(`${before} ${word === 'into' ? 'to' : word} ${after}`);
+    }
+  }
+  return found;
+}
+const ARTICLES = new Set(
+  'a an the its their this that another given specific certain specified one other'.split(' '),
+);
+
+const OWN = new Set('my mine own myself your yourself authenticated me'.split(' '));
+const EVERYONE = new Set(
+  'everyone everybody anyone anybody organizationwide companywide workspacewide'.split(' '),
+);
+
+function scopeOf(words: readonly string[]): 'own' | 'everyone' | null {
+  if (words.some((word) => OWN.has(word))) return 'own';
+  return words.some((word) => EVERYONE.has(word)) ? 'everyone' : null;
+}
+
+function productsIn(words: readonly string[], places: readonly string[]): Set<string> {
+  const found = new Set<string>();
+  for (const word of words) {
+    const product = AMBIGUOUS_PRODUCTS.has(word) ? undefined : PRODUCT_OF.get(word);
+    if (product !== undefined) found.add(product);
+  }
+  for (const word of places) if (PRODUCT_OF.has(word)) found.add(PRODUCT_OF.get(word) as string);
+  return found;
+}
+
+/** Schemas are read as they come: members of other shapes than they should have are not there. */
+function parametersOf({ inputSchema }: JudgedTool, core: ReadonlySet<string>): Parameter[] {
+  const properties = asObject(inputSchema.properties);
+  const required = new Set(Array.isArray(inputSchema.required) ? inputSchema.required : []);
+  return Object.entries(properties).map(([name, schema]) => {
+    const { type, enum: options, format, description, pattern } = asObject(schema);
+    const said = typeof description === 'string' ? description.slice(0, MAX_TEXT) : '';
+    const words = meaning(wordsOf(name).map(wordFor));
+    const told = new Set([...words].filter((word) => !core.has(word)));
+    return {
+      name,
+      words: words.size === 0 ? new Set([name.toLowerCase()]) : told.size > 0 ? told : words,
+      described: meaning(wordsOf(said).map(wordFor)),
+      required: required.has(name),
+      type: typeOf(type),
+      options: Array.isArray(options) ? options.map(String) : null,
+      format:
+        spelling(`${said} ${typeof pattern === 'string' ? pattern : ''}`) ??
+        (typeof format === 'string' ? format : null),
+    };
+  });
+}
+
+function asObject(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}
+
+function typeOf(type: unknown): string {
+  const types = (Array.isArray(type) ? type : [type]).filter(
+    (one): one is string => typeof one === 'string' && one !== 'null',
+  );
+  return [
+    ...new Set(
+      types.map((one) => (one === 'integer' || one === 'float' ? 'number' : one === 'dict' ? 'object' : one)),
+    ),
+  ]
+    .sort()
+    .join('|');
+}
+
+function spelling(text: string): string | null {
+  const found =
+    /\b(?:yyyy|dd|mm|mon)[-/.](?:mm|dd|mon)(?:[-/.](?:yyyy|yy|dd|mm))?\b|\biso[ -]?8601\b|\bunix (?:time(?:stamp)?|epoch)\b|\bepoch\b/i.exec(
+      text,
+    );
+  if (found === null) return null;
+  const spelled = found[0].toLowerCase();
+  if (spelled.startsWith('iso')) return 'iso';
+  return /unix|epoch/.test(spelled) ? 'epoch' : spelled;
+}

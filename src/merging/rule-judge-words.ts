@@ -1,0 +1,459 @@
+import { stem } from '../retrieval/stemmer.ts';
+
+/**
+ * The words that the rules know. Every group is one line; the first word of a group of synonyms stands for it. Groups hold only what
+ * can be exchanged in nearly every tool: a synonym too many merges what is not the same, one too few only misses a merge.
+ */
+const SYNONYMS = `
+get retrieve fetch obtain return lookup view show read access provide display retrieval
+find search locate discover finder
+list enumerate
+calculate compute determine calc calculator calculation computation computing
+check verify
+create add make insert
+update edit modify change alter revise
+delete remove erase
+run execute perform invoke
+convert conversion converter
+buy purchase
+book reserve reservation booking
+generate produce generation generator
+analyze analyse analysis
+predict prediction forecast
+translate translation translator
+summarize summarise summary
+register enroll
+subscribe subscription
+recommend suggest recommendation suggestion
+send sending
+schedule scheduling
+number integer num
+image picture photo photograph
+movie film
+song track
+email mail
+phone telephone
+price cost
+employee staff
+company firm corporation
+repository repo
+document doc
+folder directory dir
+database db
+message msg
+configuration config
+parameter param
+environment env
+source src origin
+destination dst dest
+language lang
+latitude lat
+longitude lon lng
+address addr
+password pwd
+organization organisation org
+department dept
+quantity qty
+maximum max
+minimum min
+average mean avg
+location place city town
+start begin
+end finish
+duration period
+identifier id
+color colour
+statistic stat
+mathematics math maths
+restaurant eatery
+trip journey
+lawyer attorney
+doctor physician
+physician practitioner
+apartment flat
+ranking rank
+probability odds chance
+people population
+argument arg
+temperature temp
+application app
+favorite favourite
+center centre
+license licence
+catalog catalogue
+`;
+
+/** Says nothing about what a tool does. */
+const EMPTY =
+  'a an and are as at be been by can do does for from i in is it its me my need no of on or please s that the this to want with ' +
+  'would you your function functionality tool api method endpoint service utility helper operation command allow allows enable enables ' +
+  'given specific specified particular certain provided supplied based using used use via various which when where ' +
+  'existing new their his her they them these those there if into onto about within according along between among ' +
+  'information info detail details data result results value values item items object objects record records entry entries ' +
+  'one two desired required requested input output related relevant user users customer person individual such other ' +
+  'also will has have it’s t able help helps perform performs order through per across over under';
+
+/** Says a little: one of these on one side alone does not keep tools apart, two do. */
+const SOFT =
+  'current currently number identifier name type full total available simple list set time year date amount location system ' +
+  'file option optional return online directly easily automatically quickly basic general standard content text status whether ' +
+  'different any some more';
+
+/** What names of fields of knowledge and of kinds of software say where they stand before the name of a tool. */
+const FIELDS =
+  'math number theory geometry algebra calculus arithmetic statistic finance financial physics chemistry biology history sport ' +
+  'util tool api service lib library helper manager client server calculator function common core main default mcp us';
+
+/** Words of one line exclude each other: a tool of one of them is none of another. */
+const CONTRASTS = `
+celsius fahrenheit kelvin
+kilometer mile nautical
+kilogram pound ounce stone
+meter foot inch yard
+liter gallon pint
+minute hour second millisecond
+byte bit
+metric imperial
+email sms push fax call voicemail slack letter
+start stop
+open close
+lock unlock
+enable disable
+activate deactivate
+mute unmute
+follow unfollow
+like unlike dislike
+subscribe unsubscribe
+block unblock
+ban unban
+pin unpin
+archive unarchive delete
+publish unpublish
+assign unassign
+mount unmount
+install uninstall
+freeze unfreeze
+encode decode
+encrypt decrypt
+compress decompress
+serialize deserialize
+upload download
+import export
+buy sell
+deposit withdraw
+borrow lend return
+send receive
+incoming outgoing
+inbound outbound
+inbox sent draft trash spam
+credit debit
+maximum minimum
+first last
+oldest newest
+earliest latest
+ascending descending
+sunrise sunset
+sine cosine tangent
+average median mode variance
+sum product difference quotient
+area perimeter circumference volume
+circle triangle rectangle square trapezoid sphere cylinder cone cube ellipse
+current historical forecast predict
+past future upcoming
+daily weekly monthly quarterly annual hourly
+monday tuesday wednesday thursday friday saturday sunday
+compound simple
+income expense
+asset liability
+public private
+internal external
+read unread
+active inactive archived
+approved rejected pending
+approve reject
+accept decline
+increase decrease
+push pull clone
+commit revert
+merge split
+attach detach
+connect disconnect
+join leave
+login logout
+signin signout
+left right
+up down
+row column
+horizontal vertical
+front back
+male female
+adult child
+buyer seller
+sender recipient receiver
+follower following
+parent child
+manager employee
+departure arrival
+domestic international
+one-way round-trip
+staging production sandbox development preview
+personal business work
+encode hash
+preview apply
+dry-run apply
+validate execute
+soft hard
+full incremental partial
+head tail
+before after
+gross net
+nominal real
+real imaginary
+linear quadratic cubic exponential
+discrete continuous
+binomial normal poisson
+supervised unsupervised
+classification regression clustering
+create update delete
+draft publish send
+plan apply destroy
+pause resume stop
+increment decrement
+lowercase uppercase
+plaintext markdown html pdf
+csv json xml yaml
+`;
+
+/** Of these a word anywhere in a definition counts, also in what is said about parameters and results. */
+const UNITS_AND_PLACES =
+  'celsius fahrenheit kelvin kilometer mile kilogram pound liter gallon metric imperial staging production sandbox development';
+
+/** Products that keep accounts of their own: what is done in one of them is not done in another. */
+const PRODUCTS = `
+google gmail gdrive gcal gsuite
+outlook microsoft office365 o365 onedrive sharepoint
+apple icloud
+yahoo
+proton protonmail
+fastmail
+caldav
+calendly
+slack
+teams
+discord
+telegram
+whatsapp
+signal
+zoom
+webex
+twilio
+sendgrid
+mailgun
+mailchimp
+github
+gitlab
+bitbucket
+gitea
+jira atlassian confluence
+linear
+asana
+trello
+clickup
+monday
+notion
+obsidian
+evernote
+todoist
+ticktick
+airtable
+coda
+dropbox
+box
+s3 aws amazon dynamodb
+azure
+gcp bigquery gcs
+cloudflare
+vercel
+netlify
+heroku
+digitalocean
+postgres postgresql
+mysql mariadb
+sqlite
+mongodb mongo
+redis
+elasticsearch opensearch
+snowflake
+databricks
+clickhouse
+supabase
+firebase
+neo4j
+qdrant
+pinecone
+weaviate
+chroma
+milvus
+stripe
+paypal
+square
+adyen
+quickbooks
+xero
+shopify
+woocommerce
+salesforce
+hubspot
+zendesk
+intercom
+freshdesk
+servicenow
+pagerduty
+opsgenie
+datadog
+grafana
+prometheus
+sentry
+newrelic
+splunk
+spotify
+deezer
+soundcloud
+youtube
+vimeo
+netflix
+twitch
+tmdb
+imdb
+twitter
+facebook
+instagram
+linkedin
+tiktok
+reddit
+pinterest
+mastodon
+bluesky
+openweathermap openweather
+accuweather
+weatherapi
+mapbox
+openstreetmap osm nominatim
+brave
+bing
+duckduckgo
+tavily
+exa
+perplexity
+serpapi
+wikipedia
+wolfram
+arxiv
+pubmed
+openai
+anthropic claude
+gemini
+huggingface
+docker
+kubernetes k8s openshift
+terraform
+jenkins
+circleci
+figma
+canva
+miro
+wordpress
+ghost
+contentful
+expedia
+airbnb
+kayak
+amadeus
+uber
+lyft
+doordash
+yelp
+ebay
+etsy
+binance
+coinbase
+kraken
+alpaca
+nasdaq
+yfinance
+`;
+
+/** What a call with this verb does to what is there; verbs that are in none of them say nothing. */
+const EFFECTS = {
+  read: 'get find list calculate check compare analyze count predict',
+  create: 'create upload book buy register schedule',
+  update: 'update rename move set replace assign',
+  delete: 'delete drop purge clear destroy truncate',
+  cancel: 'cancel',
+  archive: 'archive',
+  send: 'send publish broadcast',
+} as const;
+
+export type Effect = keyof typeof EFFECTS;
+
+/** Verbs that may begin the name of a tool, beside those with an effect. */
+const VERBS =
+  'convert generate translate summarize recommend subscribe run start stop open close play pause resume send share plot draw solve train ' +
+  'test build deploy import export download save load submit approve reject merge split sort filter extract parse validate encode ' +
+  'decode encrypt decrypt compress log sign join leave invite add apply track monitor report order pay transfer withdraw deposit ' +
+  'schedule notify remind call text reply forward copy clone commit push pull lock unlock enable disable follow unfollow like ' +
+  'connect disconnect turn adjust control classify detect recognize identify optimize simulate estimate design evaluate assess ' +
+  'upgrade install backup restore review rate comment vote post publish unsubscribe ask answer query select write append scan crawl scrape';
+
+const lines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(' '));
+
+const canonical = new Map<string, string>();
+for (const group of lines(SYNONYMS)) {
+  for (const word of group) if (!canonical.has(stem(word))) canonical.set(stem(word), stem(group[0]));
+}
+
+/** Returns the word that stands for all words of the same meaning and inflection. */
+export function wordFor(word: string): string {
+  const root = stem(word);
+  return canonical.get(root) ?? root;
+}
+
+const wordsIn = (text: string) => new Set(text.split(/\s+/).map(wordFor));
+
+export const EMPTY_WORDS: ReadonlySet<string> = new Set(
+  EMPTY.split(' ').flatMap((word) => [word, stem(word)]),
+);
+export const SOFT_WORDS: ReadonlySet<string> = wordsIn(SOFT);
+export const FIELD_WORDS: ReadonlySet<string> = wordsIn(FIELDS);
+export const EVERYWHERE_WORDS: ReadonlySet<string> = wordsIn(UNITS_AND_PLACES);
+
+/** For a word the numbers of the lines of contrasts that it is in. */
+export const CONTRAST_LINES: ReadonlyMap<string, readonly number[]> = (() => {
+  const found = new Map<string, number[]>();
+  for (const [at, group] of lines(CONTRASTS).entries()) {
+    for (const word of group) found.set(wordFor(word), [...(found.get(wordFor(word)) ?? []), at]);
+  }
+  return found;
+})();
+
+/** For a word the product that it names. */
+export const PRODUCT_OF: ReadonlyMap<string, string> = new Map(
+  lines(PRODUCTS).flatMap((group) => group.map((word) => [word, group[0]] as const)),
+);
+/** Products whose names are words of other things as well: they count in names of servers alone. */
+export const AMBIGUOUS_PRODUCTS: ReadonlySet<string> = new Set(
+  'signal teams box square linear monday ghost brave notion alpaca chroma exa coda apple amazon stripe slack gemini miro docker'.split(
+    ' ',
+  ),
+);
+
+export const EFFECT_OF: ReadonlyMap<string, Effect> = new Map(
+  Object.entries(EFFECTS).flatMap(([effect, verbs]) =>
+    verbs.split(' ').map((verb) => [wordFor(verb), effect as Effect] as const),
+  ),
+);
+export const VERB_WORDS: ReadonlySet<string> = new Set([...EFFECT_OF.keys(), ...wordsIn(VERBS)]);

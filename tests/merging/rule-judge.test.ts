@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import type { JudgedTool } from '../../src/merging/judge.ts';
+import { RuleJudge } from '../../src/merging/rule-judge.ts';
+
+const judge = new RuleJudge();
+
+function tool(name: string, description: string, more: Partial<ToolDefinition> = {}): JudgedTool {
+  const definition = { name, description, inputSchema: { type: 'object' }, ...more };
+  return { ...definition, hash: definitionHash(definition) };
+}
+
+const takes = (parameters: Record<string, unknown>, required = Object.keys(parameters)) => ({
+  inputSchema: { type: 'object', properties: parameters, required },
+});
+
+async function relation(a: JudgedTool, b: JudgedTool): Promise<string | undefined> {
+  const [forwards, backwards] = await judge.judgePairs([
+    [a, b],
+    [b, a],
+  ]);
+  expect(backwards).toEqual(forwards);
+  return forwards?.relation;
+}
+
+const triangle = takes({ base: { type: 'integer' }, height: { type: 'integer' } });
+
+describe('the rules', () => {
+  it('find the same tool in other words, with other names of parameters', async () => {
+    const a = tool(
+      'calculate_triangle_area',
+      'Calculate the area of a triangle given its base and height.',
+      triangle,
+    );
+    const b = tool('geometry.area_triangle', 'Computes the area of a triangle.', triangle);
+    expect(await relation(a, b)).toBe('same');
+    const bmi = takes({ weight: { type: 'number' }, height: { type: 'number' } });
+    const c = tool('calculate_bmi', 'Calculate the Body Mass Index (BMI) of a person.', bmi);
+    const d = tool('bmi', 'Determine the BMI from weight and height.', bmi);
+    expect(await relation(c, d)).toBe('same');
+  });
+
+  it.each([
+    ['create_event', 'Create a calendar event.', 'delete_event', 'Delete a calendar event.'],
+    [
+      'get_temperature',
+      'Get the temperature in Celsius.',
+      'get_temperature',
+      'Get the temperature in Fahrenheit.',
+    ],
+    ['celsius_to_kelvin', 'Convert celsius to kelvin.', 'kelvin_to_celsius', 'Convert kelvin to celsius.'],
+    [
+      'area_circle',
+      'Calculate the area of a circle.',
+      'circumference_circle',
+      'Calculate the circumference of a circle.',
+    ],
+    ['get_user', 'Get one user account.', 'get_users', 'Get user accounts.'],
+    ['list_orders', 'List my orders.', 'list_orders', 'List orders.'],
+    ['deploy', 'Deploy the service to staging.', 'deploy', 'Deploy the service to production.'],
+  ])('keep %s (%s) and %s (%s) apart', async (a, saidA, b, saidB) => {
+    expect(await relation(tool(a, saidA), tool(b, saidB))).not.toBe('same');
+  });
+
+  it('keep tools of different products apart, and find copies of one server', async () => {
+    const event = { ...takes({ title: { type: 'string' }, start: { type: 'string' } }) };
+    const at = (server: string) =>
+      tool(`${server}.create_event`, 'Create an event in the calendar.', { ...event, server });
+    expect(await relation(at('google'), at('outlook'))).toBe('overlapping');
+    expect(await relation(at('team-a'), at('team-b'))).toBe('same');
+  });
+
+  it('keep apart what differs in annotations or in how it is authorised', async () => {
+    const said = 'Remove old files from the workspace folder.';
+    const gentle = tool('clean_folder', said, { annotations: { destructiveHint: false } });
+    expect(
+      await relation(gentle, tool('clean_folder', said, { annotations: { destructiveHint: true } })),
+    ).not.toBe('same');
+    expect(
+      await relation(
+        tool('clean_folder', said, { metadata: { auth: 'user' } }),
+        tool('clean_folder', said, { metadata: { auth: 'admin' } }),
+      ),
+    ).not.toBe('same');
+  });
+
+  it('audit: chains are cut, copies are one, whatever the order', async () => {
+    const velocity = (name: string, description: string, names: string[]) =>
+      tool(name, description, takes(Object.fromEntries(names.map((one) => [one, { type: 'number' }]))));
+    const general = velocity(
+      'final_velocity',
+      'Calculate the final velocity given initial velocity, acceleration and time.',
+      ['initial_velocity', 'acceleration', 'time'],
+    );
+    const again = velocity(
+      'calculate_final_velocity',
+      'Calculate the final velocity under acceleration from initial velocity and time.',
+      ['initial_velocity', 'acceleration', 'time'],
+    );
+    const fall = velocity(
+      'calculate_final_speed',
+      'Calculate the final speed in free fall after a time, neglecting air resistance.',
+      ['time', 'gravity'],
+    );
+    expect(await judge.audit([general, again])).toMatchObject({ verdict: 'MERGE_OK' });
+    const audit = await judge.audit([general, fall, again]);
+    expect(audit).toMatchObject({ verdict: 'MERGE_BAD', clusters: [[0, 2]] });
+    const copies = Array.from({ length: 1_000 }, (_, at) =>
+      tool(`s${at}.ping_host`, 'Ping a host on the network.', { server: `s${at}` }),
+    );
+    expect(await judge.audit(copies)).toMatchObject({ verdict: 'MERGE_OK' });
+  });
+
+  it('take whatever a schema holds', async () => {
+    const odd = [
+      { properties: 3 },
+      { properties: { a: null } },
+      { required: 'x', properties: { b: { type: 7, enum: 'no' } } },
+      {},
+    ];
+    for (const inputSchema of odd) {
+      const [verdict] = await judge.judgePairs([
+        [tool('', '', { inputSchema: inputSchema as never }), tool('x', '…')],
+      ]);
+      expect(verdict?.relation).not.toBe('same');
+    }
+  });
+
+  it('stop when they are told to', async () => {
+    const pair = [tool('a', 'A thing.'), tool('b', 'B thing.')] as const;
+    await expect(judge.judgePairs([pair], AbortSignal.abort(new Error('enough')))).rejects.toThrow('enough');
+  });
+});
