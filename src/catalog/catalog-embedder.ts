@@ -155,7 +155,7 @@ export class CatalogEmbedder {
 const MAX_ROUNDS = 16;
 
 /**
- * Moves a catalog to an embedder: all live tools and instructions, and the examples of domains, are embedded, then an entry says so,
+ * Moves a catalog to an embedder: all live tools, approved merges and instructions, and the examples of domains, are embedded, then an entry says so,
  * and the fold sees to it that none is missing. Until then the one before serves. @throws EmbedderUnavailableError @throws Problem
  */
 export async function bindEmbedder(
@@ -169,11 +169,13 @@ export async function bindEmbedder(
   const fingerprint = embedder?.fingerprint ?? null;
   const isNew = (): boolean => replica.state.fingerprint !== fingerprint;
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const { tools, instructions, settings, domains } = replica.state;
+    const { tools, merges, instructions, settings, domains } = replica.state;
     const liveTools = isNew() ? [...tools.live()] : [];
+    const served = isNew() ? [...merges.all()].filter(({ status }) => status === 'approved') : [];
     const liveInstructions = isNew() ? [...instructions.live()] : [];
     const texts = [
       ...liveTools.map(({ tool }) => denseText(tool)),
+      ...served.map(({ definition }) => denseText(definition)),
       ...liveInstructions.map(({ instruction }) => instruction.text),
     ];
     const missing = embedder === null ? [] : [...new Set(texts)].filter((text) => !made.has(text));
@@ -197,6 +199,10 @@ export async function bindEmbedder(
       vectors: liveTools.flatMap(({ tool, hash }) => {
         const embedding = made.get(denseText(tool));
         return embedding === undefined ? [] : [{ name: tool.name, hash, embedding }];
+      }),
+      merges: served.flatMap(({ id, hash = '', definition }) => {
+        const embedding = made.get(denseText(definition));
+        return embedding === undefined ? [] : [{ id, hash, embedding }];
       }),
       instructions: liveInstructions.flatMap(({ instruction: { id, text }, hash }) => {
         const embedding = made.get(text);

@@ -86,7 +86,7 @@ export async function withEmbeddings(
   const known = hashed.map(({ tool, hash, nameThere }) => {
     const record = tools.get(tool.name);
     if (record?.hash !== hash) return null;
-    return { vector: tools.vectors.get(record.slot).slice(), isSame: record.nameThere === nameThere };
+    return { vector: tools.vectorOf(record).slice(), isSame: record.nameThere === nameThere };
   });
   const changed = hashed.filter((_, at) => known[at] === null);
   const made = await refusingUnusable(() =>

@@ -278,10 +278,7 @@ function toolsOf(live: CatalogState, context: LearnerContext): CatalogState {
   const state = new CatalogState(live.catalog, context, live.embedder);
   state.settings = live.settings;
   for (const record of live.tools.records()) {
-    state.tools.restore(
-      { ...record, statistics: { ...record.statistics } },
-      live.tools.vectors.get(record.slot),
-    );
+    state.tools.restore({ ...record, statistics: { ...record.statistics } }, live.tools.vectorOf(record));
   }
   return state;
 }

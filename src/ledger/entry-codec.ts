@@ -7,6 +7,7 @@ import type {
   Entry,
   InstructionPut,
   InstructionsEntry,
+  MergesEntry,
   ObservationEntry,
   ObservedDecision,
   OutcomeReport,
@@ -60,6 +61,8 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
       return encodeCases(entry);
     case 'settings':
       return encodeSettings(entry);
+    case 'merges':
+      return encodeMerges(entry);
     case 'forget':
     case 'experiment':
     case 'exposures':
@@ -104,6 +107,8 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
       return decodeCases(packed, arrays);
     case 'settings':
       return decodeSettings(packed, arrays);
+    case 'merges':
+      return decodeMerges(packed, arrays);
     case 'forget':
     case 'experiment':
     case 'exposures':
@@ -129,6 +134,7 @@ type PackedEntry =
   | PackedSettlement
   | PackedCases
   | PackedSettings
+  | PackedMerges
   | Extract<
       Entry,
       { kind: 'forget' | 'experiment' | 'exposures' | 'unlearned' | 'version' | 'source' | 'merge-run' }
@@ -146,14 +152,22 @@ type PackedInstructions = Omit<InstructionsEntry, 'put'> & {
   readonly put: readonly PackedPut<InstructionPut>[];
 };
 
-type PackedEmbedder = Omit<EmbedderEntry, 'vectors' | 'instructions' | 'domains'> & {
+type PackedEmbedder = Omit<EmbedderEntry, 'vectors' | 'instructions' | 'merges' | 'domains'> & {
   readonly vectors: readonly Omit<EmbedderEntry['vectors'][number], 'embedding'>[];
+  readonly merges?: readonly { readonly id: string; readonly hash: string }[];
   readonly instructions?: readonly { readonly id: string; readonly hash: string }[];
   readonly domains?: { readonly of: string };
 };
 
 type PackedSettings = Omit<SettingsEntry, 'domains'> & {
   readonly domains?: Omit<NonNullable<SettingsEntry['domains']>, 'weights'>;
+};
+
+/** The vector of an approval is the only array; there is none without an embedder. */
+type PackedMerges = Omit<MergesEntry, 'change'> & {
+  readonly change:
+    | Exclude<MergesEntry['change'], { action: 'approve' }>
+    | Omit<Extract<MergesEntry['change'], { action: 'approve' }>, 'embedding'>;
 };
 
 type PackedCases = Omit<CasesEntry, 'cases'> & {
@@ -247,29 +261,33 @@ function* unpackPut<Rest extends { readonly embedding: number }>(
   return put;
 }
 
-/** The vectors of the tools, then those of the instructions, then the weights of the domains. */
-function encodeEmbedder({ instructions, domains, ...entry }: EmbedderEntry): Buffer {
-  const arrays = [...entry.vectors, ...(instructions ?? [])].map(({ embedding }) => embedding);
+/** The vectors of the tools, those of the merges, those of the instructions, then the weights of the domains. */
+function encodeEmbedder({ merges, instructions, domains, ...entry }: EmbedderEntry): Buffer {
+  const all = [...entry.vectors, ...(merges ?? []), ...(instructions ?? [])];
+  const arrays = all.map(({ embedding }) => embedding);
   const vectors = entry.vectors.map(({ embedding: _, ...rest }) => rest);
-  const named = instructions?.map(({ id, hash }) => ({ id, hash }));
+  const named = (some: EmbedderEntry['merges']) => some?.map(({ id, hash }) => ({ id, hash }));
   const packed = {
     ...{ ...entry, vectors },
-    ...(named !== undefined && { instructions: named }),
+    ...(merges !== undefined && { merges: named(merges) }),
+    ...(instructions !== undefined && { instructions: named(instructions) }),
     ...(domains !== undefined && { domains: { of: domains.of } }),
   };
   return pack(packed, domains === undefined ? arrays : [...arrays, domains.weights]);
 }
 
 function decodeEmbedder(
-  { instructions, domains, ...packed }: PackedEmbedder,
+  { merges, instructions, domains, ...packed }: PackedEmbedder,
   arrays: readonly NumberArray[],
 ): EmbedderEntry {
   const embeddings = arrays as readonly Float32Array[];
-  const vectors = packed.vectors.map((one, i) => ({ ...one, embedding: embeddings[i] }));
-  const named = instructions?.map((one, i) => ({ ...one, embedding: embeddings[vectors.length + i] }));
+  let at = 0;
+  const embedded = <Named>(one: Named) => ({ ...one, embedding: embeddings[at++] });
+  const vectors = packed.vectors.map(embedded);
   return {
     ...{ ...packed, vectors },
-    ...(named !== undefined && { instructions: named }),
+    ...(merges !== undefined && { merges: merges.map(embedded) }),
+    ...(instructions !== undefined && { instructions: instructions.map(embedded) }),
     ...(domains !== undefined && { domains: { ...domains, weights: embeddings[embeddings.length - 1] } }),
   };
 }
@@ -286,6 +304,17 @@ function decodeSettings(
 ): SettingsEntry {
   if (domains === undefined) return packed;
   return { ...packed, domains: { ...domains, weights: weights as Float32Array } };
+}
+
+function encodeMerges({ change, ...entry }: MergesEntry): Buffer {
+  if (change.action !== 'approve') return pack({ ...entry, change }, []);
+  const { embedding, ...rest } = change;
+  return pack({ ...entry, change: rest }, embedding === null ? [] : [embedding]);
+}
+
+function decodeMerges({ change, ...packed }: PackedMerges, [vector]: readonly NumberArray[]): MergesEntry {
+  if (change.action !== 'approve') return { ...packed, change };
+  return { ...packed, change: { ...change, embedding: (vector as Float32Array | undefined) ?? null } };
 }
 
 function encodeCases(entry: CasesEntry): Buffer {

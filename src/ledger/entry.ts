@@ -2,6 +2,7 @@ import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { PolicySettings, SettingsPatch } from './catalog-settings.ts';
 import type { ExperimentChange } from './experiment-definition.ts';
 import type { InstructionDraft } from './instruction-definition.ts';
+import type { MergesChange } from './merge-definition.ts';
 import type { MergeRunChange } from './merge-run.ts';
 import type { SourceChange, SyncReport } from './source-definition.ts';
 import type { ToolDefinition } from './tool-definition.ts';
@@ -17,6 +18,7 @@ export type Entry =
   | InstructionsEntry
   | SourceEntry
   | MergeRunEntry
+  | MergesEntry
   | ObservationEntry
   | SettlementEntry
   | DiscoveryEntry
@@ -59,6 +61,12 @@ export interface EmbedderEntry extends EntryBase, BoundEmbedder {
   /** Vectors of all live tools, by name, for exactly this definition hash. */
   readonly vectors: readonly {
     readonly name: string;
+    readonly hash: string;
+    readonly embedding: Float32Array;
+  }[];
+  /** The same of the united definitions of all approved merges, by id of the merge; absent: there are none. */
+  readonly merges?: readonly {
+    readonly id: string;
     readonly hash: string;
     readonly embedding: Float32Array;
   }[];
@@ -128,6 +136,16 @@ export interface SourceEntry extends EntryBase {
 export interface MergeRunEntry extends EntryBase {
   readonly kind: 'merge-run';
   readonly change: MergeRunChange;
+}
+
+/** Merges of tools: proposed and withdrawn, approved, rejected, or undone. */
+export interface MergesEntry extends EntryBase {
+  readonly kind: 'merges';
+  readonly change: MergesChange;
+  /** Refused unless the tools have this revision. */
+  readonly ifMatch?: string;
+  /** Digest of what was asked for, where the sender chose the key: the key is refused for anything else. */
+  readonly content?: string;
 }
 
 export interface ToolPut {

@@ -8,6 +8,7 @@ import { InstructionTable } from './instruction-table.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
 import { MergeRuns } from './merge-runs.ts';
+import { MergeTable } from './merge-table.ts';
 import { ObservedDecisions, RECORD_GRACE_MS, RefusedRewards } from './observed/observed-decisions.ts';
 import { TasksWithCalls } from './observed/task-calls.ts';
 import { RewardStatistics } from './reward-statistics.ts';
@@ -50,6 +51,8 @@ export class CatalogState {
   /** What tells the domains of the settings apart, and the key of the entry that put them. */
   domains: DomainRules & { readonly of: string } = NO_DOMAINS;
   readonly tools: ToolTable;
+  /** The merges of tools, and what is served for those that are approved. */
+  readonly merges: MergeTable;
   readonly instructions: InstructionTable;
   /** What instructions add by being there, by their slots. */
   effects = new InstructionEffects();
@@ -73,6 +76,7 @@ export class CatalogState {
     this.catalog = catalog;
     this.decisions = new ObservedDecisions(catalog);
     this.tools = new ToolTable(context.kernels, embedder.dimensions);
+    this.merges = new MergeTable(this.tools);
     this.instructions = new InstructionTable(context.kernels, embedder.dimensions);
     this.learners = new Learners(context, embedder);
     this.learners.activate(this.settings.policy, this.tools.vectors, []);

@@ -63,7 +63,12 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
   } else {
     if (!hasAllVectors(state, entry)) return { kind: 'embedder-refused', reason: 'stale' };
     const vectors = new Map(entry.vectors.map(({ name, embedding }) => [name, embedding]));
-    state.tools.replaceVectors(dimensions, ({ tool }) => vectors.get(tool.name) ?? null);
+    const ofMerges = new Map(entry.merges?.map(({ id, embedding }) => [id, embedding]));
+    state.tools.replaceVectors(
+      dimensions,
+      ({ tool }) => vectors.get(tool.name) ?? null,
+      ({ slot }) => ofMerges.get(state.merges.approvedOf(slot)!.id) ?? null,
+    );
     const ofInstructions = new Map(entry.instructions?.map(({ id, embedding }) => [id, embedding]));
     state.instructions.replaceVectors(
       dimensions,
@@ -86,20 +91,22 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
 }
 
 /**
- * Returns whether the entry has a vector for every tool and instruction, and a classifier of the domains; what changed after its sender read
+ * Returns whether the entry has a vector for every tool, approved merge and instruction, and a classifier of the domains; what changed after its sender read
  * it has none.
  */
 function hasAllVectors(
-  { tools, instructions, settings, domains: { of } }: CatalogState,
-  { fingerprint, vectors, instructions: ofInstructions = [], domains }: EmbedderEntry,
+  { tools, merges, instructions, settings, domains: { of } }: CatalogState,
+  { fingerprint, vectors, merges: ofMerges = [], instructions: ofInstructions = [], domains }: EmbedderEntry,
 ): boolean {
   if (fingerprint === null) return true;
   const hasExamples = settings.domains.some(({ examples = [] }) => examples.length > 0);
   if (hasExamples && domains?.of !== of) return false;
   const hashes = new Map(vectors.map(({ name, hash }) => [name, hash]));
+  const byMerge = new Map(ofMerges.map(({ id, hash }) => [id, hash]));
   const byId = new Map(ofInstructions.map(({ id, hash }) => [id, hash]));
   return (
     [...tools.live()].every(({ tool, hash }) => hashes.get(tool.name) === hash) &&
+    [...merges.all()].every(({ id, status, hash }) => status !== 'approved' || byMerge.get(id) === hash) &&
     [...instructions.live()].every(({ instruction, hash }) => byId.get(instruction.id) === hash)
   );
 }

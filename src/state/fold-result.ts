@@ -7,6 +7,7 @@ export type FoldResult =
   | InstructionsResult
   | SourceResult
   | MergeRunResult
+  | MergesResult
   | { readonly kind: 'settings'; readonly policyVersion: string }
   | SettingsRefused
   | EmbedderResult
@@ -116,6 +117,24 @@ export type MergeRunResult =
   | { readonly kind: 'merge-run'; readonly run: MergeRun; readonly isNew: boolean }
   /** The run is over, or another process has taken it. */
   | { readonly kind: 'merge-run-refused' };
+export type MergesResult =
+  /** Of a proposal: how many are proposed now, how many were not taken (they are decided, or their tools changed), and how many went. */
+  | {
+      readonly kind: 'merges';
+      readonly proposed: number;
+      readonly ignored: number;
+      readonly withdrawn: number;
+    }
+  /** If-Match named another revision of the tools. */
+  | { readonly kind: 'merges-refused'; readonly reason: 'revision'; readonly revision: string }
+  /** The sentence is for the person who asked. */
+  | { readonly kind: 'merges-refused'; readonly reason: MergeRefusal; readonly sentence: string };
+
+/**
+ * Why a merge is not approved, rejected or undone. `stale`: the vector is of another embedder, and has to be made again; `changed`: a member
+ * is not what it was; `merged`: a member is in another approved merge.
+ */
+export type MergeRefusal = 'unknown' | 'status' | 'changed' | 'merged' | 'stale';
 
 export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */

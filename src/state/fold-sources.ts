@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Position, SourceEntry, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE } from '../ledger/tool-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
+import { leaveMerges } from './fold-merges.ts';
 import type { SourceResult } from './fold-result.ts';
 import type { HeldTool } from './source-table.ts';
 
@@ -44,8 +45,10 @@ function* releaseTools(
   at: number,
 ): Generator<void> {
   for (const record of [...state.tools.live()].filter((one) => one.source === source)) {
-    if (heir === null) state.tools.remove(record, at);
-    else state.tools.giveTo(record, heir);
+    if (heir === null) {
+      leaveMerges(state, record, at, 'removed');
+      state.tools.remove(record, at);
+    } else state.tools.giveTo(record, heir);
     yield;
   }
 }

@@ -2,6 +2,7 @@ import { cosine } from '../../bandit/tool-vectors.ts';
 import type { Position, ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE } from '../ledger/tool-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
+import { leaveMerges } from './fold-merges.ts';
 import type { ToolsResult } from './fold-result.ts';
 import { noteSync, refusalOfSync } from './fold-sources.ts';
 import type { ToolRecord } from './tool-table.ts';
@@ -40,6 +41,7 @@ export function* foldTools(
   }
   let removed = 0;
   for (const record of removals(state, entry)) {
+    leaveMerges(state, record, entry.at, 'removed');
     state.tools.remove(record, entry.at);
     removed++;
     yield;
@@ -90,6 +92,8 @@ function putTool(
     for (const { policy } of state.learners.all()) policy.addTool(slot);
     return 'added';
   }
+  if (renamed !== undefined) leaveMerges(state, renamed, at, 'renamed');
+  else if (before.hash !== hash) leaveMerges(state, before, at, 'changed');
   const old = state.tools.vectors.get(before.slot).slice();
   const record = state.tools.put(put, source, at, renamed);
   state.mergeRuns.touch(record.slot, position);

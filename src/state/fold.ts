@@ -8,6 +8,7 @@ import { foldCases } from './fold-cases.ts';
 import { foldInstructions } from './fold-instructions.ts';
 import { foldEmbedder, foldForget, foldSettings, foldVersion } from './fold-learners.ts';
 import { foldMergeRun } from './fold-merge-run.ts';
+import { foldMerges } from './fold-merges.ts';
 import { foldDiscovery, foldObservation, foldSettlement, foldUnlearned } from './fold-observation.ts';
 import type { FoldResult } from './fold-result.ts';
 import { foldSource } from './fold-sources.ts';
@@ -63,6 +64,8 @@ function* apply(state: CatalogState, entry: Entry, position: Position): FoldStep
       // How far it is may be said twice, and need not be remembered.
       if (entry.change.action === 'progress') return foldMergeRun(state, entry, position);
       return yield* once(state, entry, () => foldMergeRun(state, entry, position));
+    case 'merges':
+      return yield* once(state, entry, () => foldMerges(state, entry));
     case 'embedder':
       return yield* once(state, entry, () => foldEmbedder(state, entry));
     case 'forget':
@@ -96,6 +99,7 @@ const REFUSALS: ReadonlySet<FoldResult['kind']> = new Set([
   'instructions-refused',
   'source-refused',
   'merge-run-refused',
+  'merges-refused',
   'settings-refused',
   'embedder-refused',
   'experiment-refused',

@@ -74,7 +74,10 @@ export abstract class RecordTable<Kept extends SlotRecord> {
   follow(follower: Follower<Kept>): void {
     this.#followers.push(follower);
     follower.reset(this.#vectors);
-    for (const record of this.live()) follower.put(record);
+    for (const record of this.live()) {
+      const shown = this.shownTo(record);
+      if (shown !== null) follower.put(shown);
+    }
   }
 
   unfollow(follower: Follower<Kept>): void {
@@ -131,7 +134,21 @@ export abstract class RecordTable<Kept extends SlotRecord> {
   /** Stores a live record, and calls the followers for it. Its vector, if that is another one, has to be there before. */
   protected change(record: Kept): void {
     this.store(record);
-    for (const follower of this.#followers) follower.put(record);
+    this.announce(record);
+  }
+
+  /** Calls the followers for a live record as it is shown to them now. */
+  protected announce(record: Kept): void {
+    const shown = this.shownTo(record);
+    for (const follower of this.#followers) {
+      if (shown === null) follower.remove(record);
+      else follower.put(shown);
+    }
+  }
+
+  /** Returns what followers get of a live record; null: nothing. */
+  protected shownTo(record: Kept): Kept | null {
+    return record;
   }
 
   /** Stores a record at its slot, in place of the one that is there; no follower is called. */

@@ -13,6 +13,7 @@ import type { InstructionChange, InstructionRecord } from './instruction-table.t
 import { LearnerParts, learnerParts } from './learner-parts.ts';
 import type { LearnerContext, SavedLearners } from './learner-version.ts';
 import type { SavedMergeRuns } from './merge-runs.ts';
+import type { MergeRecord } from './merge-table.ts';
 import type { SavedTask } from './observed/task-calls.ts';
 import {
   inBlocks,
@@ -28,6 +29,7 @@ import type { ToolRecord } from './tool-table.ts';
 /** How many of them make one part. */
 const TOOLS = 32;
 const CHANGES = 32;
+const MERGES = 8;
 const ANSWERS = 1024;
 const REFUSED = 1024;
 const TASKS = 1024;
@@ -95,6 +97,7 @@ export function* decodeSnapshotInSteps(
       if (!learners.take(one) && !experiments.take(one)) restorePart(state, one);
       yield;
     }
+    state.merges.restoreChanges(head.mergeChanges);
     state.tools.restoreFreeSlots(head.freeSlots);
     state.instructions.restoreFreeSlots(head.freeInstructionSlots);
     state.experiments.restore(experiments.complete());
@@ -117,6 +120,7 @@ type Head = Pick<
   CatalogState,
   'catalog' | 'position' | 'taught' | 'clock' | 'revision' | 'embedder' | 'settings'
 > & {
+  readonly mergeChanges: number;
   readonly freeSlots: readonly number[];
   readonly freeInstructionSlots: readonly number[];
   readonly droppedThrough: number;
@@ -137,6 +141,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   const learners = state.learners.summary();
   const head: Head = {
     ...{ catalog, position, taught, clock, revision, embedder, settings, learners },
+    mergeChanges: state.merges.changes,
     freeSlots: tools.freeSlots(),
     freeInstructionSlots: state.instructions.freeSlots(),
     droppedThrough: state.decisions.droppedThrough,
@@ -144,10 +149,19 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   };
   yield part('catalog', head);
   for (const records of inBlocks(tools.records(), TOOLS)) {
-    yield part('tools', records, [vectorsOf(state.tools, records)]);
+    const rows = rowsOf(tools.vectors.dimensions, records, (record) => tools.vectorOf(record));
+    yield part('tools', records, [rows]);
+  }
+  for (const records of inBlocks(state.merges.all(), MERGES)) {
+    const served = records.filter(({ status }) => status === 'approved');
+    const rows = rowsOf(tools.vectors.dimensions, served, (record) => state.merges.vectorOf(record));
+    yield part('merges', records, [rows]);
   }
   for (const records of inBlocks(state.instructions.records(), TOOLS)) {
-    yield part('instructions', records, [vectorsOf(state.instructions, records)]);
+    const { vectors } = state.instructions;
+    yield part('instructions', records, [
+      rowsOf(vectors.dimensions, records, ({ slot }) => vectors.get(slot)),
+    ]);
   }
   for (const changes of inBlocks(state.instructions.changes(), CHANGES)) {
     yield part('instruction-changes', changes);
@@ -198,6 +212,9 @@ function restorePart(state: CatalogState, one: SnapshotPart): void {
       break;
     case 'tools':
       restoreRecords(state.tools, json as ToolRecord[], arrays[0] as Float32Array);
+      break;
+    case 'merges':
+      restoreMerges(state, json as MergeRecord[], arrays[0] as Float32Array);
       break;
     case 'instructions':
       restoreRecords(state.instructions, json as InstructionRecord[], arrays[0] as Float32Array);
@@ -253,13 +270,29 @@ function restoreRecords<Kept>(
   }
 }
 
-/** Returns the rows in the order of the records, without the padding of the kernels' table. */
-function vectorsOf(
-  { vectors }: { vectors: ToolVectors },
-  records: readonly { slot: number }[],
+/** The vectors are those of the approved ones, in their order. */
+function restoreMerges(
+  { merges, tools }: CatalogState,
+  records: readonly MergeRecord[],
+  vectors: Float32Array,
+): void {
+  const { dimensions } = tools.vectors;
+  let at = 0;
+  for (const record of records) {
+    const isServed = record.status === 'approved';
+    merges.restore(record, isServed ? vectors.subarray(at, at + dimensions) : null);
+    if (isServed) at += dimensions;
+  }
+}
+
+/** Returns the vectors in the order of the records, without the padding of the kernels' table. */
+function rowsOf<Kept>(
+  dimensions: number,
+  records: readonly Kept[],
+  vectorOf: (record: Kept) => Float32Array,
 ): Float32Array {
-  const rows = new Float32Array(records.length * vectors.dimensions);
-  for (const [index, { slot }] of records.entries()) rows.set(vectors.get(slot), index * vectors.dimensions);
+  const rows = new Float32Array(records.length * dimensions);
+  for (const [index, record] of records.entries()) rows.set(vectorOf(record), index * dimensions);
   return rows;
 }
 

@@ -29,8 +29,20 @@ export interface ToolRecord extends SlotRecord {
   readonly statistics: ToolStatistics;
 }
 
-/** Keeps the tools of one catalog by name, live ones and tombstones. */
+/** What is served at the slot of a tool in place of its own definition. */
+interface Cover {
+  /** Null: the tool is no candidate. */
+  readonly served: Pick<ToolRecord, 'tool' | 'hash'> | null;
+  /** The vector of the tool's own definition; the table of vectors has that of what is served. */
+  readonly own: Float32Array | null;
+}
+
+/**
+ * Keeps the tools of one catalog by name, live ones and tombstones. Their records and `vectorOf` are what was put; `served`, `vectors` and
+ * what followers see is what is served, which differs for the tools of an approved merge alone.
+ */
 export class ToolTable extends RecordTable<ToolRecord> {
+  readonly #covers = new Map<number, Cover>();
   /** Names of the tools, also removed ones, whose provider name is another one. */
   readonly #byProviderName = new Map<string, string>();
 
@@ -64,9 +76,60 @@ export class ToolTable extends RecordTable<ToolRecord> {
       removedAt: null,
       statistics: before?.statistics ?? emptyStatistics(),
     };
-    this.vectors.put(record.slot, embedding);
+    const cover = this.#covers.get(record.slot);
+    if (cover?.served == null) this.vectors.put(record.slot, embedding);
+    else this.#covers.set(record.slot, { ...cover, own: embedding });
     this.change(record);
     return record;
+  }
+
+  /** Returns a tool as it is served: of the representative of a merge the united definition. */
+  served(record: ToolRecord): ToolRecord {
+    const served = this.#covers.get(record.slot)?.served;
+    return served == null ? record : { ...record, ...served };
+  }
+
+  /** Returns the vector of the tool's own definition; valid until the next change. */
+  vectorOf({ slot }: ToolRecord): Float32Array {
+    const cover = this.#covers.get(slot);
+    if (cover?.served == null) return this.vectors.get(slot);
+    return cover.own ?? new Float32Array(this.vectors.dimensions);
+  }
+
+  /** Serves this definition of a live tool in place of its own, until `uncover`; null: the tool is no candidate until then. */
+  cover(record: ToolRecord, served: Omit<ToolPut, 'nameThere' | 'held'> | null): void {
+    const { slot } = record;
+    if (served === null) this.#covers.set(slot, { served, own: null });
+    else {
+      const { tool, hash, embedding } = served;
+      this.#covers.set(slot, { served: { tool, hash }, own: this.vectors.get(slot).slice() });
+      this.vectors.put(slot, embedding);
+    }
+    this.announce(record);
+  }
+
+  /** Serves the tool's own definition again, exactly as it was put. */
+  uncover(record: ToolRecord): void {
+    const { slot } = record;
+    const own = this.vectorOf(record);
+    const isServed = this.#covers.get(slot)?.served != null;
+    this.#covers.delete(slot);
+    if (isServed) this.vectors.put(slot, own);
+    this.announce(record);
+  }
+
+  /** @param servedVectorOf the same for what is served in place of a tool's own definition */
+  override replaceVectors(
+    dimensions: number,
+    vectorOf: (record: ToolRecord) => Float32Array | null,
+    servedVectorOf: (record: ToolRecord) => Float32Array | null = vectorOf,
+  ): void {
+    super.replaceVectors(dimensions, (record) => {
+      const cover = this.#covers.get(record.slot);
+      if (cover?.served == null) return vectorOf(record);
+      this.#covers.set(record.slot, { ...cover, own: vectorOf(record) });
+      return servedVectorOf(record);
+    });
   }
 
   /** From now on the tool is one of another source, under the name that it has here. */
@@ -77,6 +140,12 @@ export class ToolTable extends RecordTable<ToolRecord> {
   /** Sets the counts of a tool to 0. */
   clearStatistics({ statistics }: ToolRecord): void {
     Object.assign(statistics, emptyStatistics());
+  }
+
+  protected override shownTo(record: ToolRecord): ToolRecord | null {
+    const cover = this.#covers.get(record.slot);
+    if (cover === undefined) return record;
+    return cover.served === null ? null : { ...record, ...cover.served };
   }
 
   protected override store(record: ToolRecord): void {

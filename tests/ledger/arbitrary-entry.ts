@@ -163,10 +163,12 @@ export const entry = fc.oneof(
       instructions: fc.array(
         fc.record({ id: text, hash: text, embedding: fc.float32Array() }, { noNullPrototype: true }),
       ),
+      merges: fc.array(fc.record({ id: text, hash: text, embedding: floats }, { noNullPrototype: true })),
       vectors: fc.array(fc.record({ name: text, hash: text, embedding: floats }, { noNullPrototype: true })),
       domains: fc.record({ of: text, weights: floats }, { noNullPrototype: true }),
     },
     'domains',
+    'merges',
     'first',
     'version',
   ),
@@ -250,6 +252,23 @@ export const entry = fc.oneof(
     kind: fc.constant('source'),
     name: text,
     change: fc.constant({ action: 'remove', keepTools: true }),
+  }),
+  withOptional({
+    ...base,
+    kind: fc.constant('merges'),
+    change: fc.oneof(
+      fc.record(
+        {
+          action: fc.constant('approve'),
+          id: text,
+          hash: text,
+          embedding: vector,
+          fingerprint: fc.option(text),
+        },
+        { noNullPrototype: true },
+      ),
+      fc.record({ action: fc.constantFrom('reject', 'undo'), id: text }, { noNullPrototype: true }),
+    ),
   }),
   withOptional({ ...base, kind: fc.constant('forget'), tool: text, unit: fc.nat() }, 'tool', 'unit'),
 ) as fc.Arbitrary<Entry>;

@@ -1,0 +1,210 @@
+import type { MergesEntry } from '../ledger/entry.ts';
+import { type MergeMember, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
+import type { CatalogState } from './catalog-state.ts';
+import type { MergeRefusal, MergesResult } from './fold-result.ts';
+import type { MergeRecord } from './merge-table.ts';
+import type { ToolRecord, ToolTable } from './tool-table.ts';
+
+/** Proposes, approves, rejects or undoes merges of tools. It pauses after every proposal. */
+export function* foldMerges(state: CatalogState, entry: MergesEntry): Generator<void, MergesResult> {
+  const { change, ifMatch } = entry;
+  if (ifMatch !== undefined && ifMatch !== state.revision) {
+    return { kind: 'merges-refused', reason: 'revision', revision: state.revision };
+  }
+  if (change.action === 'propose') return yield* propose(state, entry, change);
+  const record = state.merges.get(change.id);
+  if (record === undefined) return refused('unknown', `There is no merge "${change.id}" in this catalog.`);
+  if (change.action === 'approve') return approve(state, entry, change, record);
+  return change.action === 'undo' ? undo(state, entry, record) : reject(state, entry, record);
+}
+
+type Change<Action> = Extract<MergesEntry['change'], { readonly action: Action }>;
+
+function* propose(
+  state: CatalogState,
+  { at }: MergesEntry,
+  { propose, withdraw }: Change<'propose'>,
+): Generator<void, MergesResult> {
+  const { merges } = state;
+  let withdrawn = 0;
+  const stay = new Set(propose.map(({ id }) => id));
+  for (const id of new Set(withdraw)) {
+    const record = merges.get(id);
+    if (record?.status !== 'proposed' || stay.has(id)) continue;
+    merges.delete(record);
+    withdrawn++;
+    yield;
+  }
+  let proposed = 0;
+  let ignored = 0;
+  for (const merge of propose) {
+    const before = merges.get(merge.id);
+    const status = before?.status ?? 'dissolved';
+    const isNew = status === 'proposed' || status === 'dissolved';
+    if (isNew && isWellFormed(merge) && whyNotMerged(state, merge.members) === null) {
+      const proposedAt = status === 'proposed' ? before!.proposedAt : at;
+      merges.put({ ...merge, status: 'proposed', proposedAt, changedAt: at });
+      proposed++;
+    } else ignored++;
+    yield;
+  }
+  return { kind: 'merges', proposed, ignored, withdrawn };
+}
+
+/** Whether a proposal is what its type cannot say: a judge or a program may have made it. */
+function isWellFormed({ id, members, representative, definition, mappings }: ProposedMerge): boolean {
+  const names = members.map(({ name }) => name);
+  return (
+    names.length >= 2 &&
+    names.every((name, at) => at === 0 || names[at - 1] < name) &&
+    names.every((name) => Object.hasOwn(mappings, name)) &&
+    names.includes(representative) &&
+    definition.name === representative &&
+    id === mergeId(members)
+  );
+}
+
+function approve(
+  state: CatalogState,
+  { at, actor }: MergesEntry,
+  { hash, embedding, fingerprint }: Change<'approve'>,
+  record: MergeRecord,
+): MergesResult {
+  const { merges } = state;
+  if (record.status === 'approved') return refused('status', `Merge "${record.id}" is approved already.`);
+  if (record.status === 'dissolved') {
+    return refused('status', `Merge "${record.id}" was dissolved: ${record.why} Propose merges again.`);
+  }
+  const why = whyNotMerged(state, record.members);
+  if (why !== null) return why;
+  if (fingerprint !== state.fingerprint) {
+    return refused('stale', 'The embedding model of the catalog changed meanwhile.');
+  }
+  for (const inner of approvedAmong(state, record.members)) {
+    const ended = {
+      ...ending(inner, 'dissolved', at),
+      why: `Its tools are part of merge "${record.id}" now.`,
+    };
+    merges.takeOff(inner, ended);
+  }
+  for (const other of overlapping(state, record)) merges.delete(other);
+  const { actor: _, why: __, left: ___, ...merge } = record;
+  const by = actor !== undefined && { actor };
+  merges.serve({ ...merge, ...by, status: 'approved', changedAt: at, hash }, embedding);
+  return done();
+}
+
+function reject(state: CatalogState, { at, actor }: MergesEntry, record: MergeRecord): MergesResult {
+  if (record.status !== 'proposed') {
+    const mend = record.status === 'approved' ? 'undo it instead' : 'there is nothing to reject';
+    return refused('status', `Merge "${record.id}" is ${record.status}: ${mend}.`);
+  }
+  state.merges.put(ending(record, 'rejected', at, actor));
+  return done();
+}
+
+function undo(state: CatalogState, { at, actor }: MergesEntry, record: MergeRecord): MergesResult {
+  if (record.status !== 'approved') {
+    return refused('status', `Merge "${record.id}" is ${record.status}: only an approved one can be undone.`);
+  }
+  const { merges } = state;
+  merges.takeOff(record, ending(record, 'undone', at, actor));
+  return done();
+}
+
+function done(): MergesResult {
+  return { kind: 'merges', proposed: 0, ignored: 0, withdrawn: 0 };
+}
+
+/**
+ * Call before a tool is changed, renamed or removed: no merge says anything about another definition. What is approved goes on with its other
+ * members; where fewer than two are left, or the representative goes, nothing is merged any more. Proposals with this tool end.
+ */
+export function leaveMerges(state: CatalogState, { tool, hash }: ToolRecord, at: number, how: Leaving): void {
+  const { merges } = state;
+  for (const record of merges.of(tool.name)) {
+    const isApproved = record.status === 'approved';
+    const members = record.members.filter(({ name }) => name !== tool.name);
+    if (isApproved && members.length >= 2 && record.representative !== tool.name) {
+      const { [tool.name]: _, ...mappings } = record.mappings;
+      const left = [...(record.left ?? []), { name: tool.name, hash, at }];
+      merges.letGo(record, tool.name, { ...record, members, mappings, left, changedAt: at });
+    } else {
+      const ended = { ...ending(record, 'dissolved', at), why: `"${tool.name}" ${LEFT[how]}.` };
+      if (isApproved) merges.takeOff(record, ended);
+      else merges.put(ended);
+    }
+  }
+}
+
+type Leaving = 'changed' | 'renamed' | 'removed';
+const LEFT: Readonly<Record<Leaving, string>> = {
+  changed: 'has another definition',
+  renamed: 'has another name',
+  removed: 'was removed',
+};
+
+/** Returns the refusal of a merge of these tools; null: they can be merged. */
+function whyNotMerged(
+  state: CatalogState,
+  members: readonly MergeMember[],
+): Extract<MergesResult, { sentence: string }> | null {
+  const { tools } = state;
+  const changed = members.find(({ name, hash }) => tools.get(name)?.hash !== hash);
+  if (changed !== undefined) {
+    const { name } = changed;
+    const what = tools.get(name) === undefined ? 'is no tool of this catalog any more' : 'was changed';
+    return refused('changed', `"${name}" ${what}. Propose merges again.`);
+  }
+  const names = new Set(members.map(({ name }) => name));
+  for (const { id, members: others } of approvedAmong(state, members)) {
+    const missing = others.find(({ name }) => !names.has(name));
+    if (missing === undefined) continue;
+    return refused(
+      'merged',
+      `Merge "${id}" is approved and has tools of this one, but also "${missing.name}". Undo it first, or propose merges again.`,
+    );
+  }
+  return null;
+}
+
+/** The approved merges that any of these tools belong to, each once. */
+function approvedAmong({ merges, tools }: CatalogState, members: readonly MergeMember[]): Set<MergeRecord> {
+  const found = new Set<MergeRecord>();
+  for (const { name } of members) {
+    const merge = merges.approvedOf(slotOf(tools, name));
+    if (merge !== undefined) found.add(merge);
+  }
+  return found;
+}
+
+function slotOf(tools: ToolTable, name: string): number {
+  return tools.get(name)?.slot ?? -1;
+}
+
+/** The other proposals with tools of this merge that lack one of its tools: once it is approved, they cannot be. */
+function overlapping({ merges }: CatalogState, { id, members }: MergeRecord): Set<MergeRecord> {
+  const found = new Set<MergeRecord>();
+  for (const { name } of members) {
+    for (const other of merges.of(name)) {
+      if (other.id === id || other.status !== 'proposed') continue;
+      const names = new Set(other.members.map((member) => member.name));
+      if (members.some((member) => !names.has(member.name))) found.add(other);
+    }
+  }
+  return found;
+}
+
+/** A merge that ends; its members and what it served stay in its record. */
+function ending(
+  { actor: _, hash: __, why: ___, ...record }: MergeRecord,
+  status: MergeRecord['status'],
+  at: number,
+  actor?: string,
+): MergeRecord {
+  return { ...record, ...(actor !== undefined && { actor }), status, changedAt: at };
+}
+
+function refused(reason: MergeRefusal, sentence: string): Extract<MergesResult, { sentence: string }> {
+  return { kind: 'merges-refused', reason, sentence };
+}

@@ -1,0 +1,207 @@
+import type { MergeMember, MergeStatus, ProposedMerge } from '../ledger/merge-definition.ts';
+import type { ToolRecord, ToolTable } from './tool-table.ts';
+
+/** A merge, from its proposal on; times in ms since the epoch. */
+export interface MergeRecord extends ProposedMerge {
+  readonly status: MergeStatus;
+  readonly proposedAt: number;
+  /** When its status or its members changed last. */
+  readonly changedAt: number;
+  /** Who decided last, where that is known. */
+  readonly actor?: string;
+  /** Of an approved one: the hash of the united definition. */
+  readonly hash?: string;
+  /** Members that an approved one has lost since, and when. */
+  readonly left?: readonly (MergeMember & { readonly at: number })[];
+  /** Of a dissolved one: what dissolved it, in a sentence. */
+  readonly why?: string;
+}
+
+/** The tools of an approved merge, by slot. */
+interface Group {
+  readonly merge: MergeRecord;
+  readonly representative: number;
+  /** The representative among them. */
+  readonly members: readonly number[];
+}
+
+/** So many merges that were rejected, undone or dissolved are kept, the newest ones. */
+const MAX_ENDED = 10_000;
+
+const NO_MEMBERS: readonly number[] = [];
+
+/**
+ * The merges of a catalog, and the layer that the approved ones put over its tools: what a slot serves, and which slots learn together.
+ * The tools themselves stay as they were put.
+ */
+export class MergeTable {
+  readonly #tools: ToolTable;
+  readonly #records = new Map<string, MergeRecord>();
+  readonly #groups = new Map<number, Group>();
+  /** Ids of the merges that are proposed or approved, by name of a member. */
+  readonly #byMember = new Map<string, Set<string>>();
+  #ended = 0;
+  #changes = 0;
+
+  constructor(tools: ToolTable) {
+    this.#tools = tools;
+  }
+
+  /** Changes whenever what is served changes; the revision of the tools is another one. */
+  get revision(): string {
+    return `m${this.#changes}`;
+  }
+
+  /** How often what is served changed. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  /** Number of slots that belong to an approved merge; 0: everything is served as it was put. */
+  get size(): number {
+    return this.#groups.size;
+  }
+
+  get(id: string): MergeRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  /** In the order in which they were proposed first. */
+  all(): IterableIterator<MergeRecord> {
+    return this.#records.values();
+  }
+
+  /** Returns the merges with this member that are proposed or approved. */
+  of(member: string): MergeRecord[] {
+    return [...(this.#byMember.get(member) ?? [])].map((id) => this.#records.get(id)!);
+  }
+
+  /** Returns the tool at this slot as it is served: of the representative of a merge the united definition. */
+  served(slot: number): ToolRecord | undefined {
+    const record = this.#tools.atSlot(slot);
+    return record === undefined || this.#groups.size === 0 ? record : this.#tools.served(record);
+  }
+
+  /** Returns the slot that is served in place of this one: itself, unless it belongs to an approved merge. */
+  representativeOf(slot: number): number {
+    return this.#groups.size === 0 ? slot : (this.#groups.get(slot)?.representative ?? slot);
+  }
+
+  /** Returns the slots of the approved merge that is served at this slot, itself among them; none: it serves no merge. */
+  membersOf(slot: number): readonly number[] {
+    if (this.#groups.size === 0) return NO_MEMBERS;
+    const group = this.#groups.get(slot);
+    return group?.representative === slot ? group.members : NO_MEMBERS;
+  }
+
+  /** Returns the approved merge that the tool at this slot belongs to. */
+  approvedOf(slot: number): MergeRecord | undefined {
+    return this.#groups.get(slot)?.merge;
+  }
+
+  /** Stores a merge that is not approved. */
+  put(record: MergeRecord): void {
+    this.#store(record);
+    if (this.#ended > MAX_ENDED) this.#dropOldest();
+  }
+
+  /** Deletes a proposal. */
+  delete(record: MergeRecord): void {
+    this.#unlink(record);
+    this.#records.delete(record.id);
+  }
+
+  /** Stores an approved merge, and serves it. Its members are live, and in no other approved one. */
+  serve(record: MergeRecord, embedding: Float32Array | null): void {
+    this.#changes++;
+    this.#store(record);
+    const { members, representative, definition, hash } = record;
+    for (const { name } of members) {
+      const tool = this.#tools.get(name)!;
+      const served = { tool: definition, hash: hash!, embedding };
+      this.#tools.cover(tool, name === representative ? served : null);
+    }
+    this.#group(record);
+  }
+
+  /** Takes an approved merge off: each of its members serves itself again. It is stored as `ended`. */
+  takeOff(record: MergeRecord, ended: MergeRecord): void {
+    this.#changes++;
+    this.#ungroup(record);
+    for (const { name } of record.members) this.#tools.uncover(this.#tools.get(name)!);
+    this.put(ended);
+  }
+
+  /** Takes one member, which is not the representative, off an approved merge, which goes on with the others. */
+  letGo(record: MergeRecord, member: string, rest: MergeRecord): void {
+    this.#changes++;
+    this.#ungroup(record);
+    this.#tools.uncover(this.#tools.get(member)!);
+    this.#store(rest);
+    this.#group(rest);
+  }
+
+  /** Returns the vector of the united definition of an approved merge. */
+  vectorOf({ representative }: MergeRecord): Float32Array {
+    return this.#tools.vectors.get(this.#tools.get(representative)!.slot);
+  }
+
+  /** Exactly as a snapshot has it; the tools are there already. */
+  restore(record: MergeRecord, embedding: Float32Array | null): void {
+    if (record.status === 'approved') this.serve(record, embedding);
+    else this.#store(record);
+  }
+
+  restoreChanges(changes: number): void {
+    this.#changes = changes;
+  }
+
+  #store(record: MergeRecord): void {
+    const before = this.#records.get(record.id);
+    if (before !== undefined) this.#unlink(before);
+    this.#records.set(record.id, record);
+    if (!isOpen(record)) {
+      this.#ended++;
+      return;
+    }
+    for (const { name } of record.members) {
+      const ids = this.#byMember.get(name) ?? new Set();
+      this.#byMember.set(name, ids.add(record.id));
+    }
+  }
+
+  #unlink(record: MergeRecord): void {
+    if (!isOpen(record)) {
+      this.#ended--;
+      return;
+    }
+    for (const { name } of record.members) {
+      const ids = this.#byMember.get(name);
+      ids?.delete(record.id);
+      if (ids?.size === 0) this.#byMember.delete(name);
+    }
+  }
+
+  #group(merge: MergeRecord): void {
+    const members = merge.members.map(({ name }) => this.#tools.get(name)!.slot);
+    const representative = this.#tools.get(merge.representative)!.slot;
+    for (const slot of members) this.#groups.set(slot, { merge, representative, members });
+  }
+
+  #ungroup({ members }: MergeRecord): void {
+    for (const { name } of members) this.#groups.delete(this.#tools.get(name)!.slot);
+  }
+
+  #dropOldest(): void {
+    for (const record of this.#records.values()) {
+      if (isOpen(record)) continue;
+      this.delete(record);
+      return;
+    }
+  }
+}
+
+/** Whether it is proposed or approved, so that a change of a member concerns it. */
+function isOpen({ status }: MergeRecord): boolean {
+  return status === 'proposed' || status === 'approved';
+}

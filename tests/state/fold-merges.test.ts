@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import { ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
+import { axis, putTools, START, Story, tool } from './entries.ts';
+import { approve, merges, proposalOf, propose } from './merge-entries.ts';
+
+/** Four tools, and an approved merge of the first three. */
+function merged(): { story: Story; id: string } {
+  const story = Story.withTools(4);
+  const proposal = proposalOf(story.state, ['t0', 't1', 't2']);
+  story.tell(propose(proposal));
+  expect(story.tell(approve(proposal.id))).toMatchObject({ kind: 'merges' });
+  return { story, id: proposal.id };
+}
+
+function slots({ state }: Story, ...names: string[]): number[] {
+  return names.map((name) => state.tools.find(name)!.slot);
+}
+
+describe('merges of tools', () => {
+  it('are proposed once, however often they come, and change nothing before they are approved', () => {
+    const story = Story.withTools(3);
+    const proposal = proposalOf(story.state, ['t1', 't0']);
+    const before = story.state.merges.revision;
+    expect(story.tell(propose(proposal))).toMatchObject({ proposed: 1, ignored: 0 });
+    expect(story.tell(propose({ ...proposal, confidence: 0.7 }))).toMatchObject({ proposed: 1 });
+    expect([...story.state.merges.all()]).toMatchObject([{ status: 'proposed', confidence: 0.7 }]);
+    expect(story.state.merges.size).toBe(0);
+    expect(story.state.merges.revision).toBe(before);
+  });
+
+  it('serve the united definition under the name of the representative, and keep the others from search', () => {
+    const { story } = merged();
+    const { tools, merges } = story.state;
+    const [first, second, third, other] = slots(story, 't0', 't1', 't2', 't3');
+    expect(merges.served(first)!.tool.description).toBe('does t0 or t1 or t2');
+    expect(tools.get('t0')!.tool.description).toBe('does t0');
+    expect([first, second, third, other].map((slot) => merges.representativeOf(slot))).toEqual([
+      first,
+      first,
+      first,
+      other,
+    ]);
+    expect(merges.membersOf(first)).toEqual([first, second, third]);
+    expect(merges.membersOf(second)).toEqual([]);
+    const index = new ToolIndex(createTypescriptKernels());
+    tools.follow(index);
+    expect(index.size).toBe(2);
+    expect([...tools.live()]).toHaveLength(4);
+  });
+
+  it('leave every definition and vector as it was when they are undone', () => {
+    const { story, id } = merged();
+    const index = new ToolIndex(createTypescriptKernels());
+    story.state.tools.follow(index);
+    const { tools } = story.state;
+    const [slot] = slots(story, 't0');
+    expect([...tools.vectors.get(slot)]).toEqual([...axis(id)]);
+    expect([...tools.vectorOf(tools.get('t0')!)]).toEqual([...axis('t0')]);
+    story.tell(merges({ action: 'undo', id }));
+    expect(index.size).toBe(4);
+    expect([...tools.vectors.get(slot)]).toEqual([...axis('t0')]);
+    expect(story.state.merges.served(slot)).toBe(tools.get('t0'));
+    expect(story.state.merges.get(id)!.status).toBe('undone');
+  });
+
+  it('are not changed by a sync that puts their members as they were', () => {
+    const { story, id } = merged();
+    const { revision } = story.state.merges;
+    story.tell(putTools(['t0', 't1', 't2', 't3'].map((name) => tool(name))));
+    expect(story.state.merges.revision).toBe(revision);
+    expect(story.state.merges.get(id)!.status).toBe('approved');
+  });
+
+  it('go on without a member that changes or is removed, while two are left', () => {
+    const { story, id } = merged();
+    const [first, , third] = slots(story, 't0', 't1', 't2');
+    story.tell(putTools([tool('t1', { description: 'does something else' })]));
+    const record = story.state.merges.get(id)!;
+    expect(record).toMatchObject({ status: 'approved', left: [{ name: 't1' }] });
+    expect(Object.keys(record.mappings)).toEqual(['t0', 't2']);
+    expect(story.state.merges.membersOf(first)).toEqual([first, third]);
+    story.tell(putTools([], { remove: ['t2'] }));
+    expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved', why: '"t2" was removed.' });
+    expect(story.state.merges.size).toBe(0);
+    expect(story.state.merges.served(first)!.tool.description).toBe('does t0');
+  });
+
+  it('are dissolved when the representative goes, is changed or renamed', () => {
+    const ways = [
+      putTools([], { remove: ['t0'] }),
+      putTools([tool('t0', { description: 'new' })]),
+      putTools([tool('t9', { replaces: ['t0'] })]),
+      putTools([], { sync: {} }),
+    ];
+    for (const way of ways) {
+      const { story, id } = merged();
+      story.tell(way);
+      expect(story.state.merges.get(id)!.status).toBe('dissolved');
+      expect(story.state.merges.size).toBe(0);
+    }
+  });
+
+  it('say why they cannot be approved, and what to do', () => {
+    const { story, id } = merged();
+    const { state } = story;
+    expect(story.tell(approve('m_none'))).toMatchObject({ kind: 'merges-refused', reason: 'unknown' });
+    expect(story.tell(approve(id))).toMatchObject({
+      reason: 'status',
+      sentence: expect.stringContaining('already'),
+    });
+    const partly = proposalOf(state, ['t2', 't3']);
+    expect(story.tell(propose(partly))).toMatchObject({ proposed: 0, ignored: 1 });
+    story.tell(merges({ action: 'undo', id }));
+    story.tell(propose(partly));
+    story.tell(approve(id));
+    expect(state.merges.get(partly.id)).toBeUndefined();
+    story.tell(merges({ action: 'undo', id }));
+    story.tell(putTools([tool('t1', { description: 'changed' })]));
+    expect(story.tell(approve(id))).toMatchObject({
+      reason: 'changed',
+      sentence: expect.stringContaining('"t1" was changed'),
+    });
+    const more = proposalOf(state, ['t1', 't3']);
+    story.tell(propose(more));
+    const revision = { ifMatch: 'r0' };
+    expect(story.tell(approve(more.id, revision))).toMatchObject({
+      reason: 'revision',
+      revision: state.revision,
+    });
+    const stale = { action: 'approve', id: more.id, hash: 'h', embedding: null, fingerprint: 'e2' } as const;
+    expect(story.tell(merges(stale))).toMatchObject({ reason: 'stale' });
+  });
+
+  it('take in a merge all of whose tools they have', () => {
+    const { story, id } = merged();
+    const larger = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
+    expect(story.tell(propose(larger))).toMatchObject({ proposed: 1 });
+    story.tell(approve(larger.id));
+    expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved' });
+    expect(story.state.merges.membersOf(slots(story, 't0')[0])).toHaveLength(4);
+    story.tell(merges({ action: 'undo', id: larger.id }));
+    expect(story.state.merges.size).toBe(0);
+  });
+
+  it('are not proposed again after they were rejected, until a definition changes', () => {
+    const story = Story.withTools(3);
+    const proposal = proposalOf(story.state, ['t0', 't1']);
+    story.tell(propose(proposal));
+    story.tell(merges({ action: 'reject', id: proposal.id }, { actor: 'ada' }));
+    expect(story.tell(propose(proposal))).toMatchObject({ proposed: 0, ignored: 1 });
+    expect(story.state.merges.get(proposal.id)).toMatchObject({ status: 'rejected', actor: 'ada' });
+    story.tell(putTools([tool('t1', { description: 'another' })]));
+    const again = proposalOf(story.state, ['t0', 't1']);
+    expect(again.id).not.toBe(proposal.id);
+    expect(story.tell(propose(again))).toMatchObject({ proposed: 1 });
+  });
+
+  it('are not taken where they are not what they have to be', () => {
+    const story = Story.withTools(3);
+    const good = proposalOf(story.state, ['t0', 't1']);
+    const bad = [
+      { ...good, id: 'm_0' },
+      { ...good, representative: 't2' },
+      { ...good, definition: tool('t1') },
+      { ...good, mappings: {} },
+      { ...good, members: [good.members[0], good.members[0]] },
+      { ...good, members: good.members.toReversed() },
+    ];
+    expect(story.tell(propose(...bad))).toMatchObject({ proposed: 0, ignored: bad.length });
+  });
+
+  it('have their vectors moved to another embedder in the same entry as those of the tools', () => {
+    const { story, id } = merged();
+    const { state } = story;
+    const vector = (at: number) => Float32Array.from([at === 0 ? 1 : 0, at === 1 ? 1 : 0]);
+    const vectors = [...state.tools.live()].map(({ tool: { name }, hash }) => ({
+      name,
+      hash,
+      embedding: vector(0),
+    }));
+    const entry = {
+      ...{ at: START, model: 'other', fingerprint: 'e2', dimensions: 2, vectors },
+      kind: 'embedder' as const,
+    };
+    expect(story.tell({ ...entry, key: 'embedder/2' })).toMatchObject({
+      kind: 'embedder-refused',
+      reason: 'stale',
+    });
+    const { hash } = state.merges.get(id)!;
+    const ofMerges = [{ id, hash: hash!, embedding: vector(1) }];
+    expect(story.tell({ ...entry, key: 'embedder/3', merges: ofMerges })).toMatchObject({ kind: 'embedder' });
+    const [slot] = slots(story, 't0');
+    expect([...state.tools.vectors.get(slot)]).toEqual([0, 1]);
+    story.tell(merges({ action: 'undo', id }));
+    expect([...state.tools.vectors.get(slot)]).toEqual([1, 0]);
+  });
+
+  it('come back from a snapshot', () => {
+    const { story, id } = merged();
+    const bytes = encodeSnapshot(story.state);
+    const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });
+    expect(Buffer.compare(encodeSnapshot(state), bytes)).toBe(0);
+    const [slot] = slots(story, 't0');
+    expect(state.merges.served(slot)).toEqual(story.state.merges.served(slot));
+    expect([...state.tools.vectors.get(slot)]).toEqual([...axis(id)]);
+    expect([...state.tools.vectorOf(state.tools.get('t0')!)]).toEqual([...axis('t0')]);
+  });
+});
