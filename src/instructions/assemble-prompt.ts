@@ -23,7 +23,7 @@ export interface PromptTool extends PromptPart {
 
 export interface AssembledPrompt {
   readonly text: string;
-  /** Of its parts, one by one, the headings, and what is between them: the whole takes no more. */
+  /** Of its parts, one by one, the delimiters, and what is between them: the whole takes no more. */
   readonly tokens: number;
   /** Tokens of the documents in it. */
   readonly documents: number;
@@ -31,13 +31,19 @@ export interface AssembledPrompt {
 
 const NOTE =
   'These tools and instructions were chosen for this request. If none of the tools fits, say what is missing instead of guessing, and ask for more.';
-const HEADINGS = { overlay: '# Always', instructions: '# Instructions', tools: '# Tools', note: '# Note' };
+const NAMES = { overlay: 'always', instructions: 'instructions', tools: 'tools', note: 'note' };
+/** A delimiter, or the beginning of one, and its number. */
+const DELIMITER = new RegExp(`</?(?:${Object.values(NAMES).join('|')})(?:-0*(\\d+))?`, 'i');
+const DELIMITERS = new RegExp(DELIMITER, 'gi');
+/** Of the number that delimiters get where a text has some of its own: a hyphen and up to six digits. */
+const NUMBER_TOKENS = 7;
 /** Between two texts: no tokenizer makes more of two line breaks. */
 export const SEPARATOR_TOKENS = 2;
 
 /**
  * Puts a system prompt together: the safety overlay first and whole, instructions, tools with their schemas, a note, and of the
- * documents of the tools the lines that fit. The same parts and budget always give the same text.
+ * documents of the tools the lines that fit. Each section stands between delimiters, `<always>` and `</always>`, that no text in it
+ * contains: where one has such a word in it, they are all numbered, `<always-2>`. The same parts and budget always give the same text.
  *
  * @param budget tokens of the whole; null: no limit. If it is less than the parts and `promptFrame` need, note and documents are left
  *   out, and nothing else.
@@ -48,12 +54,13 @@ export function assemblePrompt(
   counter: TokenCounter,
 ): AssembledPrompt {
   const limit = budget ?? Number.POSITIVE_INFINITY;
+  const number = numberFor(parts);
   const sections: Section[] = [
-    { heading: HEADINGS.overlay, parts: parts.overlay },
-    { heading: HEADINGS.instructions, parts: parts.instructions },
-    { heading: HEADINGS.tools, parts: parts.tools },
+    { name: NAMES.overlay + number, parts: parts.overlay },
+    { name: NAMES.instructions + number, parts: parts.instructions },
+    { name: NAMES.tools + number, parts: parts.tools },
   ];
-  const note = { heading: HEADINGS.note, parts: [{ text: NOTE, tokens: counter.count(NOTE) }] };
+  const note = { name: NAMES.note + number, parts: [{ text: NOTE, tokens: counter.count(NOTE) }] };
   const withNote = tokensOf([...sections, note], counter);
   const hasNote = withNote <= limit;
   const bare = hasNote ? withNote : tokensOf(sections, counter);
@@ -66,39 +73,68 @@ export function assemblePrompt(
   const tools = parts.tools.map(({ text }, at) => ({ text: [text, ...documents[at].lines].join('\n') }));
   const shown = [
     ...sections.slice(0, -1),
-    { heading: HEADINGS.tools, parts: tools },
+    { name: NAMES.tools + number, parts: tools },
     ...(hasNote ? [note] : []),
   ];
   return { text: textOf(shown), tokens: bare + breaks + served, documents: served };
 }
 
 /**
- * Returns how many tokens a prompt takes beside the texts of its parts, at most: headings and what is between the parts. A budget for
+ * Returns how many tokens a prompt takes beside the texts of its parts, at most: delimiters and what is between the parts. A budget for
  * the parts is that much smaller than the budget of the prompt.
  *
  * @param parts how many texts of each there are at most
+ * @param numbered whether one of the texts may have a delimiter in it (`hasDelimiter`)
  */
 export function promptFrame(
   parts: Readonly<Record<'overlay' | 'instructions' | 'tools', number>>,
+  numbered: boolean,
   counter: TokenCounter,
 ): number {
   return (['overlay', 'instructions', 'tools'] as const)
     .filter((section) => parts[section] > 0)
     .reduce((sum, section) => {
-      return sum + counter.count(HEADINGS[section]) + (1 + parts[section]) * SEPARATOR_TOKENS;
+      const delimiters = delimiterTokens(NAMES[section], counter) + (numbered ? 2 * NUMBER_TOKENS : 0);
+      return sum + delimiters + (2 + parts[section]) * SEPARATOR_TOKENS;
     }, 0);
 }
 
+/** Returns whether a text has what could be taken for a delimiter of a prompt. */
+export function hasDelimiter(text: string): boolean {
+  return DELIMITER.test(text);
+}
+
+/** Returns what comes after the names of delimiters, so that no text has one of them: nothing, or the first number that is free. */
+function numberFor({ overlay, instructions, tools }: PromptParts): string {
+  const used = new Set<string>();
+  for (const { text } of [
+    ...overlay,
+    ...instructions,
+    ...tools,
+    ...tools.flatMap(({ document }) => document),
+  ]) {
+    for (const [, number = ''] of text.matchAll(DELIMITERS)) used.add(number);
+  }
+  if (used.size === 0) return '';
+  let number = 2;
+  while (used.has(String(number))) number++;
+  return `-${number}`;
+}
+
 interface Section<Part = PromptPart> {
-  readonly heading: string;
+  readonly name: string;
   readonly parts: readonly Part[];
+}
+
+function delimiterTokens(name: string, counter: TokenCounter): number {
+  return counter.count(`<${name}>`) + counter.count(`</${name}>`);
 }
 
 function tokensOf(sections: readonly Section[], counter: TokenCounter): number {
   let tokens = 0;
-  for (const { heading, parts } of sections) {
+  for (const { name, parts } of sections) {
     if (parts.length === 0) continue;
-    tokens += counter.count(heading) + SEPARATOR_TOKENS;
+    tokens += delimiterTokens(name, counter) + 2 * SEPARATOR_TOKENS;
     for (const part of parts) tokens += part.tokens + SEPARATOR_TOKENS;
   }
   return Math.max(0, tokens - SEPARATOR_TOKENS);
@@ -107,6 +143,6 @@ function tokensOf(sections: readonly Section[], counter: TokenCounter): number {
 function textOf(sections: readonly Section<{ readonly text: string }>[]): string {
   return sections
     .filter(({ parts }) => parts.length > 0)
-    .flatMap(({ heading, parts }) => [heading, ...parts.map(({ text }) => text)])
+    .flatMap(({ name, parts }) => [`<${name}>`, ...parts.map(({ text }) => text), `</${name}>`])
     .join('\n\n');
 }

@@ -18,7 +18,7 @@ export interface Answerable {
  */
 export function withApprovedInstructions(
   decision: Decision,
-  { instructions: table }: Pick<CatalogState, 'instructions'>,
+  { instructions: table, tools }: Pick<CatalogState, 'instructions' | 'tools'>,
   costs: TokenCosts,
 ): Answerable {
   const { instructions, budget, carried } = decision;
@@ -42,7 +42,14 @@ export function withApprovedInstructions(
   });
   const same = overlay.filter(({ id, hash }) => isServed(id, hash));
   const parts = { overlay: overlay.length, instructions: kept.length, tools: decision.slate.length };
-  const frame = budget.assembly === 'prompt' ? promptFrame(parts, costs.counter) : 0;
+  const texts = [
+    ...[...overlay.map(({ id }) => id), ...kept.map((index) => ids[index])].map(
+      (id) => table.find(id)?.instruction,
+    ),
+    ...decision.slate.map((index) => tools.find(decision.candidates[index])?.tool),
+  ];
+  const numbered = texts.some((one) => one !== undefined && costs.hasDelimiter(one));
+  const frame = budget.assembly === 'prompt' ? promptFrame(parts, numbered, costs.counter) : 0;
   let room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - frame - spentTokens(as(same), 0).total;
   const always = overlay.flatMap((one) => {
     if (same.includes(one)) return [one];

@@ -47,6 +47,8 @@ export interface Corpus {
   /** Of each candidate by itself. */
   readonly tokens: readonly number[];
   readonly carriedTokens: number;
+  /** A prompt is made, and a text of it may have what could be taken for one of its delimiters. */
+  readonly isDelimiting: boolean;
 }
 
 export function toolCorpus({ request, found, ranked, detail, costs, carried, catalog }: BudgetParts): Corpus {
@@ -71,6 +73,9 @@ export function toolCorpus({ request, found, ranked, detail, costs, carried, cat
     rows: vectorsOf(slots, tools.vectors),
     tokens,
     carriedTokens: sum(kept.map((index) => tokens[index])),
+    isDelimiting:
+      assemblyOf(request) === 'prompt' &&
+      Array.from(slots).some((slot) => costs.hasDelimiter(tools.atSlot(slot)!.tool)),
   };
 }
 
@@ -125,6 +130,9 @@ export function instructionCorpus(parts: BudgetParts): InstructionCorpus {
       tokens: costs.instruction(instruction),
     })),
     carriedTokens: sum(kept.map((index) => tokens[index])),
+    isDelimiting:
+      assemblyOf(request) === 'prompt' &&
+      [...records, ...always].some(({ instruction }) => costs.hasDelimiter(instruction)),
   };
 }
 

@@ -6,6 +6,7 @@ import {
 } from '../decisions/decision.ts';
 import { type AssembledPrompt, assemblePrompt } from '../instructions/assemble-prompt.ts';
 import { inPromptOrder } from '../instructions/find-instructions.ts';
+import { servedText } from '../instructions/served-text.ts';
 import { fitDocuments, type ServedDocument } from '../instructions/tool-document.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import { inServedOrder } from './carried.ts';
@@ -208,7 +209,7 @@ function instructionsOf(
   const routed = (id: string, more: Pick<RoutedInstruction, 'tokens' | 'gain' | 'propensity'>) => {
     const { text = '', kind = 'policy' } = table.find(id)?.instruction ?? {};
     return {
-      ...{ id, text, kind, ...more },
+      ...{ id, text: servedText(text), kind, ...more },
       ...(carried?.instructions.includes(id) && { carried: true }),
       ...(carried?.changedInstructions?.includes(id) && { changed: true }),
     };

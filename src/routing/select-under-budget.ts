@@ -118,9 +118,10 @@ function frameTokens(
 ): { readonly always: number; readonly more: number } {
   if (assemblyOf(request) !== 'prompt') return { always: 0, more: 0 };
   const overlay = instructions?.overlay ?? [];
+  const numbered = tools.isDelimiting || instructions?.isDelimiting === true;
   const pinned = new Set(tools.corpus.forced);
   const parts = { overlay: overlay.length, instructions: 0, tools: pinned.size };
-  const always = promptFrame(parts, counter);
+  const always = promptFrame(parts, numbered, counter);
   const pins = sum([...pinned].map((index) => tools.tokens[index]));
   const all = (request.tokenBudget ?? NO_LIMIT) - always - sum(overlay.map(({ tokens }) => tokens)) - pins;
   // What is included comes beside those that may be chosen.
@@ -131,7 +132,7 @@ function frameTokens(
   const free = tools.tokens.filter((_, index) => !pinned.has(index));
   parts.tools += Math.min(most.tools, countWithin(free, all));
   parts.instructions = Math.min(most.instructions, countWithin(instructions?.tokens ?? [], all));
-  return { always, more: Math.max(0, Math.min(promptFrame(parts, counter) - always, all)) };
+  return { always, more: Math.max(0, Math.min(promptFrame(parts, numbered, counter) - always, all)) };
 }
 
 /** Returns how many fit into so many tokens together, the cheapest first. */

@@ -1,4 +1,6 @@
 import { SLATE_FORMATS, type SlateFormat } from '../decisions/decision.ts';
+import { hasDelimiter } from '../instructions/assemble-prompt.ts';
+import { servedText } from '../instructions/served-text.ts';
 import { type DocumentLine, documentLines } from '../instructions/tool-document.ts';
 import { DETAIL_LEVELS, type DetailLevel } from '../ledger/catalog-settings.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
@@ -28,6 +30,7 @@ export class TokenCosts {
   /** The revision that was counted last, and the formats in which it was. */
   readonly #counted = new WeakMap<ToolTable, { revision: string; formats: Set<SlateFormat> }>();
   readonly #texts = new WeakMap<object, number>();
+  readonly #delimiters = new WeakMap<object, boolean>();
   readonly #documents = new WeakMap<ToolDefinition, readonly DocumentLine[]>();
 
   constructor(counter: TokenCounter) {
@@ -93,13 +96,24 @@ export class TokenCosts {
     return lines;
   }
 
+  /** Of its text as it is served. */
   instruction(instruction: { readonly text: string }): number {
     let tokens = this.#texts.get(instruction);
     if (tokens === undefined) {
-      tokens = this.counter.count(instruction.text);
+      tokens = this.counter.count(servedText(instruction.text));
       this.#texts.set(instruction, tokens);
     }
     return tokens;
+  }
+
+  /** Whether a tool, or an instruction, has in it what could be taken for a delimiter of a prompt. */
+  hasDelimiter(one: object): boolean {
+    let has = this.#delimiters.get(one);
+    if (has === undefined) {
+      has = hasDelimiter(JSON.stringify(one));
+      this.#delimiters.set(one, has);
+    }
+    return has;
   }
 }
 

@@ -275,7 +275,9 @@ describe('a prompt', () => {
     );
     const ask = { assembly: 'prompt', tokenBudget: 400, k: 3 } as const;
     const first = await step(catalog, 't1', ask);
-    expect(first.prompt).toMatch(/^# Always\n\nNever promise a refund\.\n\n# Tools\n\n\{"name":"t1"/);
+    expect(first.prompt).toMatch(
+      /^<always>\n\nNever promise a refund\.\n\n<\/always>\n\n<tools>\n\n\{"name":"t1"/,
+    );
     expect(first.prompt?.length).toBe(first.tokens?.total);
     expect(first.tokens?.total).toBeLessThanOrEqual(400);
     expect(first.costTokens).toEqual({ written: first.tokens?.total, read: 0, full: first.tokens?.total });
@@ -298,7 +300,7 @@ describe('the frame of a prompt', () => {
     const ask = { assembly: 'prompt', instructions: true, k: 50, maxInstructions: 50 } as const;
     const refused = await step(catalog, 't1', { ...ask, tokenBudget: 1 }).catch((error) => error);
     const needed = Number(/at least (\d+)/.exec(refused.suggestedFix)![1]);
-    expect(needed).toBeLessThanOrEqual('# Always\n\nNever promise a refund.'.length + 2);
+    expect(needed).toBeLessThanOrEqual('<always>\n\nNever promise a refund.\n\n</always>'.length + 2);
     expect(refused.suggestedFix).toContain('assembly: "parts"');
     expect(refused.suggestedFix).not.toContain('pin');
     let most = 0;
