@@ -80,6 +80,7 @@ that one, \`exploration\` included.
 | \`embedder\` | what \`model\` above says | Moves the catalog to another embedding model, see [operations](operations.md#embedding-models) |
 | \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
 | \`decomposition\` | \`clauses\` | How a query that asks for several things is taken apart, see [queries](queries.md#a-query-that-asks-for-several-things) |
+| \`slate\` | \`policy\` | Who chooses the tools: the \`policy\`, or the retriever of \`toolscope\`, see [queries](queries.md#the-best-tool-for-each-part-first). A request that says \`slate\` overrides it |
 | \`detail\` | \`full\` | How much of each definition is served: \`full\`; \`brief\`, the first sentences of the description (200 characters at most) with the names and types of the parameters; \`names\`, the name alone. A request that says \`detail\` overrides it; an [experiment](experiments.md#how-much-of-each-definition) finds out what is best |
 | \`failMode\` | \`open\` | What a query gets, after pins, when no word and no vector of it touches any tool; with an embedding model this is rare: \`open\`, the tools that were successful most reliably; \`closed\`, nothing; \`passthrough\`, the whole catalog (1,000 tools at most), whatever \`k\` is. The answer says \`fallback: "low_confidence"\` |
 | \`domains\` | none | What queries can be about, by words or by examples: pins can be limited to one, see [queries](queries.md#domains) |

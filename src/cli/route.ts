@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { ASSEMBLIES, type Assembly } from '../decisions/decision.ts';
+import { SLATE_METHODS, type SlateMethod } from '../ledger/catalog-settings.ts';
 import type { RouteAnswer } from '../routing/route-answer.ts';
 import { ApiClient } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
@@ -16,6 +17,11 @@ export function routeCommand(): Command {
     .addOption(
       new Option('--assembly <how>', 'prompt: print the system prompt; append needs a --session').choices(
         ASSEMBLIES,
+      ),
+    )
+    .addOption(
+      new Option('--slate <who>', 'toolscope: the best tool for each part of the query first').choices(
+        SLATE_METHODS,
       ),
     )
     .option('--session <id>', 'the conversation that goes on')
@@ -43,11 +49,24 @@ interface RouteOptions extends AskOptions {
   readonly budget?: number;
   readonly instructions?: boolean;
   readonly assembly?: Assembly;
+  readonly slate?: SlateMethod;
   readonly session?: string;
 }
 
 async function route(query: string, options: RouteOptions): Promise<void> {
-  const { catalog, k, unit, greedy, budget, instructions, assembly, session, url, json } = options;
+  const {
+    catalog,
+    k,
+    unit,
+    greedy,
+    budget,
+    instructions,
+    assembly,
+    slate: slateBy,
+    session,
+    url,
+    json,
+  } = options;
   // Names alone cost next to nothing.
   const format = budget === undefined && instructions !== true ? 'names' : 'mcp';
   const answer = await new ApiClient(serviceUrl(url)).post<RouteAnswer>('/v1/route', {
@@ -56,6 +75,7 @@ async function route(query: string, options: RouteOptions): Promise<void> {
     ...(budget !== undefined && { tokenBudget: budget }),
     ...(instructions === true && { instructions }),
     ...(assembly !== undefined && { assembly }),
+    ...(slateBy !== undefined && { slate: slateBy }),
     ...(session !== undefined && { sessionId: session }),
   });
   const rows = answer.tools.map(({ rank, name, score, propensity, reason }) => [

@@ -1,6 +1,6 @@
 import type { PropensityMethod } from '../../bandit/exploration/propensities.ts';
 import type { QueryFeatures } from '../../bandit/policy.ts';
-import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import type { DetailLevel, SlateMethod } from '../ledger/catalog-settings.ts';
 import type { Assignment, Position } from '../ledger/entry.ts';
 
 /** Shapes in which an agent can get definitions; `names`: it gets none. */
@@ -38,6 +38,8 @@ export interface Decision {
   readonly rerank?: DecisionRerank;
   /** What its query is about; null: none of the catalog's domains. Absent: the catalog has none. */
   readonly domain?: string | null;
+  /** Who chose the slate; absent: the policy. */
+  readonly slateBy?: Exclude<SlateMethod, 'policy'>;
   readonly exploration: 'plackett-luce' | 'ucb' | 'greedy';
   readonly temperature: number;
   /** Where the propensities come from: a formula, or a slate that was not drawn. */

@@ -1,4 +1,4 @@
-import type { CatalogSettings, DetailLevel } from '../ledger/catalog-settings.ts';
+import type { CatalogSettings, DetailLevel, SlateMethod } from '../ledger/catalog-settings.ts';
 import type { Assignment } from '../ledger/entry.ts';
 import type { ContextValue, ExperimentUnit, StartedVariant } from '../ledger/experiment-definition.ts';
 import { unitKey } from '../ledger/unit.ts';
@@ -15,6 +15,8 @@ export interface AssignmentRequest {
   /** How it wants definitions, and how much of each; absent: whatever the catalog, or a variant, serves. */
   readonly format?: string;
   readonly detail?: DetailLevel;
+  /** Who chooses the slate; absent: what the catalog says. */
+  readonly slate?: SlateMethod;
 }
 
 /** The experiment a request takes part in, and how it is to be served. */
@@ -46,8 +48,9 @@ export function assign(
   { experiments, settings, learners }: CatalogState,
 ): AssignmentResult {
   const { running } = experiments;
-  // Under the kill switch all units get the same, so nothing is counted.
-  if (running.length === 0 || settings.killSwitch) return UNASSIGNED;
+  // Under the kill switch, and where ToolScope chooses, all units get the same, so nothing is counted.
+  const isSame = settings.killSwitch || (request.slate ?? settings.slate) !== 'policy';
+  if (running.length === 0 || isSame) return UNASSIGNED;
   const withoutUnit: string[] = [];
   const ownDetail: string[] = [];
   for (const { division, experiments: records } of running) {

@@ -5,6 +5,13 @@
 export const DETAIL_LEVELS = ['names', 'brief', 'full'] as const;
 export type DetailLevel = (typeof DETAIL_LEVELS)[number];
 
+/**
+ * Who chooses the tools of a slate. policy: the policy, from what it has learned. toolscope: the retriever of ToolScope, the best tool
+ * for each sub-query first; outcomes teach the policy all the same.
+ */
+export const SLATE_METHODS = ['policy', 'toolscope'] as const;
+export type SlateMethod = (typeof SLATE_METHODS)[number];
+
 /** What can be set per catalog; every change is a ledger entry. */
 export interface CatalogSettings {
   readonly policy: PolicySettings;
@@ -18,6 +25,8 @@ export interface CatalogSettings {
    * configured language model (which then sees the query's text).
    */
   readonly decomposition: 'none' | 'clauses' | 'llm';
+  /** Who chooses the tools of a slate, unless the request says otherwise. */
+  readonly slate: SlateMethod;
   /** How much of each definition is served, unless the request or its variant of an experiment says otherwise. */
   readonly detail: DetailLevel;
   /** What a query gets when nothing fits: pins and the most reliable tools, nothing, or the whole catalog. */
@@ -115,6 +124,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   ignoreDates: false,
   reranker: null,
   decomposition: 'clauses',
+  slate: 'policy',
   detail: 'full',
   failMode: 'open',
   sufficiencyThreshold: 0.5,

@@ -10,6 +10,7 @@ import type { RouteRequest } from './route-request.ts';
 import { type DrawSettings, rankedBy, selectSlate } from './select-slate.ts';
 import { selectSlateUnderBudget } from './select-under-budget.ts';
 import type { TokenCosts } from './token-costs.ts';
+import { slateMethodFor } from './toolscope-slate.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
 export interface Question {
@@ -44,7 +45,9 @@ export function decide(
   const { state } = catalog;
   const learner = assigned?.learner ?? state.learners.active;
   const recall = learner.policy.recall(query.features);
-  const found = findCandidates(request, query, recall, catalog, question.at, question.carried);
+  // Variants choose themselves: shadows rank beside a slate that they did not choose.
+  const method = assigned === null ? slateMethodFor(request, state.settings) : 'policy';
+  const found = findCandidates(request, query, recall, catalog, question.at, question.carried, method);
   const ranking = learner.policy.rank({
     query: query.features,
     candidates: found.candidates,

@@ -34,8 +34,11 @@ export function explainCandidates(decision: Decision, { state }: Catalog): Expla
   const byRetrieval = rankBy(columns.retrieval);
   const byBase = rankBy(columns.base);
   const byMean = rankBy(columns.mean);
-  const isMoved = (index: number): boolean =>
-    decision.fallback !== 'kill_switch' && byMean[index] !== byBase[index];
+  const mover = (index: number): string | null => {
+    if (decision.slateBy !== undefined) return 'the retriever of ToolScope chose the slate';
+    const isMoved = decision.fallback !== 'kill_switch' && byMean[index] !== byBase[index];
+    return isMoved ? 'what was learned moved it' : null;
+  };
   const { policy } = state.learners.get(decision.policy.version) ?? state.learners.active;
   const rest = [...candidates.keys()].filter((index) => !decision.slate.includes(index));
   rest.sort((a, b) => columns.score[b] - columns.score[a]);
@@ -64,7 +67,7 @@ export function explainCandidates(decision: Decision, { state }: Catalog): Expla
       features: values,
       taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slot),
     };
-    return { ...candidate, sentence: sentenceFor(candidate, isMoved(index)) };
+    return { ...candidate, sentence: sentenceFor(candidate, mover(index)) };
   });
 }
 
@@ -98,16 +101,16 @@ function rankBy(values: Float32Array): number[] {
 /**
  * Returns one sentence for a person: what outcomes say, what retrieval says, and whether it was shown by chance.
  *
- * @param isMoved whether the gains of the candidates give it another rank than their base scores do
+ * @param mover what gives it another rank than its retrieval score does; null: nothing
  */
-export function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>, isMoved: boolean): string {
+export function sentenceFor(candidate: Omit<ExplainedCandidate, 'sentence'>, mover: string | null): string {
   const halves = [outcomes(candidate), taught(candidate)].filter((half) => half !== null);
   const unlike = halves.length === 2 && halves[0].isGood !== halves[1].isGood;
   const known = halves.length > 0 ? halves : unnamed(candidate);
   const why = circumstances(candidate);
   const isUnsaid = known.length === 0 && why.length === 0;
   const { rank, retrievalRank } = candidate;
-  if (isUnsaid && isMoved && rank !== retrievalRank) why.push('what was learned moved it');
+  if (isUnsaid && mover !== null && rank !== retrievalRank) why.push(mover);
   const said = known.map(({ words }) => words).join(unlike ? ', but ' : '; ');
   const sentence = [...(said === '' ? [] : [said]), retrieval(candidate), ...why].join('; ');
   return `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}.`;

@@ -21,6 +21,7 @@ export interface DecisionExplanation {
   readonly at: string;
   readonly revision: string;
   readonly policy: Decision['policy'];
+  readonly slateBy?: Decision['slateBy'];
   readonly exploration: Decision['exploration'];
   readonly temperature: number;
   readonly propensityMethod: Decision['propensityMethod'];
@@ -117,6 +118,7 @@ export function explainDecision(
     at: new Date(decision.at).toISOString(),
     revision: decision.revision,
     policy: decision.policy,
+    ...(decision.slateBy !== undefined && { slateBy: decision.slateBy }),
     exploration: decision.exploration,
     temperature: decision.temperature,
     propensityMethod: decision.propensityMethod,

@@ -2,11 +2,13 @@ import type { Candidates, Recall } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { pinnedNow } from '../catalog/pins.ts';
 import type { Fallback } from '../decisions/decision.ts';
+import type { SlateMethod } from '../ledger/catalog-settings.ts';
 import type { Origin } from '../retrieval/shortlist.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import type { Carried } from './carried.ts';
 import { domainOf } from './domain-of.ts';
 import type { RouteRequest } from './route-request.ts';
+import { toolscopeScores, toolsOfSubQueries } from './toolscope-slate.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
 /** Tools that retrieval proposes; outcome memory adds up to ten that retrieval did not find. */
@@ -29,6 +31,8 @@ export interface Found {
   /** Pins that could not be served, in words. */
   readonly notes: readonly string[];
   readonly fallback: Fallback | null;
+  /** Scores of the candidates by which the slate is chosen in place of the policy's; null: the policy chooses. */
+  readonly toolscope: Float64Array | null;
   /** Nothing fitted, and the catalog's fail mode chose these slots, in this order; null: the policy chooses. */
   readonly served: readonly number[] | null;
 }
@@ -41,6 +45,7 @@ export function findCandidates(
   catalog: Pick<Catalog, 'state' | 'index'>,
   at: number,
   before: Carried | undefined,
+  method: SlateMethod,
 ): Found {
   const { tools, settings } = catalog.state;
   const exclude = new Set(slotsOf(request.exclude, tools));
@@ -69,11 +74,19 @@ export function findCandidates(
       exclude,
     });
 
-  const { candidates, origins } = search(RETRIEVED, [...carried, ...pinned]);
+  const chosen = method === 'policy' ? null : toolscopeScores(toolsOfSubQueries(query, catalog, exclude));
+  const always = [...carried, ...pinned];
+  const { candidates, origins } = search(RETRIEVED, [
+    ...always,
+    ...(chosen === null ? [] : bestOf(chosen, request.k + always.length)),
+  ]);
+  const toolscope = chosen && Float64Array.from(candidates.slots, (slot) => chosen.get(slot) ?? 0);
   const fallback = query.embedderDown ? 'embedder_down' : null;
   // Nothing in the query means anything to this catalog, and nothing like it was ever rewarded.
   const blind = isBlind(candidates) && !origins.includes('remembered');
-  if (!blind) return { candidates, origins, carried, domain, pinned, notes, fallback, served: null };
+  if (!blind) {
+    return { candidates, origins, carried, domain, pinned, notes, toolscope, fallback, served: null };
+  }
 
   const fallbackSlots = {
     open: () => mostReliable(tools, request.k, exclude),
@@ -88,6 +101,7 @@ export function findCandidates(
     domain,
     pinned,
     notes,
+    toolscope: null,
     fallback: fallback ?? 'low_confidence',
     served: limited,
   };
@@ -96,6 +110,12 @@ export function findCandidates(
 /** Returns whether no word and no vector of the query touches a tool. A vector may, though all have the same score: of one tool alone. */
 function isBlind({ base, similarity }: Candidates): boolean {
   return base.every((score) => score === 0) && similarity.every((cosine) => cosine === 0);
+}
+
+/** Slots with the largest scores; of equals the lower one. */
+function bestOf(scores: ReadonlyMap<number, number>, count: number): number[] {
+  const order = [...scores].sort(([slot, score], [other, more]) => more - score || slot - other);
+  return order.slice(0, count).map(([slot]) => slot);
 }
 
 /** Slots of the tools whose calls succeed most often, (successes + 1)/(called + 2); of equals the lower slot. */

@@ -88,6 +88,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...splitOf(query, state.settings.retainText),
     ...rerankOf(query, state.settings),
     ...(state.settings.domains.length > 0 && { domain: found.domain }),
+    ...(found.toolscope !== null && { slateBy: 'toolscope' as const }),
     exploration: slate.exploration,
     temperature: slate.temperature,
     propensityMethod: slate.propensityMethod,

@@ -14,6 +14,7 @@ import { answerOf, type RouteAnswer } from './route-answer.ts';
 import { countsTokens, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 import type { TokenCosts } from './token-costs.ts';
+import { slateMethodFor } from './toolscope-slate.ts';
 import { comparable, readQuery, waitsForModels } from './understand-query.ts';
 import type { UnderstoodQueries } from './understood-queries.ts';
 
@@ -67,7 +68,8 @@ export async function routeQuery(
 
   const asked = readQuery(request);
   const signal = waitsForModels(catalog) ? options.signal : undefined;
-  const understood = await parts.queries.understand(asked, catalog, signal);
+  const method = slateMethodFor(request, catalog.state.settings);
+  const understood = await parts.queries.understand(asked, catalog, method, signal);
 
   const thread = threadOf(request);
   const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);

@@ -1,5 +1,5 @@
 import type { Assembly, SlateFormat } from '../decisions/decision.ts';
-import type { DetailLevel } from '../ledger/catalog-settings.ts';
+import type { DetailLevel, SlateMethod } from '../ledger/catalog-settings.ts';
 import type { ContextValue } from '../ledger/experiment-definition.ts';
 
 /** What an agent asks. The HTTP layer has filled in the defaults. */
@@ -24,6 +24,8 @@ export interface RouteRequest {
   readonly format: SlateFormat;
   /** How much of each definition; absent: what its variant of an experiment says, else the catalog. */
   readonly detail?: DetailLevel;
+  /** Who chooses the slate; absent: what the catalog says. */
+  readonly slate?: SlateMethod;
   /** `later`: rewards count only after POST …/activate said that the slate was really shown. */
   readonly activate: 'now' | 'later';
   /** How far the model that asks says that what it was served before suffices, 0…1. */

@@ -82,14 +82,15 @@ export function selectSlate(
 /** By what candidates are ordered, and how slates are drawn from that. */
 export type RankedCandidates = Pick<Slate, 'exploration' | 'score' | 'fallback'>;
 
-/** What orders the candidates: what the policy says, with or without its bonuses, or retrieval alone. */
+/** What orders the candidates: what the policy says, with or without its bonuses, ToolScope, or retrieval alone. */
 export function rankedBy(
   request: RouteRequest,
-  { candidates, fallback }: Found,
+  { candidates, fallback, toolscope }: Found,
   ranking: Ranking,
   { policy, killSwitch, retrievalOrder }: DrawSettings,
 ): RankedCandidates {
   if (killSwitch) return { exploration: 'greedy', score: candidates.base, fallback: 'kill_switch' };
+  if (toolscope !== null) return { exploration: 'greedy', score: toolscope, fallback };
   if (retrievalOrder === true) return { exploration: 'greedy', score: candidates.base, fallback };
   if (!request.explore || policy.exploration === 'greedy') {
     return { exploration: 'greedy', score: ranking.mean, fallback };

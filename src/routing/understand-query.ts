@@ -2,6 +2,7 @@ import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { Problem } from '../errors/problem.ts';
+import type { SlateMethod } from '../ledger/catalog-settings.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
 import {
   type ConversationQuery,
@@ -54,6 +55,8 @@ export interface QueryModels {
 
 export interface QueryPart extends SearchedText {
   readonly text: string;
+  /** What the reranker says of the best tools for this part, by definition hash; absent: it was asked about the whole query alone. */
+  readonly closer?: ReadonlyMap<string, number>;
 }
 
 /** What the reranker said about the best tools. */
@@ -88,6 +91,7 @@ function lastQuestion(messages: readonly unknown[]): ConversationQuery {
 
 /**
  * Returns the query as retrieval and memory compare it: embeddings and words, or words alone when the embedder is away.
+ * @param slate who chooses the slate: ToolScope has the reranker look at the tools of each part.
  * @param memos of this query.
  * @throws the reason of `signal`
  */
@@ -95,6 +99,7 @@ export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
   { splitters, rerankers }: QueryModels,
+  slate: SlateMethod,
   signal?: AbortSignal,
   memos?: QueryMemos,
 ): Promise<UnderstoodQuery> {
@@ -109,9 +114,21 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole) };
-  const rerank = await rerankCandidates({ ...whole, parts, memos }, catalog, rerankers, signal);
+  const rerankFor = (query: RerankedQuery): Promise<Rerank | null> =>
+    rerankCandidates(query, catalog, rerankers, signal);
+  // Together, because all of them have the time that one has; the parts first, because they choose the slate.
+  const ofParts =
+    slate === 'toolscope' ? parts.map((part) => rerankFor({ ...part, parts: [], memos: undefined })) : [];
+  const [rerank, ...closer] = await Promise.all([rerankFor({ ...whole, parts, memos }), ...ofParts]);
   signal?.throwIfAborted();
-  return { features, tokens: whole.tokens, parts, split, rerank, embedderDown, fingerprint, memos };
+  return {
+    features,
+    tokens: whole.tokens,
+    parts: parts.map((part, at) => ({ ...part, ...(closer[at] && { closer: closer[at].scores }) })),
+    split,
+    rerank: rerank && { ...rerank, fallback: rerank.fallback ?? closer.find(isMissing)?.fallback ?? null },
+    ...{ embedderDown, fingerprint, memos },
+  };
 }
 
 /** Returns whether understanding a query may take long: another process or thread is asked. */
@@ -167,9 +184,15 @@ function fitting(embedded: EmbeddedTexts, { fingerprint }: CatalogState): Embedd
   return { embeddings: embedded.embeddings.map(() => null), embedderDown: true, fingerprint };
 }
 
+function isMissing(rerank: Rerank | null): boolean {
+  return rerank !== null && rerank.fallback !== null;
+}
+
+type RerankedQuery = QueryPart & Pick<UnderstoodQuery, 'parts' | 'memos'>;
+
 /** Returns the reranker's scores of the best tools; null if the catalog has no reranker. */
 async function rerankCandidates(
-  query: QueryPart & Pick<UnderstoodQuery, 'parts' | 'memos'>,
+  query: RerankedQuery,
   catalog: Pick<Catalog, 'state' | 'index'>,
   rerankers: Rerankers,
   signal: AbortSignal | undefined,

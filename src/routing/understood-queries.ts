@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { SlateMethod } from '../ledger/catalog-settings.ts';
 import { SharedResults } from '../models/cache/shared-results.ts';
 import type { ConversationQuery } from '../queries/conversation.ts';
 import { memoBytes, RetrievalMemo } from '../retrieval/retrieval-memo.ts';
@@ -61,17 +62,18 @@ export class UnderstoodQueries {
   async understand(
     asked: ConversationQuery,
     catalog: Catalog,
+    slate: SlateMethod,
     signal?: AbortSignal,
   ): Promise<UnderstoodQuery> {
     signal?.throwIfAborted();
-    const key = this.#signatureOf(asked, catalog);
+    const key = this.#signatureOf(asked, catalog, slate);
     const isKnown = this.#queries.has(key);
     this.#count(catalog.name, isKnown);
     if (!isKnown && !this.#recognises(key) && !waitsForModels(catalog)) {
-      return understandQuery(asked, catalog, this.#models, signal);
+      return understandQuery(asked, catalog, this.#models, slate, signal);
     }
     const understand = (stop: AbortSignal) =>
-      understandQuery(asked, catalog, this.#models, stop, {
+      understandQuery(asked, catalog, this.#models, slate, stop, {
         tools: new RetrievalMemo(),
         instructions: new RetrievalMemo(),
       });
@@ -96,7 +98,11 @@ export class UnderstoodQueries {
     return isRecognised;
   }
 
-  #signatureOf({ turn, thought, searched }: ConversationQuery, { name, index, state }: Catalog): string {
+  #signatureOf(
+    { turn, thought, searched }: ConversationQuery,
+    { name, index, state }: Catalog,
+    slate: SlateMethod,
+  ): string {
     const { decomposition, reranker } = state.settings;
     return JSON.stringify([
       name,
@@ -104,6 +110,8 @@ export class UnderstoodQueries {
       state.fingerprint,
       decomposition,
       reranker,
+      // Two ways of serving a query understand it alike where nothing is reranked.
+      reranker === null ? null : slate,
       turn,
       thought,
       searched === turn ? null : searched,
@@ -130,6 +138,7 @@ function bytesOf(
   bytes += embedding?.byteLength ?? 0;
   bytes += terms.terms.byteLength + terms.weights.byteLength + BYTES_PER_SCORE * (rerank?.scores.size ?? 0);
   for (const part of parts) {
+    bytes += BYTES_PER_SCORE * (part.closer?.size ?? 0);
     bytes += OVERHEAD / 4 + 2 * part.text.length + part.tokens.byteLength + (part.embedding?.byteLength ?? 0);
   }
   return bytes;

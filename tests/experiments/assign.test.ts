@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { assign, detailFor } from '../../src/experiments/assign.ts';
-import { Story } from '../state/entries.ts';
+import { START, Story } from '../state/entries.ts';
 import { create, move, variant } from '../state/experiment-entries.ts';
 
 const LEVELS = [variant('full', 5000, { detail: 'full' }), variant('brief', 5000, { detail: 'brief' })];
@@ -33,6 +33,17 @@ describe('a request that says how much of each definition it wants', () => {
       expect(Math.min(seen.levels, seen.policies)).toBeGreaterThan(60);
     },
   );
+});
+
+it('a request whose slate ToolScope chooses is in no variant, since all variants would serve it the same', () => {
+  const story = layer();
+  const { state } = story;
+  const nothing = { assigned: null, withoutUnit: [], ownDetail: [] };
+  expect(assign({ sessionId: 's1' }, 'd', state).assigned).not.toBeNull();
+  expect(assign({ sessionId: 's1', slate: 'toolscope' }, 'd', state)).toEqual(nothing);
+  story.tell({ kind: 'settings', key: 't', at: START, patch: { slate: 'toolscope' } });
+  expect(assign({ sessionId: 's1' }, 'd', state)).toEqual(nothing);
+  expect(assign({ sessionId: 's1', slate: 'policy' }, 'd', state).assigned).not.toBeNull();
 });
 
 it('the level is what the request says, else what its variant says, else what the catalog says', () => {

@@ -66,6 +66,8 @@ describe('the sentence about a candidate', () => {
       'Worked for a similar query; it helped with other queries that say “parcel”; the description alone would rank it 3rd.',
     ],
   ])('%s', (_, more, isMoved, sentence) => {
-    expect(sentenceFor({ ...CANDIDATE, ...more }, isMoved)).toBe(sentence);
+    expect(sentenceFor({ ...CANDIDATE, ...more }, isMoved ? 'what was learned moved it' : null)).toBe(
+      sentence,
+    );
   });
 });

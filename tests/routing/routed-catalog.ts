@@ -34,6 +34,11 @@ const REQUEST: RouteRequest = {
   format: 'names',
 };
 
+/** Asked for with `decomposition: "clauses"`: parts stand between ampersands. */
+const SPLITTERS = {
+  clauses: { split: async (query: string) => ({ parts: query.split(' & '), by: 'clauses', fallback: null }) },
+} as unknown as Splitters;
+
 /** A catalog with the tools t0, t1, … that is routed in; its models are functions, and time stands still. */
 export class RoutedCatalog {
   readonly story: Story;
@@ -129,7 +134,7 @@ export class RoutedCatalog {
       now: () => START,
       unavailable: () => this.unavailable,
       decisionLogs: this.decisionLogs,
-      queries: new UnderstoodQueries({ splitters: {} as Splitters, rerankers }),
+      queries: new UnderstoodQueries({ splitters: SPLITTERS, rerankers }),
       exposures: {
         leaveOut: (_: Catalog, { withoutUnit, ownDetail }: Parameters<ExposureRecorder['leaveOut']>[1]) => {
           counted.leftOut += withoutUnit.length + ownDetail.length;

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
+import { DETAIL_LEVELS, SLATE_METHODS } from '../../ledger/catalog-settings.ts';
 import { callersId, catalogName, isoTime, toolName } from './parameters.ts';
 import { MAX_QUERY_LENGTH } from './route.ts';
 
@@ -122,6 +122,7 @@ const rewardContract = z.strictObject({
 });
 
 const detail = z.enum(DETAIL_LEVELS);
+const slate = z.enum(SLATE_METHODS);
 const failMode = z.enum(['open', 'closed', 'passthrough']);
 const embedder = z.string().min(1).max(200);
 const reranker = z
@@ -176,6 +177,10 @@ export const catalogPatchSchema = z
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
     }),
+    slate: slate.optional().meta({
+      description:
+        'Who chooses the tools of a slate where the request does not say so: the `policy`, or the retriever of `toolscope`, which learns nothing, and draws nothing.',
+    }),
     detail: detail.optional().meta({
       description:
         'How much of each definition `POST /v1/route` answers where neither the request nor its variant of an experiment says so.',
@@ -219,6 +224,7 @@ export const catalogSchema = z
       ignoreDates: z.boolean(),
       reranker,
       decomposition,
+      slate,
       detail,
       failMode,
       sufficiencyThreshold,

@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
+import { SLATE_METHODS } from '../../ledger/catalog-settings.ts';
 import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from './parameters.ts';
 import { rewardOutcome, rewardStatusSchema } from './reward.ts';
 import {
@@ -65,6 +66,9 @@ export const decisionExplanationSchema = z
     at: z.iso.datetime(),
     revision: z.string(),
     policy: policySchema,
+    slateBy: z.enum(SLATE_METHODS).exclude(['policy']).optional().meta({
+      description: 'Who chose the slate; absent: the policy, which learned from it in either case.',
+    }),
     exploration: z.enum(['plackett-luce', 'ucb', 'greedy']),
     temperature: z.number(),
     propensityMethod: z.enum(['exact', 'deterministic']).meta({

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
-import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
+import { DETAIL_LEVELS, SLATE_METHODS } from '../../ledger/catalog-settings.ts';
 import { MAX_INCLUDED } from '../../ledger/instruction-definition.ts';
 import { countsTokens, DEFAULT_MAX_INSTRUCTIONS } from '../../routing/route-request.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
@@ -70,6 +70,10 @@ export const routeRequestSchema = z
       .meta({
         description: `How much of each definition the answer has. \`names\`: the name, and a schema that takes any arguments. \`brief\`: the first sentences of the description, ${BRIEF_DESCRIPTION} characters at most, and the names and types of the parameters. \`full\`: all of it. Absent: what a variant of an experiment says, else the catalog. A request that says it takes no part in experiments that compare levels.`,
       }),
+    slate: z.enum(SLATE_METHODS).optional().meta({
+      description:
+        'Who chooses the tools. `policy`: the policy, from what it has learned. `toolscope`: the retriever of ToolScope, the best tool for each sub-query first, then by scores brought to 0 … 1 within each sub-query; nothing is drawn, and outcomes teach the policy all the same. Absent: what the catalog says. Where it is `toolscope`, requests take part in no experiment.',
+    }),
     activate: z
       .enum(['now', 'later'])
       .default('now')
