@@ -13,6 +13,7 @@ export interface JudgedTool
     | 'tags'
     | 'server'
     | 'kind'
+    | '_meta'
   > {
   readonly metadata?: ToolDefinition['metadata'];
   readonly hash: string;

@@ -120,14 +120,14 @@ function told(a: Unmatched, b: Unmatched): string {
   return words.length === 0 ? 'nothing certain' : words.map((word) => `“${word}”`).join(', ');
 }
 
-interface Apart {
+export interface Apart {
   readonly reason: string;
   /** Some requests can be answered by both all the same. */
   readonly overlapping: boolean;
 }
 
 /** What keeps tools apart however alike their words are; null: nothing. */
-function guard(a: ToolProfile, b: ToolProfile): Apart | null {
+export function guard(a: ToolProfile, b: ToolProfile): Apart | null {
   if (a.effect !== null && b.effect !== null && a.effect !== b.effect)
     return {
       reason: `one is to ${a.effect}, the other to ${b.effect}`,
@@ -178,8 +178,9 @@ const TERMS = [
   'scopes',
   'scope',
   'permissions',
-  'method',
+  'account',
   'environment',
+  'method',
 ] as const;
 
 function differingHints({ tool: a }: ToolProfile, { tool: b }: ToolProfile): Apart | null {
@@ -193,8 +194,10 @@ function differingHints({ tool: a }: ToolProfile, { tool: b }: ToolProfile): Apa
       return { reason: `their ${hint} differs`, overlapping: false };
   }
   for (const term of TERMS) {
-    if (JSON.stringify(a.metadata?.[term]) !== JSON.stringify(b.metadata?.[term]))
-      return { reason: `their metadata.${term} differs`, overlapping: true };
+    const [one, other] = [a, b].map(({ metadata, _meta }) =>
+      JSON.stringify([metadata?.[term], _meta?.[term]]),
+    );
+    if (one !== other) return { reason: `their “${term}” differs`, overlapping: true };
   }
   return null;
 }

@@ -131,6 +131,16 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   };
 }
 
+/** Equal for copies that nothing keeps apart: no product, environment, tags or metadata either. */
+export function kindOf({
+  copyKey,
+  products,
+  contrasted,
+  tool: { metadata, _meta, tags },
+}: ToolProfile): string {
+  return JSON.stringify([copyKey, [...products], [...contrasted], metadata, _meta, tags]);
+}
+
 /** The name without its server, and what stands before it: `geometry.area_circle` is `area_circle` in `geometry`. */
 function nameParts({ name, server }: JudgedTool): { space: string; bare: string } {
   const prefix =

@@ -1,7 +1,7 @@
 import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { Audit, Judge, JudgedTool, Pair, PairVerdict } from './judge.ts';
 import { compareTools } from './rule-judge-compare.ts';
-import { profileOf, type ToolProfile } from './rule-judge-profile.ts';
+import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
 
 /**
  * Judges by names, descriptions and schemas alone: no network, no model, no chance. It prefers precision: what it does not
@@ -51,8 +51,7 @@ export class RuleJudge implements Judge {
     for (const [at, tool] of tools.entries()) {
       signal?.throwIfAborted();
       const profile = this.#profile(tool);
-      const { products, contrasted, copyKey } = profile;
-      const key = JSON.stringify([copyKey, [...products], [...contrasted], tool.metadata, tool.tags]);
+      const key = kindOf(profile);
       let home = known.get(key);
       for (const cluster of home === undefined ? clusters : []) {
         let fits = true;

@@ -54,8 +54,8 @@ export class LlmSplitter implements Splitter {
     try {
       const { chat } = this.#options;
       const user = JSON.stringify(query.slice(0, MAX_CHARACTERS));
-      const answer = await askChat(chat, { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS }, signal);
-      const parts = partsIn(answer, query);
+      const { text } = await askChat(chat, { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS }, signal);
+      const parts = partsIn(text, query);
       this.#succeeded();
       this.#remember(query, parts);
       return { parts, by: 'llm', fallback: null };

@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
-import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { JudgedTool } from '../../src/merging/judge.ts';
 import { RuleJudge } from '../../src/merging/rule-judge.ts';
+import { judgeContract, judgedTool as tool } from '../contracts/judge.contract.ts';
+
+judgeContract('RuleJudge', () => new RuleJudge());
 
 const judge = new RuleJudge();
-
-function tool(name: string, description: string, more: Partial<ToolDefinition> = {}): JudgedTool {
-  const definition = { name, description, inputSchema: { type: 'object' }, ...more };
-  return { ...definition, hash: definitionHash(definition) };
-}
 
 const takes = (parameters: Record<string, unknown>, required = Object.keys(parameters)) => ({
   inputSchema: { type: 'object', properties: parameters, required },
