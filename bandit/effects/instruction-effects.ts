@@ -40,6 +40,14 @@ export interface DrawnInstructions {
   readonly shown: ArrayLike<number>;
 }
 
+/** What is known of an instruction from outcomes. */
+export interface LearnedEffect {
+  /** δ at the mean retrieval score of the queries that it was learned from, in reward: −1…1 as a rule. */
+  readonly effect: number;
+  /** Σ (s − p)², at most 1 a decision: with 100 what was learned counts about as much as what a retrieval score promises. */
+  readonly evidence: number;
+}
+
 /**
  * What each instruction adds to the outcome of a decision by being there. An instruction is never called, so outcomes credited to whatever
  * was shown would teach how good decisions are, not what the instruction does. What tells them apart is chance: an instruction was shown
@@ -84,6 +92,14 @@ export class InstructionEffects {
     const gains = new Float64Array(slots.length);
     for (let i = 0; i < gains.length; i++) gains[i] = this.#gain(slots[i], scores[i], slope);
     return gains;
+  }
+
+  /** Returns what was learned of an instruction; null: chance had no part yet in whether it was there. */
+  learned(slot: number): LearnedEffect | null {
+    const evidence = this.evidence(slot);
+    if (evidence === 0) return null;
+    const score = this.sums[slot * SUMS + UUS] / evidence;
+    return { effect: this.#gain(slot, score, this.slope), evidence };
   }
 
   /** How much is known about an instruction: Σ (s − p)², of which a decision adds at most 1. */

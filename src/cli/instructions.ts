@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
+import type { LearnedEffect } from '../../bandit/effects/instruction-effects.ts';
 import type { InstructionChanges } from '../instructions/instructions.ts';
 import { withMembers } from '../instructions/plan-prompt.ts';
 import {
@@ -20,6 +21,7 @@ interface ActorOptions extends AskOptions {
 /** An instruction as the service lists it. */
 export interface ListedInstruction extends InstructionDefinition {
   readonly pending?: InstructionDefinition;
+  readonly learned: LearnedEffect | null;
   readonly updatedAt: string;
   readonly approvedBy?: string;
 }
@@ -75,11 +77,18 @@ async function list({ awaiting, ...options }: AskOptions & { readonly awaiting?:
 }
 
 function overview(instructions: readonly ListedInstruction[]): string {
-  const rows = instructions.map(({ id, kind, priority, status, pending, approvedBy = '', text }) => [
+  const rows = instructions.map(({ id, kind, priority, status, pending, learned, approvedBy = '', text }) => [
     ...[id, kind, String(priority), pending === undefined ? status : `${status}, a change waits`],
-    ...[approvedBy, beginningOf(text)],
+    ...[effectOf(learned), approvedBy, beginningOf(text)],
   ]);
-  return table([['ID', 'KIND', 'PRIORITY', 'STATUS', 'APPROVED BY', 'TEXT'], ...rows]);
+  return table([['ID', 'KIND', 'PRIORITY', 'STATUS', 'EFFECT', 'APPROVED BY', 'TEXT'], ...rows]);
+}
+
+/** The effect, and in brackets what it is worth as evidence. */
+function effectOf(learned: LearnedEffect | null): string {
+  if (learned === null) return '';
+  const { effect, evidence } = learned;
+  return `${effect < 0 ? '−' : '+'}${Math.abs(effect).toFixed(2)} (${Math.round(evidence)})`;
 }
 
 function waiting({ pending, ...served }: ListedInstruction): string {

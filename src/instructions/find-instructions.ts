@@ -36,9 +36,10 @@ export function safetyOverlay(instructions: InstructionTable): readonly Instruct
   return inPromptOrder(new Set(all));
 }
 
-/** Returns the records by priority, highest first; of equals by id, so that the same ones always give the same prompt. */
+/** Returns the records by priority, highest first; of equals the one that changed last, then by id: the same ones always give the same prompt. */
 export function inPromptOrder(records: Iterable<InstructionRecord>): readonly InstructionRecord[] {
   return [...records].sort(
-    ({ instruction: a }, { instruction: b }) => b.priority - a.priority || (a.id < b.id ? -1 : 1),
+    ({ instruction: a, updatedAt: atA }, { instruction: b, updatedAt: atB }) =>
+      b.priority - a.priority || atB - atA || (a.id < b.id ? -1 : 1),
   );
 }

@@ -1,3 +1,4 @@
+import type { LearnedEffect } from '../../bandit/effects/instruction-effects.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ChangeOptions } from '../catalog/conditional-change.ts';
@@ -37,9 +38,12 @@ export interface InstructionQuery {
   readonly status?: InstructionStatus | undefined;
 }
 
+/** An instruction, and what was learned of its being there; null: nothing yet. */
+export type LearnedInstruction = InstructionRecord & { readonly learned: LearnedEffect | null };
+
 export interface InstructionPage {
   readonly revision: string;
-  readonly instructions: readonly InstructionRecord[];
+  readonly instructions: readonly LearnedInstruction[];
   readonly nextCursor: string | null;
 }
 
@@ -96,7 +100,7 @@ export class Instructions {
 
   /** By id. The cursor is the last id of the page before, so that changes in between do no harm. */
   list(catalog: string, { limit, cursor, status }: InstructionQuery): InstructionPage {
-    const { instructions } = this.#catalogs.get(catalog).state;
+    const { instructions, effects } = this.#catalogs.get(catalog).state;
     const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
     const wanted = (record: InstructionRecord): boolean =>
       status === undefined ||
@@ -113,14 +117,16 @@ export class Instructions {
     const isLast = last === undefined || page.length === rest.length;
     return {
       revision: instructions.revision,
-      instructions: page,
+      instructions: page.map((record) => ({ ...record, learned: effects.learned(record.slot) })),
       nextCursor: isLast ? null : Buffer.from(last).toString('base64url'),
     };
   }
 
   /** @throws Problem instruction-not-found */
-  get(catalog: string, id: string): InstructionRecord {
-    return getInstruction(this.#catalogs.get(catalog), id);
+  get(catalog: string, id: string): LearnedInstruction {
+    const open = this.#catalogs.get(catalog);
+    const record = getInstruction(open, id);
+    return { ...record, learned: open.state.effects.learned(record.slot) };
   }
 
   /** Erases what was learned of its being there; the instruction stays. @throws Problem instruction-not-found */

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisProgram } from '../redis/redis-server.ts';
 import { twoRouters } from '../redis/two-routers.ts';
-import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const PATH = '/v1/catalogs/default/instructions';
 const SHORT = { id: 'style/short', text: 'Answer in two sentences at most.', kind: 'style', priority: 20 };
@@ -18,7 +20,13 @@ const TOOLS = ['refund_payment', 'refund_order', 'refund_fee'].map((name) => ({
 }));
 
 interface Page {
-  readonly instructions: { id: string; text: string; status: string; approvedBy?: string }[];
+  readonly instructions: {
+    id: string;
+    text: string;
+    status: string;
+    approvedBy?: string;
+    learned: { effect: number; evidence: number } | null;
+  }[];
   readonly revision: string;
   readonly nextCursor: string | null;
 }
@@ -154,6 +162,39 @@ describe('instructions in one process', () => {
     () => service,
     () => service,
   );
+
+  it('are listed with what was learned of their being there, and how much that is worth', async () => {
+    const path = '/v1/catalogs/learned';
+    await service.ask('PUT', path, {});
+    await service.ask('PATCH', `${path}/tools`, { put: TOOLS });
+    const put = ['one', 'two', 'three'].map((id) => ({
+      ...{ ...LIMITS, id, text: `${LIMITS.text} Rule ${id}.` },
+      status: 'approved',
+    }));
+    await service.ask('PATCH', `${path}/instructions`, { put });
+    const list = () => service.ask<Page>('GET', `${path}/instructions`);
+    expect((await list()).instructions.map(({ learned }) => learned)).toEqual([null, null, null]);
+    const ask = { query: 'a refund', k: 1, catalog: 'learned', instructions: true, maxInstructions: 1 };
+    const { decisionId } = await service.ask<{ decisionId: string }>('POST', '/v1/route', ask);
+    await service.ask('POST', `/v1/decisions/${decisionId}/rewards`, { outcome: 'success' });
+    await until(async () => (await list()).instructions.every(({ learned }) => learned !== null));
+    const { instructions } = await list();
+    for (const { learned } of instructions) {
+      expect(learned!.evidence).toBeGreaterThan(0);
+      expect(learned!.evidence).toBeLessThan(1);
+    }
+    expect((await service.request('GET', `${path}/instructions/one`)).body).toMatchObject({
+      learned: instructions.find(({ id }) => id === 'one')!.learned,
+    });
+    expect(await service.ask('PUT', `${path}/instructions`, { instructions })).toMatchObject({
+      unchanged: 3,
+    });
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...[mainFile, 'instructions', 'list', '--catalog', 'learned', '--url', service.url],
+    ]);
+    expect(stdout).toMatch(/^ID +KIND +PRIORITY +STATUS +EFFECT +/m);
+    expect(stdout).toMatch(/^one +policy +70 +approved +[+−]\d\.\d\d \([01]\) /m);
+  });
 
   it('say which of them are nearly the same', async () => {
     const twin = { ...LIMITS, id: 'refunds/twin', text: `${LIMITS.text} Always.` };

@@ -75,6 +75,16 @@ describe('finding instructions', () => {
     expect(safetyOverlay(instructions).map((one) => one.instruction.id)).toEqual(['high', 'law', 'low']);
   });
 
+  it('orders those of one priority by what changed last, and then by id', () => {
+    const { story, instructions } = corpus();
+    const safe = (id: string, text: string) => approved(id, text, { kind: 'safety' });
+    const order = () => safetyOverlay(instructions).map((one) => one.instruction.id);
+    story.tell(putInstructions([safe('c', 'C'), safe('a', 'A'), safe('b', 'B')], { at: 1000 }));
+    expect(order()).toEqual(['a', 'b', 'c']);
+    story.tell(putInstructions([safe('b', 'B, and more')], { at: 2000 }));
+    expect(order()).toEqual(['b', 'a', 'c']);
+  });
+
   it('brings what an instruction includes, and what that includes, if it is approved', () => {
     const { story, instructions } = corpus();
     story.tell(

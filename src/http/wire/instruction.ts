@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { Problem } from '../../errors/problem.ts';
+import type { LearnedInstruction } from '../../instructions/instructions.ts';
 import {
   DEFAULT_INSTRUCTION_KIND,
   DEFAULT_PRIORITY,
@@ -85,10 +86,19 @@ const draftSchema = z
     }),
     // So that an instruction can be put as it was got.
     ...{ hash: ignored, addedAt: ignored, updatedAt: ignored },
-    ...{ approvedAt: ignored, approvedBy: ignored, pending: ignored },
+    ...{ approvedAt: ignored, approvedBy: ignored, pending: ignored, learned: ignored },
   })
   .transform(
-    ({ hash: _, addedAt: _a, updatedAt: _u, approvedAt: _t, approvedBy: _b, pending: _p, ...own }) => own,
+    ({
+      hash: _,
+      addedAt: _a,
+      updatedAt: _u,
+      approvedAt: _t,
+      approvedBy: _b,
+      pending: _p,
+      learned: _l,
+      ...own
+    }) => own,
   )
   .openapi('Instruction', { description: 'A unit of a system prompt.' });
 
@@ -162,6 +172,19 @@ export const instructionViewSchema = z
     updatedAt: z.iso.datetime(),
     approvedAt: z.iso.datetime().optional(),
     approvedBy: z.string().optional().meta({ description: 'The `actor` of the request that approved it.' }),
+    learned: z
+      .object({
+        effect: z.number().meta({
+          description:
+            'What it adds to the reward of a decision by being there, for queries such as those that it was learned from; where there is little evidence, what its retrieval score promises.',
+        }),
+        evidence: z.number().meta({
+          description:
+            'Sum of (shown − propensity)² over decisions, of which each adds 1 at most; older ones count less from 1,000 on. With less than 100 the effect is a guess still.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'null: nothing yet, since chance had no part in whether it was served.' }),
     pending: z
       .object({ ...definition, hash: z.string(), at: z.iso.datetime() })
       .optional()
@@ -177,8 +200,8 @@ export const instructionPageSchema = z
   })
   .openapi('InstructionPage');
 
-export function instructionView(record: InstructionRecord): z.input<typeof instructionViewSchema> {
-  const { instruction, hash, addedAt, updatedAt, approval, pending } = record;
+export function instructionView(record: LearnedInstruction): z.input<typeof instructionViewSchema> {
+  const { instruction, hash, addedAt, updatedAt, approval, pending, learned } = record;
   return {
     ...copied(instruction),
     hash,
@@ -186,6 +209,7 @@ export function instructionView(record: InstructionRecord): z.input<typeof instr
     updatedAt: timeOf(updatedAt),
     ...(approval !== undefined && { approvedAt: timeOf(approval.at) }),
     ...(approval?.actor !== undefined && { approvedBy: approval.actor }),
+    learned,
     ...(pending !== undefined && {
       pending: { ...copied(pending.instruction), hash: pending.hash, at: timeOf(pending.at) },
     }),

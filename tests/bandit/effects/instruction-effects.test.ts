@@ -15,6 +15,20 @@ describe('effects of instructions', () => {
     const effects = new InstructionEffects();
     expect([...effects.gains([3, 90], [1, 0.5])]).toEqual([0.1, 0.05]);
     expect(effects.evidence(3)).toBe(0);
+    expect(effects.learned(3)).toBeNull();
+  });
+
+  it('are told with their evidence, at the score that the outcomes had', () => {
+    const effects = new InstructionEffects();
+    const drawn = { slots: [3], propensity: [0.5], shown: [1] };
+    for (let i = 0; i < 300; i++) effects.learn({ ...drawn, score: [i % 2 === 0 ? 0.4 : 0.8] }, 1, 0.5);
+    const { effect, evidence } = effects.learned(3)!;
+    expect(evidence).toBeCloseTo(300 / 4, 9);
+    expect(effect).toBeCloseTo(effects.gains([3], [0.6])[0], 12);
+    expect(effect).toBeGreaterThan(0.1);
+    // It was always shown: chance had no part in it.
+    effects.learn({ slots: [5], propensity: [1], score: [1], shown: [1] }, 1, 0.5);
+    expect(effects.learned(5)).toBeNull();
   });
 
   it('equal the ridge regression on (s − p)·(1, S) for instructions that are drawn one at a time', () => {
