@@ -37,7 +37,8 @@ export async function retrievalQuality(
     const { slots } = catalog.index.search({ ...whole, parts: others, limit: CANDIDATES }).candidates;
     const labels = [...new Set(Array.from(slots, (slot) => labelOf(catalog.tools[slot].tool.name)))];
     const wanted = new Set(relevant.map(labelOf));
-    const recall = (k: number): number => labels.slice(0, k).filter((name) => wanted.has(name)).length / wanted.size;
+    const recall = (k: number): number =>
+      labels.slice(0, k).filter((name) => wanted.has(name)).length / wanted.size;
     sums.recall1 += recall(1);
     sums.recall5 += recall(5);
     sums.recall10 += recall(10);

@@ -22,7 +22,11 @@ interface ToolLine {
  * The tools of a data set with unique names, as a catalog has them: where a name occurs again it gets underscores at its end, which say nothing.
  * @param most only so many of them
  */
-export function toolsOfSet(data: string, set: string, most = Infinity): { id: string; tool: ToolDefinition }[] {
+export function toolsOfSet(
+  data: string,
+  set: string,
+  most = Infinity,
+): { id: string; tool: ToolDefinition }[] {
   const names = new Set<string>();
   return (linesOf(join(data, set, 'tools.jsonl')) as ToolLine[]).slice(0, most).map((line) => {
     let { name } = line;
@@ -45,7 +49,11 @@ export class ToolCatalog {
     this.index = index;
   }
 
-  static async of(tools: readonly ToolDefinition[], kernels: Kernels, embedder: Embedder): Promise<ToolCatalog> {
+  static async of(
+    tools: readonly ToolDefinition[],
+    kernels: Kernels,
+    embedder: Embedder,
+  ): Promise<ToolCatalog> {
     const vectors = new ToolVectors(kernels, embedder.dimensions);
     const index = new ToolIndex(kernels);
     index.reset(vectors);

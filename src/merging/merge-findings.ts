@@ -238,9 +238,11 @@ export class MergeFindings {
   }
 
   async #audit(members: readonly MergeableTool[], request: MergeScope): Promise<Audited> {
-    const { clusters, reason, isSplit } = await auditComponent(
-      members,
-      (some) => request.judge.audit(some.map(({ slot }) => this.judged(slot)), request.signal),
+    const { clusters, reason, isSplit } = await auditComponent(members, (some) =>
+      request.judge.audit(
+        some.map(({ slot }) => this.judged(slot)),
+        request.signal,
+      ),
     );
     const proposals: ProposedMerge[] = [];
     let conflicts = 0;
