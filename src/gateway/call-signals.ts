@@ -20,7 +20,10 @@ const REPORTED: Readonly<Record<Exclude<CallEnd, 'ok'>, SignalReport['outcome'] 
 export interface SeenCall {
   /** Id of the call, by which its report is told from others. */
   readonly id: string;
+  /** Under this name it was shown, and called. */
   readonly tool: string;
+  /** The member of a merge that carried the call out, about which it teaches; absent: the tool itself. */
+  readonly member?: string;
   /** The decision that it was chosen from. */
   readonly decisionId: string;
   readonly end: CallEnd;
@@ -67,9 +70,9 @@ interface TaskSignals {
   searches: number;
   /** By id of the decision, with its number among the searches of the task. */
   readonly decisions: Map<string, SeenSearch & { readonly search: number }>;
-  /** By `callKey`, in the order of the calls. */
+  /** By `callKey` of what was called, in the order of the calls. */
   readonly calls: Map<string, KeptCall>;
-  /** Keys of calls with explicit reports: nothing else is reported about them. */
+  /** By `callKey` of what was shown: explicit reports, beside which nothing else is reported. */
   readonly judged: Set<string>;
 }
 
@@ -109,8 +112,8 @@ export class CallSignals {
     if (outcome === null) return [];
     const [signals, reports] = this.#open(catalog, task);
     reports.push(...this.#leave(catalog, signals, call));
-    const key = callKey(call);
-    const isJudged = signals.judged.has(key);
+    const key = callKey({ ...call, tool: call.member ?? call.tool });
+    const isJudged = signals.judged.has(callKey(call));
     if (outcome !== 'success' && outcome !== 'failure') {
       if (!isJudged) reports.push(reportOf(call, outcome));
       return reports;
@@ -145,15 +148,28 @@ export class CallSignals {
     for (const id of decisionId === null ? signals.decisions.keys() : [decisionId]) {
       const key = callKey({ decisionId: id, tool });
       signals.judged.add(key);
-      const kept = signals.calls.get(key);
-      if (kept === undefined) continue;
-      kept.held = false;
-      if (value === null) continue;
-      const isFirst = kept.verdict === null;
-      kept.verdict = Math.max(0, value);
-      if (isFirst && kept.redone) this.#verdicts.count(catalog, kept.verdict);
+      for (const kept of signals.calls.values()) {
+        if (callKey(kept.call) !== key) continue;
+        kept.held = false;
+        if (value === null) continue;
+        const isFirst = kept.verdict === null;
+        kept.verdict = Math.max(0, value);
+        if (isFirst && kept.redone) this.#verdicts.count(catalog, kept.verdict);
+      }
     }
     trim(signals.judged);
+  }
+
+  /**
+   * Returns the member of a merge that carried out the newest call of a tool in a task; the tool itself where none did.
+   * @param decisionId null: of any decision
+   */
+  calledAs(catalog: string, task: string, tool: string, decisionId: string | null): string {
+    const calls = [...(this.#tasks.get(taskKey(catalog, task))?.calls.values() ?? [])];
+    const newest = calls.findLast(
+      ({ call }) => call.tool === tool && (decisionId === null || call.decisionId === decisionId),
+    );
+    return newest?.call.member ?? tool;
   }
 
   /** A task has ended: calls that were held were of use. */
@@ -239,7 +255,7 @@ function heldReports(
 }
 
 function reportOf(
-  { id, decisionId, tool }: SeenCall,
+  { id, decisionId, tool: shown, member: tool = shown }: SeenCall,
   outcome: SignalReport['outcome'],
   value?: number,
 ): SignalReport {

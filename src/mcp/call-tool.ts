@@ -20,7 +20,11 @@ export async function callTool(
   args: Readonly<Record<string, unknown>>,
   options: CallOptions,
 ): Promise<EndedCall> {
-  const outcome = await endOf(gateway, target, args, options);
+  return endedCall(await endOf(gateway, target, args, options));
+}
+
+/** Returns a call that ended in this way. */
+export function endedCall(outcome: CallOutcome): EndedCall {
   return { id: randomUUID(), end: outcome.kind, answer: answerOf(outcome) };
 }
 

@@ -19,10 +19,11 @@ import type { Rewards } from '../rewards/rewards.ts';
 import { EMPTY_CATALOG } from '../routing/find-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
-import { callTool } from './call-tool.ts';
+import { callableTools, shownName } from './callable-tools.ts';
 import type { Callers, Task } from './callers.ts';
 import type { FirstReads } from './first-reads.ts';
 import { type FrontToolName, type FrontTools, INPUTS } from './front-tools.ts';
+import type { MergedCalls } from './merged-calls.ts';
 import { optionsOf } from './pass-on.ts';
 import type { TaskReports } from './task-reports.ts';
 import { REST_OF_RESULT, type ToolServers } from './tool-servers.ts';
@@ -40,6 +41,7 @@ interface FrontCallsParts extends CallServices {
   readonly firstReads: FirstReads;
   readonly callers: Callers;
   readonly reports: TaskReports;
+  readonly merged: MergedCalls;
   /** What clients of a catalog list. @throws Problem catalog-not-found */
   readonly toolsOf: (catalog: string) => FrontTools;
 }
@@ -128,11 +130,13 @@ export class FrontCalls {
     const listed = new Set(pinned.values());
     const shown = decision.tools.filter((name) => !listed.has(name));
     reports.found(task, { ...decision, query, tools: shown });
-    const { tools } = catalogs.get(catalog).state;
+    const open = catalogs.get(catalog);
+    const { tools } = open.state;
     // It may have been removed since it was found.
     const useOf = (name: string): object => {
-      const found = tools.get(name)?.tool;
-      return found === undefined || servers.targetOf(catalog, name) !== null ? {} : uncallable(found);
+      const found = tools.get(name);
+      if (found === undefined || callableTools(open, found, servers).length > 0) return {};
+      return uncallable(found.tool);
     };
     const unread = firstReads.notes(catalog);
     // Who has sources need not import tools.
@@ -153,12 +157,14 @@ export class FrontCalls {
 
   async #describe({ catalog }: Exchange, named: string): Promise<Answer> {
     const { catalogs, servers } = this.#parts;
-    const { tool } = getTool(catalogs.get(catalog), named);
+    const open = catalogs.get(catalog);
+    const record = getTool(open, named);
+    const { tool } = open.state.tools.served(record);
     return structured({
       ...(definitionIn('mcp', 'full', tool) as object),
       ...(tool.server !== undefined && { server: tool.server }),
       ...knownOfCalls(tool),
-      ...(servers.targetOf(catalog, tool.name) === null ? ownUse(tool) : { callable: true }),
+      ...(callableTools(open, record, servers).length === 0 ? ownUse(tool) : { callable: true }),
     });
   }
 
@@ -168,29 +174,45 @@ export class FrontCalls {
     args: Readonly<Record<string, unknown>>,
     given: string | undefined,
   ): Promise<Answer> {
-    const { catalogs, servers, reports } = this.#parts;
+    const { catalogs, servers, reports, callers, merged } = this.#parts;
     if (named === REST_OF_RESULT) return this.#rest(catalog, args.handle);
-    const { tool } = getTool(catalogs.get(catalog), named);
-    const target = servers.targetOf(catalog, tool.name);
-    if (target === null) throw notCallable(tool);
-    const isKnown = given !== undefined && (await this.#showed(given, catalog, tool.name));
-    const decisionId = isKnown ? given : this.#parts.callers.newest(task, tool.name)?.decisionId;
-    const called = { ...target, tool: { ...tool, name: target.nameThere } };
+    const open = catalogs.get(catalog);
+    const record = getTool(open, named);
+    const tools = callableTools(open, record, servers);
+    if (tools.length === 0) throw notCallable(record.tool);
+    // A member of a merge is shown under the name of the representative.
+    const shownAs = shownName(open.state, record);
+    const isKnown = given !== undefined && (await this.#showed(given, catalog, [record.tool.name, shownAs]));
+    const decision = callers.newest(task, record.tool.name) ?? callers.newest(task, shownAs);
+    const decisionId = isKnown ? given : decision?.decisionId;
     const options = optionsOf(params, context, task.caller.sessionId);
-    const { id, end, answer } = await callTool(servers.of(catalog), called, args, options);
+    const {
+      id,
+      end,
+      answer,
+      tool: member,
+      before,
+    } = await merged.call(...([tools, args, task.caller, servers, options] as const));
     if (decisionId !== undefined) {
-      reports.called(task, { id, tool: tool.name, decisionId, end });
+      for (const ended of [...before, { id, end, tool: member }]) {
+        const isMember = ended.tool !== shownAs;
+        reports.called(task, {
+          ...{ id: ended.id, end: ended.end, tool: shownAs, decisionId },
+          ...(isMember && { member: ended.tool }),
+        });
+      }
     }
     if (isInputRequiredResult(answer)) return answer;
     const inWords = params.name === 'call_tool' && !isKnown;
-    return credited(answer, decisionId, inWords ? { refused: given } : null);
+    const by: Record<string, string> = member === record.tool.name ? {} : { 'bandolier/tool': member };
+    return credited(answer, decisionId, by, inWords ? { refused: given } : null);
   }
 
-  /** Returns whether a decision of this catalog showed the tool. */
-  async #showed(decisionId: string, catalog: string, tool: string): Promise<boolean> {
+  /** Returns whether a decision of this catalog showed one of the tools. */
+  async #showed(decisionId: string, catalog: string, tools: readonly string[]): Promise<boolean> {
     try {
       const head = await this.#parts.routing.findHead(decisionId);
-      return head.catalog === catalog && head.shown.includes(tool);
+      return head.catalog === catalog && tools.some((tool) => head.shown.includes(tool));
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
       // One that cannot be read now may be right, and a call does not fail for it.
@@ -214,18 +236,23 @@ export class FrontCalls {
     { tool: named, decisionId, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
   ): Promise<Answer> {
     const { catalogs, rewards, reports } = this.#parts;
-    const tool = catalogs.get(catalog).state.tools.nameOf(named);
+    const { state } = catalogs.get(catalog);
+    const tool = state.tools.nameOf(named);
+    const record = state.tools.get(tool);
+    const shownAs = record === undefined ? tool : shownName(state, record);
     const { unitId, userId } = task.caller;
     const outcome =
       said.value === undefined ? { outcome: said.outcome } : { outcome: said.outcome, value: said.value };
+    // Learned about the member that was called.
+    const called = tool === shownAs ? reports.calledAs(task, tool, decisionId ?? null) : tool;
     const [result] = await rewards.report([
       decisionId === undefined
-        ? { ...outcome, tool, task: task.id, catalog, unitId, userId }
-        : { ...outcome, tool, decisionId },
+        ? { ...outcome, tool: called, task: task.id, catalog, unitId, userId }
+        : { ...outcome, tool: called, decisionId },
     ]);
     if ('problem' in result) throw result.problem;
     const value = SILENT_OUTCOMES.has(said.outcome) ? null : completeOutcome(outcome).value;
-    reports.reported(task, tool, decisionId ?? null, value);
+    reports.reported(task, shownAs, decisionId ?? null, value);
     return structured({ ...result, decisionId: result.rewardId.slice(0, result.rewardId.lastIndexOf('.')) });
   }
 }
@@ -270,14 +297,16 @@ function failed({ code, message, suggestedFix }: Problem): CallToolResult {
 
 /**
  * Says for which decision a call counts.
+ * @param more for programs
  * @param words null: not in words, since the caller named it; `refused` is an id that it sent and that does not count
  */
 function credited(
   result: CallToolResult,
   decisionId: string | undefined,
+  more: Readonly<Record<string, string>>,
   words: { readonly refused: string | undefined } | null,
 ): CallToolResult {
-  const _meta = { ...result._meta, 'bandolier/decisionId': decisionId ?? null };
+  const _meta = { ...result._meta, 'bandolier/decisionId': decisionId ?? null, ...more };
   if (words === null || result.content === undefined) return { ...result, _meta };
   const { refused } = words;
   const why = refused === undefined ? '' : `no decision ${JSON.stringify(refused)} showed this tool; `;

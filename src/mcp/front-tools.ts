@@ -7,6 +7,8 @@ import { providerName } from '../ledger/provider-name.ts';
 import { TOOL_KINDS, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { objectSchema } from '../routing/provider-schema.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
+import type { ToolRecord } from '../state/tool-table.ts';
+import { callableTools } from './callable-tools.ts';
 import type { ToolServers } from './tool-servers.ts';
 
 const named = z.string().min(1).max(256);
@@ -109,20 +111,28 @@ export interface FrontTools {
  * Returns the tools that clients of this catalog list. They follow from the catalog alone, in a fixed order, so that the
  * list stays byte for byte the same until the catalog changes, and so do the clients' prompt caches.
  */
-export function frontTools({ name: catalog, state, now }: Catalog, servers: ToolServers): FrontTools {
+export function frontTools(catalog: Catalog, servers: ToolServers): FrontTools {
+  const { name: of, state, now } = catalog;
   const tools = Array.from(state.tools.live(), ({ tool }) => tool);
-  const callable = tools.filter(({ name }) => servers.targetOf(catalog, name) !== null);
+  const callable = tools.filter(({ name }) => servers.targetOf(of, name) !== null);
   const pinned = new Map<string, string>();
   const pinnedTools: Tool[] = [];
   for (const name of pinnedNow(state.settings.pins, now(), null)) {
-    const tool = state.tools.get(name)?.tool;
-    const shown = providerName(name);
-    if (tool === undefined || shown in INPUTS || servers.targetOf(catalog, name) === null) continue;
-    pinned.set(shown, name);
-    pinnedTools.push({ ...(definitionIn('mcp', 'full', tool) as Tool), name: shown });
+    const record = servedFor(name, state);
+    if (record === undefined || callableTools(catalog, record, servers).length === 0) continue;
+    const shown = providerName(record.tool.name);
+    if (shown in INPUTS || pinned.has(shown)) continue;
+    pinned.set(shown, record.tool.name);
+    pinnedTools.push({ ...(definitionIn('mcp', 'full', record.tool) as Tool), name: shown });
   }
   const list = [...ownTools(tools, callable), ...pinnedTools];
   return { list, json: JSON.stringify(list), pinned };
+}
+
+/** Returns the tool that is served where this one is asked for: of a member of a merge the united one. */
+function servedFor(name: string, { tools, merges }: Catalog['state']): ToolRecord | undefined {
+  const record = tools.get(name);
+  return record && merges.served(merges.representativeOf(record.slot));
 }
 
 function ownTools(tools: readonly ToolDefinition[], callable: readonly ToolDefinition[]): Tool[] {

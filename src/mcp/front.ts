@@ -13,6 +13,7 @@ import { type Caller, Callers } from './callers.ts';
 import { FirstReads, type KnownSources } from './first-reads.ts';
 import { type CallServices, FrontCalls } from './front-calls.ts';
 import { type FrontTools, frontTools } from './front-tools.ts';
+import { MergedCalls } from './merged-calls.ts';
 import { PASSED_ON, passOn } from './pass-on.ts';
 import { TaskReports } from './task-reports.ts';
 
@@ -57,6 +58,7 @@ export class McpFront {
       ...parts,
       callers: this.callers,
       reports: this.#reports,
+      merged: new MergedCalls(),
       toolsOf: (catalog) => this.toolsOf(catalog),
     });
     this.#sweeps = every(SWEEP_MS, async () => this.#sweep(), {
@@ -119,7 +121,11 @@ export class McpFront {
     const catalog = this.#parts.catalogs.get(name);
     const { state } = catalog;
     // Pins end by themselves.
-    const key = JSON.stringify([state.revision, pinnedNow(state.settings.pins, catalog.now(), null)]);
+    const key = JSON.stringify([
+      state.revision,
+      state.merges.revision,
+      pinnedNow(state.settings.pins, catalog.now(), null),
+    ]);
     const known = this.#lists.get(catalog);
     if (known?.key === key) return known.tools;
     const tools = frontTools(catalog, this.#parts.servers);

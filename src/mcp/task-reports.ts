@@ -1,4 +1,4 @@
-import type { CallEnd, CallSignals, SeenSearch, SignalReport } from '../gateway/call-signals.ts';
+import type { CallSignals, SeenCall, SeenSearch, SignalReport } from '../gateway/call-signals.ts';
 import type { DecisionReport } from '../rewards/reward-report.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
@@ -26,8 +26,13 @@ export class TaskReports {
   }
 
   /** A call of a tool, chosen from this decision, has ended. */
-  called({ id, caller }: Task, call: { id: string; tool: string; decisionId: string; end: CallEnd }): void {
+  called({ id, caller }: Task, call: SeenCall): void {
     this.#send(this.#parts.signals.called(caller.catalog, id, call));
+  }
+
+  /** Returns the member of a merge that a tool was called as lately, else the tool itself. */
+  calledAs({ id, caller }: Task, tool: string, decisionId: string | null): string {
+    return this.#parts.signals.calledAs(caller.catalog, id, tool, decisionId);
   }
 
   /** The agent said itself what became of a tool. @param value null: it says nothing about relevance */

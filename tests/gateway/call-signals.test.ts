@@ -287,3 +287,40 @@ describe('any task', () => {
     fc.assert(fc.property(fc.array(event, { maxLength: 40 }), run), { seed: 16, numRuns: 500 });
   });
 });
+
+describe('calls of a merged tool', () => {
+  /** A search that showed a merged tool, and calls of it that two members carried out. */
+  function called() {
+    const { find, signals, say, end } = front();
+    find('a', HOUR, 'job', 'refund', ['x']);
+    for (const [id, member, kind] of [
+      ['1', 'm', 'tool-error'],
+      ['2', 'n', 'ok'],
+    ] as const) {
+      signals.called('shop', 'job', { id, decisionId: 'a', tool: 'x', member, end: kind });
+    }
+    return { find, signals, say, end };
+  }
+
+  it('teach about the member that carried each out', () => {
+    expect(brief(called().end())).toEqual(['a m failure', 'a n success']);
+  });
+
+  it('are known by the name that was shown, for a report that names it', () => {
+    const { signals, say, end } = called();
+    expect(signals.calledAs('shop', 'job', 'x', null)).toBe('n');
+    expect(signals.calledAs('shop', 'job', 'x', 'a')).toBe('n');
+    expect(signals.calledAs('shop', 'job', 'x', 'b')).toBe('x');
+    expect(signals.calledAs('shop', 'other', 'x', null)).toBe('x');
+    say('x', 0.2);
+    expect(end()).toEqual([]);
+  });
+
+  it('are left behind by a search for the same job, which shows the merged tool again', () => {
+    const { find, signals, end } = called();
+    find('b', HOUR, 'job', 'refund it', ['x', 'y']);
+    const left = signals.called('shop', 'job', { id: '3', decisionId: 'b', tool: 'y', end: 'ok' });
+    expect(brief(left)).toEqual(['a m failure', 'a n unknown']);
+    expect(brief(end())).toEqual(['b y success']);
+  });
+});
