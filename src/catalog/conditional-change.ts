@@ -69,27 +69,37 @@ export function submitChange<Result>(
       ...(ifMatch === undefined ? {} : { ifMatch }),
       ...(actor === undefined ? {} : { actor }),
     });
-    if (outcome.kind === 'key-used') {
-      throw new Problem(
-        'idempotency-conflict',
-        `This Idempotency-Key was used for another change of the ${kind}.`,
-        'Use a new key for new content; repeat a key only to repeat the very same request.',
-      );
-    }
-    if ('reason' in outcome && outcome.reason === 'revision') {
-      const what = kind === 'tools' ? 'The catalog is' : 'The instructions are';
-      throw new Problem(
-        'revision-mismatch',
-        `${what} at revision ${outcome.revision}, not ${ifMatch}.`,
-        `Read the ${kind} again, apply your change to what you find, and send its revision as If-Match.`,
-      );
+    if (outcome.kind === 'key-used') throw keyUsed(kind);
+    if ('revision' in outcome && 'reason' in outcome && outcome.reason === 'revision') {
+      throw revisionMismatch(kind, outcome.revision, ifMatch);
     }
     return resultOf(outcome);
   }, 'this request was being prepared');
 }
 
+export function keyUsed(kind: Prepared['kind'] | 'merges'): Problem {
+  return new Problem(
+    'idempotency-conflict',
+    `This Idempotency-Key was used for another change of the ${kind}.`,
+    'Use a new key for new content; repeat a key only to repeat the very same request.',
+  );
+}
+
+export function revisionMismatch(
+  kind: Prepared['kind'],
+  revision: string,
+  ifMatch: string | undefined,
+): Problem {
+  const what = kind === 'tools' ? 'The catalog is' : 'The instructions are';
+  return new Problem(
+    'revision-mismatch',
+    `${what} at revision ${revision}, not ${ifMatch}.`,
+    `Read the ${kind} again, apply your change to what you find, and send its revision as If-Match.`,
+  );
+}
+
 /** With a key of the sender's the same content is applied once, and other content refused. */
-function commandOf(kind: string, idempotencyKey: string | undefined, content: unknown) {
+export function commandOf(kind: string, idempotencyKey: string | undefined, content: unknown) {
   if (idempotencyKey === undefined) return { key: `${kind}/${randomUUID()}` };
   const digest = createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 16);
   return { key: `${kind}/${idempotencyKey}`, content: digest };

@@ -8,6 +8,7 @@ import type { Evaluations } from '../evaluation/evaluations.ts';
 import type { Experiments } from '../experiments/experiments.ts';
 import type { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Instructions } from '../instructions/instructions.ts';
+import type { Merges } from '../merging/merges.ts';
 import type { Rewards } from '../rewards/rewards.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
@@ -23,6 +24,7 @@ import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
 import { type Health, healthEndpoints } from './endpoints/health.ts';
 import { instructionEndpoints } from './endpoints/instructions.ts';
+import { mergeEndpoints } from './endpoints/merges.ts';
 import { policyEndpoints } from './endpoints/policies.ts';
 import { rewardEndpoints } from './endpoints/rewards.ts';
 import { routingEndpoints } from './endpoints/routing.ts';
@@ -43,6 +45,7 @@ export interface Nouns {
   readonly instructions: Instructions;
   readonly cases: Cases;
   readonly sources: Sources;
+  readonly merges: Merges;
   readonly experiments: Experiments;
   readonly versions: PolicyVersions;
   readonly evaluations: Evaluations;
@@ -75,6 +78,7 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
     ...instructionEndpoints(nouns.instructions),
     ...caseEndpoints(cases),
     ...sourceEndpoints(nouns.sources),
+    ...mergeEndpoints(nouns.merges),
     ...experimentEndpoints(experiments, evaluations),
     ...policyEndpoints(versions),
     ...evaluationEndpoints(evaluations),

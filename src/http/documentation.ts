@@ -110,6 +110,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): unknown {
       { name: 'Tools', description: 'What there is to route to.' },
       { name: 'Instructions', description: 'Units of system prompts, chosen as tools are.' },
       { name: 'Sources', description: 'Where tools come from by themselves.' },
+      { name: 'Merges', description: 'Tools that do the same, served as one.' },
       { name: 'Catalogs', description: 'Named sets of tools, each with its own learner.' },
       { name: 'Health', description: 'For those who operate it.' },
     ],

@@ -20,6 +20,7 @@ export interface EndpointDefinition<Parts extends RequestParts> {
     | 'Tools'
     | 'Instructions'
     | 'Sources'
+    | 'Merges'
     | 'Experiments'
     | 'Policies'
     | 'Evaluations'

@@ -44,6 +44,8 @@ export interface Models {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   readonly splitters: Splitters;
+  /** The chat endpoint that is configured; null if there is none. */
+  readonly chat: ChatSettings | null;
 }
 
 /**
@@ -54,7 +56,8 @@ export async function openModels(
   { settings, log, onError, onClose }: Core,
   metrics: Metrics,
 ): Promise<Models> {
-  const splitters = createSplitters(chatSettings(settings), {
+  const chat = chatSettings(settings);
+  const splitters = createSplitters(chat, {
     steadyNow: () => performance.now(),
     onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
   });
@@ -72,7 +75,7 @@ export async function openModels(
     openReranker(settings, model, { now: () => Date.now(), onError }),
   );
   onClose(() => rerankers.close());
-  return { embedders, rerankers, splitters };
+  return { embedders, rerankers, splitters, chat };
 }
 
 const ENDPOINT = 'endpoint';

@@ -24,6 +24,12 @@ import type { Nouns } from '../http/app.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
 import { Instructions } from '../instructions/instructions.ts';
 import { McpOnDemand } from '../mcp/mcp-on-demand.ts';
+import { ChatJudge } from '../merging/chat-judge.ts';
+import { Merges } from '../merging/merges.ts';
+import { RuleJudge } from '../merging/rule-judge.ts';
+import { type MergeRunParts, startMergeRuns } from '../merging/run-merge.ts';
+import { VerdictCache } from '../merging/verdict-cache.ts';
+import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
@@ -101,7 +107,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const steadyNow = () => performance.now();
   const kernels = await loadKernels();
   const metrics = new Metrics();
-  const { embedders, rerankers, splitters } = await openModels(core, metrics);
+  const { embedders, rerankers, splitters, chat } = await openModels(core, metrics);
   const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
   // Over Redis rewards go through the queue; in one process they are appended to the ledger at once.
   const accepted = stores.mode === 'redis' ? new AcceptedRewards(stores.queue) : null;
@@ -186,11 +192,12 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   }
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const queries = new UnderstoodQueries({ splitters, rerankers });
+  const costs = new TokenCosts(await openTokenCounter(settings.tokenizer));
   const routing = new Routing(
     catalogs,
     {
       ...{ queries, decisionLogs, exposures, shadows, now },
-      costs: new TokenCosts(await openTokenCounter(settings.tokenizer)),
+      costs,
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
     settlements,
@@ -225,6 +232,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
+  const mergeRuns = startMergeRuns({
+    ...{ queue: stores.queue, catalogs, kernels, onError },
+    judgeOf: judgesWith(chat),
+    tokensOf: (tool) => costs.tool(tool, 'mcp', 'full'),
+  });
   // Tokens end by the clock of the world, which the command that logs in goes by, too.
   const openServer = serverOpener(settings, Date.now);
   const secrets = new Secrets(readVariable);
@@ -249,6 +261,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   });
   onClose(() => closeQueue(core));
   onClose(() => syncs.close());
+  onClose(() => mergeRuns.close());
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
   const rewards = new Rewards(catalogs, intake, tasks, { queue: stores.queue, decisionLogs, refused, now });
@@ -290,10 +303,20 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     instructions: new Instructions(catalogs),
+    merges: new Merges(catalogs, { queue: stores.queue, hasChat: chat !== null }),
     cases: new Cases(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics, queries }),
     taken: stores.taken,
+  };
+}
+
+/** A judge for one run; what a chat model said is kept for the next ones. */
+function judgesWith(chat: ChatSettings | null): MergeRunParts['judgeOf'] {
+  const cache = new VerdictCache();
+  return (name) => {
+    if (name === 'rules') return new RuleJudge();
+    return chat === null ? null : new ChatJudge({ chat, cache });
   };
 }
 

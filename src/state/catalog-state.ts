@@ -2,6 +2,7 @@ import { Sufficiency } from '../../bandit/calibration/sufficiency.ts';
 import { InstructionEffects } from '../../bandit/effects/instruction-effects.ts';
 import { type CatalogSettings, DEFAULT_CATALOG_SETTINGS } from '../ledger/catalog-settings.ts';
 import type { BoundEmbedder, DomainRules, Position } from '../ledger/entry.ts';
+import { ConfusablePairs } from './confusable-pairs.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
 import type { FoldResult } from './fold-result.ts';
 import { InstructionTable } from './instruction-table.ts';
@@ -60,6 +61,7 @@ export class CatalogState {
   sufficiency = new Sufficiency();
   readonly sources = new SourceTable();
   readonly mergeRuns = new MergeRuns();
+  readonly confusable = new ConfusablePairs();
   readonly learners: Learners;
   readonly decisions: ObservedDecisions;
   readonly tasks = new TasksWithCalls();

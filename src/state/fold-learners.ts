@@ -119,6 +119,7 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult 
     if (record !== undefined) {
       for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
       state.tools.clearStatistics(record);
+      state.confusable.forget(record.slot);
       forgotten++;
     }
   }

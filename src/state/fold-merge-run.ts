@@ -17,9 +17,16 @@ export function foldMergeRun(
   if (change.action === 'ask') {
     if (run !== null && run.endedAt === null) return { kind: 'merge-run', run, isNew: false };
     const asked: MergeRun = {
-      ...{ id: `run-${position}`, request: change.request, status: 'queued', proposals: 0, askedAt: at },
+      ...{
+        id: `run-${position}`,
+        position,
+        request: change.request,
+        status: 'queued',
+        proposals: 0,
+        askedAt: at,
+      },
       ...{ progress: 0, pairs: 0, judged: 0, startedAt: null, endedAt: null, error: null },
-      ...{ attempt: null, interruptions: 0 },
+      ...{ attempt: null, revision: null, interruptions: 0 },
     };
     mergeRuns.run = asked;
     return { kind: 'merge-run', run: asked, isNew: true };
@@ -27,7 +34,7 @@ export function foldMergeRun(
   const isOther = run?.id !== change.run || run.endedAt !== null;
   if (isOther || ('attempt' in change && change.attempt !== run.attempt))
     return { kind: 'merge-run-refused' };
-  mergeRuns.run = changed(run, change, at, position);
+  mergeRuns.run = changed(run, change, at, position, state.revision);
   if (mergeRuns.run.status === 'succeeded') mergeRuns.succeeded(mergeRuns.run, state.fingerprint);
   return { kind: 'merge-run', run: mergeRuns.run, isNew: false };
 }
@@ -37,6 +44,7 @@ function changed(
   change: Exclude<MergeRunEntry['change'], { action: 'ask' }>,
   at: number,
   position: Position,
+  revision: string,
 ): MergeRun {
   switch (change.action) {
     case 'begin': {
@@ -46,7 +54,15 @@ function changed(
         return { ...run, status: 'failed', interruptions, endedAt: at, error };
       }
       const startedAt = run.startedAt ?? at;
-      return { ...run, status: 'running', interruptions, startedAt, attempt: position, progress: 0 };
+      return {
+        ...run,
+        status: 'running',
+        interruptions,
+        startedAt,
+        attempt: position,
+        revision,
+        progress: 0,
+      };
     }
     case 'progress': {
       const { progress, pairs, judged } = change;

@@ -34,7 +34,7 @@ export function* foldTools(
   const served = entry.put.filter(({ held }) => !held);
   const putNames = new Set(served.map(({ tool }) => tool.name));
   for (const put of served) {
-    const effect = putTool(state, put, putNames, entry, position);
+    const effect = putTool(state, put, putNames, entry);
     if (effect === 'added') added++;
     else if (effect === 'changed') changed++;
     yield;
@@ -78,7 +78,6 @@ function putTool(
   put: ToolPut,
   putNames: ReadonlySet<string>,
   { source, at }: ToolsEntry,
-  position: Position,
 ): 'added' | 'changed' | 'unchanged' {
   const { tool, hash, embedding } = put;
   const known = state.tools.find(tool.name);
@@ -88,7 +87,6 @@ function putTool(
   const before = known ?? renamed;
   if (before === undefined) {
     const { slot } = state.tools.put(put, source, at);
-    state.mergeRuns.touch(slot, position);
     for (const { policy } of state.learners.all()) policy.addTool(slot);
     return 'added';
   }
@@ -96,7 +94,6 @@ function putTool(
   else if (before.hash !== hash) leaveMerges(state, before, at, 'changed');
   const old = state.tools.vectors.get(before.slot).slice();
   const record = state.tools.put(put, source, at, renamed);
-  state.mergeRuns.touch(record.slot, position);
   const similarity = embedding === null ? 1 : cosine(old, embedding);
   if (before.hash !== hash) {
     for (const { policy } of state.learners.all()) policy.changeTool(record.slot, similarity);
@@ -140,6 +137,7 @@ function* forgetExpired(state: CatalogState): Generator<void> {
   for (const record of [...state.tools.records()]) {
     if (record.removedAt === null || record.removedAt >= limit) continue;
     for (const { policy } of state.learners.all()) policy.forgetTool(record.slot);
+    state.confusable.forget(record.slot);
     state.tools.expire(record);
     yield;
   }

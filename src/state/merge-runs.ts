@@ -4,6 +4,8 @@ import type { MergeRunProgress, MergeRunRequest } from '../ledger/merge-run.ts';
 /** The newest run of a catalog; times in ms since the epoch. */
 export interface MergeRun extends MergeRunProgress {
   readonly id: string;
+  /** Of the entry that asked for it. */
+  readonly position: Position;
   readonly request: MergeRunRequest;
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
   readonly proposals: number;
@@ -13,57 +15,51 @@ export interface MergeRun extends MergeRunProgress {
   readonly error: string | null;
   /** Of the process that runs it, or ran it last; null: none did. */
   readonly attempt: Position | null;
+  /** Of the tools, when that process began. */
+  readonly revision: string | null;
   /** How often its process died while it ran. */
   readonly interruptions: number;
 }
 
-/** What the newest run that succeeded went by: with anything else all pairs have to be compared again. */
-type ComparedWith = Pick<MergeRunRequest, 'judge' | 'threshold'> & { readonly fingerprint: string | null };
+/** What the newest run that succeeded has compared. */
+interface Compared extends Pick<MergeRunRequest, 'judge' | 'threshold'> {
+  /** Of the tools, when it began. */
+  readonly revision: string;
+  readonly fingerprint: string | null;
+}
 
 export interface SavedMergeRuns {
   readonly run: MergeRun | null;
-  readonly comparedWith: ComparedWith | null;
-  readonly touched: readonly (readonly [slot: number, position: Position])[];
+  readonly compared: Compared | null;
 }
 
-/** The run of a catalog that looks for merges, and what changed since one succeeded. */
+/** The run of a catalog that looks for merges, and what the newest one that succeeded has compared. */
 export class MergeRuns {
   run: MergeRun | null = null;
-  #comparedWith: ComparedWith | null = null;
-  /** Tools that were put or changed since, by slot; nothing is noted before the first run has succeeded. */
-  readonly #touched = new Map<number, Position>();
+  #compared: Compared | null = null;
 
-  /** Whether a run would find anything to compare that the newest one has not. */
-  get isBehind(): boolean {
-    return this.#comparedWith === null || this.#touched.size > 0;
-  }
-
-  /** Notes that a tool is new or another one. */
-  touch(slot: number, position: Position): void {
-    if (this.#comparedWith !== null) this.#touched.set(slot, position);
-  }
-
-  /** Returns the slots whose pairs have to be compared; null: all. */
-  touchedFor({ judge, threshold, touched }: MergeRunRequest, fingerprint: string | null): number[] | null {
-    const before = this.#comparedWith;
-    const isSame =
-      before?.judge === judge && before.threshold === threshold && before.fingerprint === fingerprint;
-    return touched === 'changed' && isSame ? [...this.#touched.keys()] : null;
+  /** Whether a run that succeeded has compared these tools, with these vectors and by the same judge and threshold. */
+  covers({ judge, threshold }: MergeRunRequest, revision: string, fingerprint: string | null): boolean {
+    const compared = this.#compared;
+    return (
+      compared?.revision === revision &&
+      compared.fingerprint === fingerprint &&
+      compared.judge === judge &&
+      compared.threshold === threshold
+    );
   }
 
   /** Takes in that all pairs were compared as they were when the run began. */
-  succeeded({ request: { judge, threshold }, attempt }: MergeRun, fingerprint: string | null): void {
-    this.#comparedWith = { judge, threshold, fingerprint };
-    for (const [slot, position] of this.#touched) if (position < attempt!) this.#touched.delete(slot);
+  succeeded({ request: { judge, threshold }, revision }: MergeRun, fingerprint: string | null): void {
+    this.#compared = { judge, threshold, revision: revision!, fingerprint };
   }
 
   save(): SavedMergeRuns {
-    return { run: this.run, comparedWith: this.#comparedWith, touched: [...this.#touched] };
+    return { run: this.run, compared: this.#compared };
   }
 
-  restore({ run, comparedWith, touched }: SavedMergeRuns): void {
+  restore({ run, compared }: SavedMergeRuns): void {
     this.run = run;
-    this.#comparedWith = comparedWith;
-    for (const [slot, position] of touched) this.#touched.set(slot, position);
+    this.#compared = compared;
   }
 }

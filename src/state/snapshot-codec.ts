@@ -169,6 +169,7 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   for (const records of inBlocks(state.sources.all(), TOOLS)) yield part('sources', records);
   for (const held of inBlocks(state.sources.saveHeld(), TOOLS)) yield part('held', held);
   yield part('merge-runs', state.mergeRuns.save());
+  yield part('confusable', null, [state.confusable.save()]);
   for (const answers of inBlocks(state.answers, ANSWERS)) yield part('answers', answers);
   const { hour, recent, earlier } = state.limits.save();
   for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
@@ -230,6 +231,9 @@ function restorePart(state: CatalogState, one: SnapshotPart): void {
       break;
     case 'merge-runs':
       state.mergeRuns.restore(json as SavedMergeRuns);
+      break;
+    case 'confusable':
+      state.confusable.restore(arrays[0] as Int32Array);
       break;
     case 'answers':
       for (const [key, answer] of json as [string, Answer][]) state.answers.set(key, answer);

@@ -12,13 +12,20 @@ export interface TwoRouters {
 }
 
 /** Two routers, and workers, over a durable Redis of their own: for all tests of the suite that this is called in. */
-export function twoRouters({ workers = 0 } = {}): TwoRouters {
+export function twoRouters({
+  workers = 0,
+  settings = () => ({}),
+}: {
+  readonly workers?: number;
+  /** Of both routers; asked when they start. */
+  readonly settings?: () => Readonly<Record<string, string>>;
+} = {}): TwoRouters {
   const running = {} as TwoRouters;
   beforeAll(async () => {
     running.redis = await startRedis(['--appendonly', 'yes']);
     running.deployment = new Deployment(running.redis.url);
-    running.first = await running.deployment.startRouter();
-    running.second = await running.deployment.startRouter();
+    running.first = await running.deployment.startRouter([], settings());
+    running.second = await running.deployment.startRouter([], settings());
     for (let worker = 0; worker < workers; worker++) await running.deployment.startWorker();
   });
   afterAll(async () => {

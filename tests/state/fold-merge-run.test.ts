@@ -79,41 +79,36 @@ describe('the run that looks for merges', () => {
     expect(begin(story, run)).toBeNull();
   });
 
-  it('compares what changed since the last success with the same judge, threshold and embedder; else all', () => {
+  it('knows what was compared with success: the tools when it began, by which judge, threshold and embedder', () => {
     const story = Story.withTools(3);
-    const { mergeRuns, tools } = story.state;
-    const touched = (request = REQUEST, fingerprint: string | null = 'e1') =>
-      mergeRuns.touchedFor(request, fingerprint);
-    expect(touched()).toBeNull();
-    expect(mergeRuns.isBehind).toBe(true);
+    const covers = (request = REQUEST, fingerprint: string | null = 'e1') =>
+      story.state.mergeRuns.covers(request, story.state.revision, fingerprint);
+    expect(covers()).toBe(false);
     succeed(story);
-    expect(touched()).toEqual([]);
-    expect(mergeRuns.isBehind).toBe(false);
-    expect(touched({ ...REQUEST, touched: 'all' })).toBeNull();
-    expect(touched({ ...REQUEST, judge: 'chat' })).toBeNull();
-    expect(touched({ ...REQUEST, threshold: 0.9 })).toBeNull();
-    expect(touched(REQUEST, 'e2')).toBeNull();
-    // What did not change is not touched, what is renamed is.
-    story.tell(
-      putTools([tool('t0'), tool('t1', { description: 'other' }), tool('new', { replaces: ['t2'] })]),
-    );
-    const slots = ['t1', 'new'].map((name) => tools.get(name)!.slot);
-    expect(touched()).toEqual(slots);
+    expect(covers()).toBe(true);
+    expect(covers({ ...REQUEST, touched: 'all', autoApprove: 0.9 })).toBe(true);
+    expect(covers({ ...REQUEST, judge: 'chat' })).toBe(false);
+    expect(covers({ ...REQUEST, threshold: 0.9 })).toBe(false);
+    expect(covers(REQUEST, 'e2')).toBe(false);
+    // What is put as it was has not changed.
+    story.tell(putTools([tool('t0')]));
+    expect(covers()).toBe(true);
+    story.tell(putTools([tool('t1', { description: 'other' })]));
+    expect(covers()).toBe(false);
     // What changes while a run is under way may have been compared before it did.
     const run = ask(story);
     const { attempt } = begin(story, run)!;
     story.tell(putTools([tool('late')]));
     say(story, { action: 'end', run, attempt: attempt!, status: 'succeeded' });
-    expect(touched()).toEqual([tools.get('late')!.slot]);
+    expect(covers()).toBe(false);
     // A run that failed has compared nothing.
     say(story, { action: 'end', run: ask(story), status: 'failed', error: 'it broke' });
-    expect(touched()).toEqual([tools.get('late')!.slot]);
+    expect(covers()).toBe(false);
   });
 
   it('is in the snapshot', () => {
     const story = Story.withTools(2);
     succeed(story);
-    story.tell(putTools([tool('late')]));
     begin(story, ask(story));
     const restored = decodeSnapshot(encodeSnapshot(story.state), 'default', {
       kernels: story.kernels,

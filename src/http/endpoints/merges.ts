@@ -1,0 +1,140 @@
+import type { Merges } from '../../merging/merges.ts';
+import { endpoint } from '../endpoint.ts';
+import type { Endpoint } from '../endpoint-definition.ts';
+import { catalogParams } from '../wire/catalog.ts';
+import {
+  cancelMergeRunQuery,
+  decideMergeBody,
+  mergePageSchema,
+  mergePageView,
+  mergeParams,
+  mergeRunAnswerSchema,
+  mergeRunView,
+  mergesQuery,
+  mergeView,
+  mergeViewSchema,
+  proposeMergesBody,
+} from '../wire/merge.ts';
+import { changeHeaders, conditionsOf } from '../wire/parameters.ts';
+
+const DECIDING = [
+  'catalog-not-found',
+  'merge-not-found',
+  'merge-conflict',
+  'revision-mismatch',
+  'idempotency-conflict',
+] as const;
+
+export const mergeEndpoints = (merges: Merges): Endpoint[] => [
+  endpoint({
+    method: 'post',
+    path: '/v1/catalogs/{catalog}/merges/propose',
+    name: 'proposeMerges',
+    tag: 'Merges',
+    summary: 'Look for tools that do the same.',
+    description:
+      'A job in the background; `GET …/merges` shows how far it is. There is one at a time in a catalog: asking for the same while it runs answers that one. What is left out comes from the settings of the catalog.',
+    request: { params: catalogParams, body: proposeMergesBody },
+    bodyOptional: true,
+    example: { touched: 'all' },
+    answers: { 202: { description: 'The run, which is under way.', schema: mergeRunAnswerSchema } },
+    problems: ['catalog-not-found', 'merge-conflict'],
+    handle: async ({ params, body: { actor, ...draft } }) => ({
+      status: 202,
+      body: { run: mergeRunView(await merges.propose(params.catalog, draft, actor)) },
+    }),
+  }),
+  endpoint({
+    method: 'delete',
+    path: '/v1/catalogs/{catalog}/merges/run',
+    name: 'cancelMergeRun',
+    tag: 'Merges',
+    summary: 'Stop looking for tools that do the same.',
+    description: 'What it has proposed already stays.',
+    request: { params: catalogParams, query: cancelMergeRunQuery },
+    answers: { 200: { description: 'The run, which has ended.', schema: mergeRunAnswerSchema } },
+    problems: ['catalog-not-found', 'merge-conflict'],
+    handle: async ({ params, query }) => ({
+      status: 200,
+      body: { run: mergeRunView(await merges.cancel(params.catalog, query.actor)) },
+    }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/merges',
+    name: 'listMerges',
+    tag: 'Merges',
+    summary: 'Tools that do the same, the surest first, and the newest run.',
+    request: { params: catalogParams, query: mergesQuery },
+    answers: { 200: { description: 'One page.', schema: mergePageSchema } },
+    problems: ['catalog-not-found'],
+    handle: async ({ params, query }) => ({
+      status: 200,
+      body: mergePageView(merges.list(params.catalog, query)),
+    }),
+  }),
+  endpoint({
+    method: 'get',
+    path: '/v1/catalogs/{catalog}/merges/{id}',
+    name: 'getMerge',
+    tag: 'Merges',
+    summary: 'One merge: its tools, why they are taken for the same, and what is served.',
+    request: { params: mergeParams },
+    answers: { 200: { description: 'The merge.', schema: mergeViewSchema } },
+    problems: ['catalog-not-found', 'merge-not-found'],
+    handle: async ({ params }) => ({ status: 200, body: mergeView(merges.get(params.catalog, params.id)) }),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/catalogs/{catalog}/merges/{id}/approve',
+    name: 'approveMerge',
+    tag: 'Merges',
+    summary: 'Serve these tools as one.',
+    description:
+      'The tools stay as they were put, and can still be called by their names. With `If-Match` only at that revision of the tools.',
+    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
+    bodyOptional: true,
+    example: { actor: 'anna' },
+    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
+    problems: DECIDING,
+    handle: async ({ params, headers, body: { actor } }, { signal }) => {
+      const options = { ...conditionsOf(headers), ...(actor && { actor }), signal };
+      return { status: 200, body: mergeView(await merges.approve(params.catalog, params.id, options)) };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/catalogs/{catalog}/merges/{id}/reject',
+    name: 'rejectMerge',
+    tag: 'Merges',
+    summary: 'Do not merge these tools.',
+    description: 'They are not proposed again until the definition of one of them changes.',
+    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
+    bodyOptional: true,
+    example: { actor: 'anna' },
+    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
+    problems: DECIDING,
+    handle: async ({ params, headers, body: { actor } }) => {
+      const options = { ...conditionsOf(headers), ...(actor && { actor }) };
+      return { status: 200, body: mergeView(await merges.reject(params.catalog, params.id, options)) };
+    },
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/catalogs/{catalog}/merges/{id}/undo',
+    name: 'undoMerge',
+    tag: 'Merges',
+    summary: 'Take an approved merge back.',
+    description:
+      'Its tools are served as they were put, with what was learned about each of them. It can be approved again.',
+    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
+    bodyOptional: true,
+    example: { actor: 'anna' },
+    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
+    problems: DECIDING,
+    handle: async ({ params, headers, body: { actor } }) => {
+      const options = { ...conditionsOf(headers), ...(actor && { actor }) };
+      return { status: 200, body: mergeView(await merges.undo(params.catalog, params.id, options)) };
+    },
+  }),
+];
