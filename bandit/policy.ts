@@ -29,11 +29,26 @@ export interface Candidates {
   readonly base: Float64Array;
   /** e(q)·φ: the cosine itself, −1…1 (0 without an embedder). */
   readonly similarity: Float64Array;
+  /** Candidates that stand for several slots; absent: none does. */
+  readonly pools?: SlotPools;
   /** What a reranker said; absent: none did. Then h, c and g are mixed with it. */
   readonly reranked?: RerankedColumns;
 }
 
 /** The columns that a reranker gives. */
+/**
+ * Slots that are ranked as one: of a merged tool, which is served at the slot of its representative, what was learned of all members counts
+ * together. Only reading goes by this: what is learned stays at the slot where it was learned.
+ */
+export interface SlotPools {
+  /** Number of slots that are in any pool. */
+  readonly size: number;
+  /** Returns the slot that is ranked for this one: itself, unless it is in a pool. */
+  representativeOf(slot: number): number;
+  /** Returns the slots that are ranked at this one, itself among them; none: it is no representative. */
+  membersOf(slot: number): readonly number[];
+}
+
 export interface RerankedColumns {
   /** r: the reranker's score, min–max over the tools that it read, 0…1; 0 for others. */
   readonly score: Float64Array;

@@ -215,6 +215,13 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
   async ablations() {
     const ways = [
       itrWay('as it is', 'prompt'),
+      itrWay('policy itr', 'prompt', { settings: { policy: { name: 'itr' } } }),
+      itrWay('policy itr, dense alone', 'prompt', {
+        settings: { policy: { name: 'itr', parameters: { w2: 0 } } },
+      }),
+      itrWay('policy itr, words alone', 'prompt', {
+        settings: { policy: { name: 'itr', parameters: { w1: 0 } } },
+      }),
       itrWay('K_A 1', 'prompt', { asked: { maxInstructions: 1 } }),
       itrWay('K_B 1', 'prompt', { asked: { k: 1 } }),
       itrWay('in the words of the task', 'prompt', { words: 'said' }),

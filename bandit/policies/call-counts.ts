@@ -16,6 +16,17 @@ export class CallCounts {
     return slot < this.slots ? (this.successes[slot] + 1) / (this.calls[slot] + 2) : 0.5;
   }
 
+  /** The same for the calls of several slots together. */
+  rateOf(slots: readonly number[]): number {
+    let [calls, successes] = [0, 0];
+    for (const slot of slots) {
+      if (slot >= this.slots) continue;
+      calls += this.calls[slot];
+      successes += this.successes[slot];
+    }
+    return (successes + 1) / (calls + 2);
+  }
+
   count(slot: number, reward: number, weight: number): void {
     if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A call is counted with 0 to 1, not ${reward}.`);
     checkWeight(weight);

@@ -1,5 +1,6 @@
 import { float64Columns } from '../columns.ts';
 import type { Candidates, Recall } from '../policy.ts';
+import { pooledRecall } from '../pooled-recall.ts';
 import type { TaughtVectors } from '../taught/taught-vectors.ts';
 import type { CallCounts } from './call-counts.ts';
 
@@ -13,6 +14,8 @@ export const MEMORY_FEATURES = ['h', 'c', 'mx', 'vote', 'rho', 'rate', 'taught']
 /** Trials that the retrieval score counts for in rho, and how it is read as a success rate. */
 const RHO_TRIALS = 0.5;
 const RHO_RATE = 0.5;
+
+const NO_MEMBERS: readonly number[] = [];
 
 export interface MemoryFeatures {
   /** Row-major, candidates × MEMORY_FEATURES; float32, as they are logged and learned. */
@@ -34,15 +37,16 @@ export interface MemoryFeatures {
  * taught vectors is learned: their weight in θ₀ is 0.
  */
 export function memoryFeatures(
-  { slots, lexical, dense, base: retrieval }: Candidates,
-  recall: Recall,
+  { slots, lexical, dense, base: retrieval, pools }: Candidates,
+  recalled: Recall,
   calls: CallCounts,
   vectors: TaughtVectors,
   theta0: readonly number[],
 ): MemoryFeatures {
   const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
-  const rows = new Map<number, number>();
-  for (let row = 0; row < recall.slots.length; row++) rows.set(recall.slots[row], row);
+  const recall = pools === undefined ? recalled : pooledRecall(recalled, pools);
+  const rows = rowsOf(recall.slots);
+  const taughtRows = pools === undefined ? null : rowsOf(recall.taught.slots);
   const width = MEMORY_FEATURES.length;
   const features = new Float32Array(slots.length * width);
   const [base, trials, taught] = float64Columns(slots.length, 3);
@@ -53,8 +57,9 @@ export function memoryFeatures(
     const mx = row < 0 ? 0 : recall.nearest[row];
     const vote = row < 0 ? 0 : recall.votes[row];
     const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
-    const rate = calls.rate(slots[i]);
-    const taughtRow = vectors.rowOf(slots[i]);
+    const members = pools?.membersOf(slots[i]) ?? NO_MEMBERS;
+    const rate = members.length === 0 ? calls.rate(slots[i]) : calls.rateOf(members);
+    const taughtRow = taughtRows === null ? vectors.rowOf(slots[i]) : (taughtRows.get(slots[i]) ?? -1);
     if (taughtRow >= 0) taught[i] = recall.taught.values[taughtRow];
     const at = i * width;
     features[at] = lexical[i];
@@ -73,4 +78,10 @@ export function memoryFeatures(
     trials[i] = n;
   }
   return { features, taught, base, trials };
+}
+
+function rowsOf(slots: Int32Array): Map<number, number> {
+  const rows = new Map<number, number>();
+  for (let row = 0; row < slots.length; row++) rows.set(slots[row], row);
+  return rows;
 }

@@ -109,7 +109,8 @@ function sampleTools(folder: string): SetTool[] {
   return tools.map((tool) => ({ id: tool.name, tool }));
 }
 
-function linesOf(file: string): unknown[] {
+/** The lines of a file as values; of the packed file beside it where it is not there. */
+export function linesOf(file: string): unknown[] {
   const bytes = existsSync(file) ? readFileSync(file) : gunzipSync(readFileSync(`${file}.gz`));
   return bytes
     .toString('utf8')

@@ -4,7 +4,7 @@ import type { ForgetEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
-import type { ToolRecord, ToolStatistics } from '../state/tool-table.ts';
+import { sumOfStatistics, type ToolRecord, type ToolStatistics } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
 import { patchTools, syncTools, type ToolChanges } from './change-tools.ts';
@@ -120,8 +120,8 @@ export function getTool(catalog: Catalog, named: string): ToolRecord {
 }
 
 function toolStatistics(catalog: Catalog, name: string): ToolStatistics & { readonly name: string } {
-  const { tool, statistics } = getTool(catalog, name);
-  return { name: tool.name, ...statistics };
+  const record = getTool(catalog, name);
+  return { name: record.tool.name, ...catalog.state.merges.statisticsOf(record) };
 }
 
 /** `best` and `worst` by the share of calls that succeeded, as if there had been one success and one failure more. */
@@ -143,10 +143,12 @@ export interface Standing {
 }
 
 function standing({ state }: Catalog, order: StandingQuery['order'], limit: number): Standing {
-  const all = [...state.tools.live()].map(({ tool, statistics }) => ({ name: tool.name, ...statistics }));
-  const total = { shown: 0, called: 0, successes: 0, failures: 0, rewardSum: 0, unlearned: 0, timeouts: 0 };
-  for (const one of all)
-    for (const key of Object.keys(total) as (keyof typeof total)[]) total[key] += one[key];
+  // Merged tools stand together, as they are served, and are counted once.
+  const all = [...state.tools.servedTools()].map((record) => ({
+    name: record.tool.name,
+    ...state.merges.statisticsOf(record),
+  }));
+  const total = sumOfStatistics(all);
   const rate = ({ successes, failures }: ToolStatistics): number =>
     (successes + 1) / (successes + failures + 2);
   const byRate = order === 'best' || order === 'worst';

@@ -117,7 +117,7 @@ async function importPrompt(file: string, options: ImportOptions): Promise<void>
 }
 
 function remarks(
-  { awaiting, duplicates }: InstructionChanges,
+  { awaiting, duplicates, duplicatesComplete }: InstructionChanges,
   earlier: string | null,
   { catalog }: ImportOptions,
 ): string[] {
@@ -129,6 +129,9 @@ function remarks(
         ({ ids: [a, b], similarity, exact }) =>
           `${a} and ${b} are ${exact ? 'the same' : `${percent(similarity)} alike`}.\n`,
       ),
+    ...(duplicatesComplete
+      ? []
+      : ['There may be more that are alike: too many texts are for all of them to be compared.\n']),
     ...(awaiting === 0
       ? []
       : [

@@ -4,7 +4,7 @@ import type { SufficiencyReport } from '../routing/sufficiency-report.ts';
 import type { ToolStatistics } from '../state/tool-table.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { type AskOptions, asking, serviceUrl, wholeNumber } from './options.ts';
-import { percent, print, table } from './terminal.ts';
+import { counted, percent, print, table } from './terminal.ts';
 
 interface StatsOptions extends AskOptions {
   readonly order: string;
@@ -54,7 +54,11 @@ function sufficiencyText(report: SufficiencyReport): string {
       : `${table([['PREDICTED', 'OUTCOMES', 'MEAN', 'SUFFICED'], ...rows])}calibration error ${calibrationError.toFixed(3)} after ${outcomes} outcomes\n`;
   const asked = `${discoveries.decisions} decisions of the last 24 hours were asked for more, ${discoveries.times} times; ${discoveries.tools} tools were added.\n`;
   const refused = breaker.open ? `Discoveries are refused until ${breaker.closesAt}.\n` : '';
-  return `${known}${asked}${refused}`;
+  const { callers } = breaker;
+  const asking = callers === 1 ? 'who asks' : 'who ask';
+  const loops =
+    callers === 0 ? '' : `Discoveries of ${counted(callers, 'caller')} are refused, ${asking} in a loop.\n`;
+  return `${known}${asked}${refused}${loops}`;
 }
 
 type NamedStatistics = ToolStatistics & { readonly name: string };

@@ -65,6 +65,8 @@ export interface Decision {
   readonly request?: string;
   /** Candidate tools by name, in order of their retrieval score. */
   readonly candidates: readonly string[];
+  /** Ids of the merges that candidates stood for, by their names; absent: none did. */
+  readonly merged?: Readonly<Record<string, string>>;
   /** Indices into `candidates`, in slate order. */
   readonly slate: readonly number[];
   /** Why each tool of the slate is there, and the hash of the definition that was returned; in slate order. */

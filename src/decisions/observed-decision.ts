@@ -26,6 +26,7 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     terms: decision.query.terms,
     tools,
     shown: slate.length,
+    ...observedMerges(decision, slate),
     columns: {
       similarity: rowsOf(decision.columns.similarity, indices),
       lexical: rowsOf(decision.columns.lexical, indices),
@@ -41,6 +42,11 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     sufficiency: observedSufficiency(decision),
     ...(decision.discoveries !== undefined && { discovered: discoveredCount(decision) }),
   };
+}
+
+function observedMerges({ merged }: Decision, slate: readonly string[]): Pick<ObservedDecision, 'merged'> {
+  const shown = slate.filter((name) => merged !== undefined && Object.hasOwn(merged, name));
+  return shown.length === 0 ? {} : { merged: Object.fromEntries(shown.map((name) => [name, merged![name]])) };
 }
 
 function observedInstructions({

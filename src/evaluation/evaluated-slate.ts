@@ -1,5 +1,5 @@
 import { explorationScores } from '../../bandit/effects/instruction-effects.ts';
-import type { Candidates } from '../../bandit/policy.ts';
+import type { Candidates, SlotPools } from '../../bandit/policy.ts';
 import type { BudgetedCandidates } from '../../bandit/selection/select-under-budget.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { Decision, SlateReason } from '../decisions/decision.ts';
@@ -82,8 +82,11 @@ function budgetOf(
 export class SlateCandidates {
   readonly #byCount = new Map<number, Candidates>();
 
-  /** Valid until the next call. */
-  of({ decision, slots }: EvaluatedSlate): Candidates {
+  /**
+   * Valid until the next call.
+   * @param merges which slots are ranked as one in decisions that had merged tools
+   */
+  of({ decision, slots }: EvaluatedSlate, merges: SlotPools): Candidates {
     const candidates = this.#ofCount(slots.length);
     const { lexical, dense, retrieval, similarity } = decision.columns;
     candidates.slots.set(slots);
@@ -91,7 +94,7 @@ export class SlateCandidates {
     candidates.dense.set(dense);
     candidates.base.set(retrieval);
     candidates.similarity.set(similarity);
-    return candidates;
+    return decision.merged === undefined ? candidates : { ...candidates, pools: merges };
   }
 
   #ofCount(count: number): Candidates {

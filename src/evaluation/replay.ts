@@ -6,7 +6,13 @@ import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import type { ObservationEntry, ObservedDecision, Position } from '../ledger/entry.ts';
 import type { PositionedEntry } from '../ledger/ledger.ts';
 import { CatalogState } from '../state/catalog-state.ts';
-import { addReport, type Credit, creditTotals, EMPTY_CREDIT } from '../state/experiments/decision-credit.ts';
+import {
+  addReport,
+  type Credit,
+  creditTotals,
+  EMPTY_CREDIT,
+  type ToolCredit,
+} from '../state/experiments/decision-credit.ts';
 import { fold } from '../state/fold.ts';
 import { whyNotApplied } from '../state/fold-observation.ts';
 import type { LearnerContext } from '../state/learner-version.ts';
@@ -250,10 +256,11 @@ export class Replay {
     const { decision } = slate;
     const { aggregation } = this.#state.settings.rewards;
     const rewards = decision.slate.map((index) => {
-      const ofTool = credit.tools.find(({ tool }) => tool === decision.candidates[index]);
-      return ofTool === undefined
-        ? 0
-        : clipped(creditTotals({ ...credit, tools: [ofTool] }, aggregation).reward);
+      const name = decision.candidates[index];
+      const merge = decision.merged?.[name];
+      const isOf = ({ tool }: ToolCredit): boolean =>
+        tool === name || (merge !== undefined && tool !== null && this.#state.merges.has(merge, tool));
+      return clipped(creditTotals({ ...credit, tools: credit.tools.filter(isOf) }, aggregation).reward);
     });
     const unit = decision.unit ?? null;
     const logged = {
@@ -268,7 +275,7 @@ export class Replay {
   }
 
   #targetsOf(slate: EvaluatedSlate): Float64Array[] {
-    const candidates = this.#candidates.of(slate);
+    const candidates = this.#candidates.of(slate, this.#state.merges);
     return this.#evaluated.map(({ target }) => target(slate, candidates));
   }
 }
@@ -279,6 +286,9 @@ function toolsOf(live: CatalogState, context: LearnerContext): CatalogState {
   state.settings = live.settings;
   for (const record of live.tools.records()) {
     state.tools.restore({ ...record, statistics: { ...record.statistics } }, live.tools.vectorOf(record));
+  }
+  for (const merge of live.merges.all()) {
+    state.merges.restore(merge, merge.status === 'approved' ? live.merges.vectorOf(merge) : null);
   }
   return state;
 }

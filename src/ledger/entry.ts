@@ -206,6 +206,8 @@ export interface ObservedDecision {
   readonly tools: readonly string[];
   /** How many of `tools` were shown. */
   readonly shown: number;
+  /** Ids of the merges that shown tools stood for, by their names: a call of any member was one of what was shown. Absent: none did. */
+  readonly merged?: Readonly<Record<string, string>>;
   /** What retrieval said about each tool at decision time; NaN where the tool was no candidate. */
   readonly columns: ObservedColumns;
   /**

@@ -1,6 +1,6 @@
 import { MAX_MERGE_MEMBERS } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import type { Judge } from './judge.ts';
+import type { Audit } from './judge.ts';
 import { representativeOf, unite } from './unite-definitions.ts';
 
 /** Tools that are audited together; of more, each lot has the representative in it. */
@@ -23,8 +23,7 @@ interface AuditedClusters {
 /** Audits a component: at once, or lot by lot with the representative in each, so that a thousand copies can be one merge. */
 export async function auditComponent(
   members: readonly MergeableTool[],
-  judge: Judge,
-  signal: AbortSignal | undefined,
+  audit: (tools: readonly MergeableTool[]) => Promise<Audit>,
 ): Promise<AuditedClusters> {
   const name = representativeOf(members.map(({ tool }) => tool.name));
   const head = members.find(({ tool }) => tool.name === name)!;
@@ -35,13 +34,10 @@ export async function auditComponent(
   let isSplit = false;
   for (let from = 0; from < others.length; from += AUDITED_AT_ONCE - 1) {
     const lot = [head, ...others.slice(from, from + AUDITED_AT_ONCE - 1)];
-    const audit = await judge.audit(
-      lot.map(({ tool, hash }) => ({ ...tool, hash })),
-      signal,
-    );
-    reasons.push(audit.reason);
-    if (audit.verdict === 'MERGE_BAD') isSplit = true;
-    const clusters = audit.verdict === 'MERGE_OK' ? [[...lot.keys()]] : audit.clusters;
+    const { reason, ...said } = await audit(lot);
+    reasons.push(reason);
+    if (said.verdict === 'MERGE_BAD') isSplit = true;
+    const clusters = said.verdict === 'MERGE_OK' ? [[...lot.keys()]] : said.clusters;
     if (!areClusters(clusters, lot.length)) continue;
     for (const cluster of clusters) {
       const tools = cluster.map((at) => lot[at]);

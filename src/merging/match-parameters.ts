@@ -1,4 +1,5 @@
 import { type Term, tokenise, wordsOf } from '../retrieval/tokenise.ts';
+import { CONTRAST_LINES, wordFor } from './rule-judge-words.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -9,42 +10,91 @@ export interface Parameter {
   readonly required: boolean;
 }
 
-/** Parameters whose names and descriptions are less alike are two; tuned with bench/merging.ts. */
+/** Parameters that are less alike are two; those that alone are left over and required need only so much. */
 const LEAST_LIKENESS = 0.5;
+const LEAST_OF_THE_LAST = 0.15;
 
-/** Names of parameters that mean the same wherever they stand. */
-const SYNONYMS: readonly string[] = [
-  'query q search keyword keywords term terms text',
-  'limit count max top maximum results number',
-  'offset skip start from',
-  'city location place town',
-  'id identifier key uuid',
-  'name title label',
-  'url link uri href',
-  'path file filepath filename',
-  'message body content text',
-  'recipient to receiver addressee',
-  'start begin since from',
-  'end until to finish stop',
-  'unit units measure',
-  'description summary details',
-  'language lang locale',
-  'directory folder dir',
-  'repo repository',
-  'value val number num',
-  'side edge',
-  'speed velocity',
-  'height altitude',
-  'email mail address',
-];
+const lines = (text: string): string[][] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '));
 
-const GROUPS: ReadonlyMap<string, ReadonlySet<number>> = (() => {
+/** Names that mean the same wherever the tools do. The words of `wordFor` are known beside them. */
+const SYNONYMS = numbered(`
+query q search keyword term text
+limit count max top maximum number
+offset skip
+name title label
+identifier key uuid number
+url link uri href
+path file filepath filename
+message body content text
+unit units measure
+description summary details
+lang locale language
+data dataset
+value val number
+side edge
+speed velocity
+height altitude
+favorable success successful
+city location place town
+`);
+
+/** The two sides of what goes from one to the other: words of one side mean the same, of both sides opposites. */
+const SIDES = numbered(`
+from source base origin start begin since initial sender old minimum first
+to target destination end until finish final recipient receiver new maximum last second
+`);
+
+/** Words of one line exclude each other. Those of units may stand in descriptions too, except what is short. */
+const UNITS = lines(`
+millimeter mm
+centimeter centimetre cm
+meter metre m
+kilometer kilometre km
+inch in
+foot feet ft
+yard yd
+mile mi
+gram g
+kilogram kg
+pound lb lbs
+ounce oz
+millisecond ms
+second s sec
+minute min
+hour hr hrs
+day
+celsius
+fahrenheit
+kelvin
+degree deg
+radian rad
+liter litre
+milliliter ml
+gallon
+percent percentage
+cent
+`);
+const UNIT_OF: ReadonlyMap<string, string> = new Map(
+  UNITS.flatMap((names) => names.map((name) => [wordFor(name), names[0]] as const)),
+);
+const AXES = new Set(
+  ['x', 'y', 'z', 'width', 'height', 'length', 'depth', 'latitude', 'longitude'].map(wordFor),
+);
+
+/** What kind of thing a parameter is, where its name says so: an id is no email. Names and titles are what things are called anyway. */
+const KINDS = 'identifier email url path code phone date time type year count number'.split(' ').map(wordFor);
+
+function numbered(text: string): ReadonlyMap<string, ReadonlySet<number>> {
   const groups = new Map<string, Set<number>>();
-  for (const [group, words] of SYNONYMS.entries()) {
-    for (const word of words.split(' ')) groups.set(word, (groups.get(word) ?? new Set()).add(group));
+  for (const [group, words] of lines(text).entries()) {
+    for (const word of words.map(wordFor)) groups.set(word, (groups.get(word) ?? new Set()).add(group));
   }
   return groups;
-})();
+}
 
 /** Lists the parameters of an input schema; null when they cannot be read off it, as with alternatives or references at its root. */
 export function parametersOf(schema: JsonObject): Parameter[] | null {
@@ -68,19 +118,18 @@ const UNREADABLE = [
 ];
 
 /**
- * Pairs parameters of two tools that mean the same, each at most once: those that are most alike first. Returns the index of the
- * other one by the index of the own.
+ * Pairs parameters of two tools that do the same, each at most once: those that are most alike first, and then the two that alone are
+ * left over and required. Returns the index of the other one by the index of the own.
  */
 export function matchParameters(
   own: readonly Parameter[],
   others: readonly Parameter[],
 ): Map<number, number> {
+  const [first, second] = [own.map(prepare), others.map(prepare)];
   const pairs: { readonly a: number; readonly b: number; readonly likeness: number }[] = [];
-  const prepared = others.map(prepare);
-  for (const [a, parameter] of own.entries()) {
-    const first = prepare(parameter);
-    for (const [b, other] of prepared.entries()) {
-      const likeness = likenessOf(first, other);
+  for (const [a, parameter] of first.entries()) {
+    for (const [b, other] of second.entries()) {
+      const likeness = likenessOf(parameter, other);
       if (likeness >= LEAST_LIKENESS) pairs.push({ a, b, likeness });
     }
   }
@@ -92,40 +141,94 @@ export function matchParameters(
     matched.set(a, b);
     taken.add(b);
   }
+  const lastOwn = [...own.keys()].filter((a) => own[a].required && !matched.has(a));
+  const lastOthers = [...others.keys()].filter((b) => others[b].required && !taken.has(b));
+  if (lastOwn.length === 1 && lastOthers.length === 1) {
+    const [a, b] = [lastOwn[0], lastOthers[0]];
+    if (likenessOf(first[a], second[b]) >= LEAST_OF_THE_LAST) matched.set(a, b);
+  }
   return matched;
 }
 
 interface PreparedParameter {
   readonly name: string;
+  /** Of the name, in order and as `wordFor` has them. */
   readonly words: readonly string[];
-  readonly stems: ReadonlySet<Term>;
   readonly described: ReadonlySet<Term>;
+  readonly units: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
   readonly schema: unknown;
 }
 
 function prepare({ name, schema }: Parameter): PreparedParameter {
   const description = isObject(schema) && typeof schema.description === 'string' ? schema.description : '';
+  const words = wordsOf(name)
+    .flatMap((word) => word.match(/\d+|\D+/g) ?? [])
+    .map(wordFor);
+  const told = wordsOf(description)
+    .filter(({ length }) => length > 3)
+    .map(wordFor);
   return {
     name,
-    words: wordsOf(name),
-    stems: new Set(tokenise(name)),
+    words,
     described: new Set(description === '' ? [] : tokenise(description)),
+    units: new Set([...words, ...told].flatMap((word) => UNIT_OF.get(word) ?? [])),
     kinds: kindsOf(schema),
     schema,
   };
 }
 
-/** Returns how surely two parameters mean the same, 0…1; 0 when no value fits both. */
+/** Returns how surely two parameters mean the same, 0…1; 0 when no value fits both, or their names exclude each other. */
 function likenessOf(a: PreparedParameter, b: PreparedParameter): number {
   if (!fits(a, b)) return 0;
+  if (a.units.size > 0 && b.units.size > 0 && ![...a.units].some((unit) => b.units.has(unit))) return 0;
   if (a.name === b.name) return 1;
   if (a.words.join('') === b.words.join('')) return 0.95;
+  if (areOpposite(a.words, b.words)) return 0;
   const described = overlap(a.described, b.described);
-  if (isSynonym(a.words, b.words)) return 0.7 + 0.2 * described;
-  const named = overlap(a.stems, b.stems);
+  if (areSynonyms(a.words, b.words)) return 0.75 + 0.2 * described;
+  const [own, others] = [withoutUnits(a), withoutUnits(b)];
+  if (KINDS.some((kind) => own.has(kind) !== others.has(kind))) return 0;
+  const named = overlap(own, others);
+  if (named > 0 && [...own].every((word) => others.has(word))) return 0.6 + 0.3 * named;
+  if (named > 0 && [...others].every((word) => own.has(word))) return 0.6 + 0.3 * named;
   return named === 0 ? 0.6 * described : 0.5 * named + 0.4 * described;
 }
+
+function withoutUnits({ words }: PreparedParameter): ReadonlySet<string> {
+  const rest = words.filter((word) => !UNIT_OF.has(word));
+  return new Set(rest.length > 0 ? rest : words);
+}
+
+function areOpposite(a: readonly string[], b: readonly string[]): boolean {
+  const [onlyA, onlyB] = [a.filter((word) => !b.includes(word)), b.filter((word) => !a.includes(word))];
+  return onlyA.some((word) =>
+    onlyB.some((other) => {
+      if (/^\d/.test(word) && /^\d/.test(other)) return true;
+      if (AXES.has(word) && AXES.has(other)) return true;
+      const [side, otherSide] = [SIDES.get(word), SIDES.get(other)];
+      if (side !== undefined && otherSide !== undefined) return !meet(side, otherSide);
+      const [line, otherLine] = [CONTRAST_LINES.get(word), CONTRAST_LINES.get(other)];
+      return line !== undefined && otherLine !== undefined && meet(new Set(line), new Set(otherLine));
+    }),
+  );
+}
+
+function areSynonyms(a: readonly string[], b: readonly string[]): boolean {
+  return (
+    a.length === b.length &&
+    a.length > 0 &&
+    a.every(
+      (word, at) => word === b[at] || [SYNONYMS, SIDES].some((all) => meet(all.get(word), all.get(b[at]))),
+    )
+  );
+}
+
+function meet(a: ReadonlySet<number> = NO_GROUPS, b: ReadonlySet<number> = NO_GROUPS): boolean {
+  return [...a].some((group) => b.has(group));
+}
+
+const NO_GROUPS: ReadonlySet<number> = new Set();
 
 /** Whether some value fits both, as far as type, enum and items say; every value of `a` if `b` lists its values. */
 function fits(a: PreparedParameter, b: PreparedParameter): boolean {
@@ -160,18 +263,8 @@ function valuesOf(schema: unknown): string[] | null {
   return Array.isArray(listed) ? listed.map((value) => JSON.stringify(value) ?? 'null') : null;
 }
 
-function isSynonym(a: readonly string[], b: readonly string[]): boolean {
-  if (a.length !== b.length || a.length === 0) return false;
-  return a.every((word, at) => {
-    if (word === b[at]) return true;
-    const groups = GROUPS.get(word);
-    const others = GROUPS.get(b[at]);
-    return groups !== undefined && others !== undefined && [...groups].some((group) => others.has(group));
-  });
-}
-
 /** Jaccard's index: what is in both, as a share of what is in either. */
-function overlap(a: ReadonlySet<Term>, b: ReadonlySet<Term>): number {
+function overlap<Item>(a: ReadonlySet<Item>, b: ReadonlySet<Item>): number {
   let shared = 0;
   for (const term of a) if (b.has(term)) shared++;
   return shared === 0 ? 0 : shared / (a.size + b.size - shared);

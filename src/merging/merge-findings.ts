@@ -85,6 +85,8 @@ export class MergeFindings {
   readonly #threshold: number;
   readonly #judge: string;
   readonly #tools = new Map<number, MergeableTool>();
+  /** The same as judges see them: one object per tool, so that a judge can keep what it made of it. */
+  readonly #judged = new Map<number, JudgedTool>();
   readonly #same = new Map<number, SamePair>();
   /** Pairs that the judge did not decide: the next pass asks again. */
   readonly #undecided = new Map<number, CandidatePair>();
@@ -131,6 +133,7 @@ export class MergeFindings {
     if (gone.size === 0) return;
     for (const slot of gone) {
       this.#tools.delete(slot);
+      this.#judged.delete(slot);
       this.#neighbours.remove(slot);
     }
     for (const pairs of [this.#same, this.#undecided]) {
@@ -142,8 +145,13 @@ export class MergeFindings {
 
   /** Returns what a judge sees of the tool at this slot. */
   judged(slot: number): JudgedTool {
-    const { tool, hash } = this.#tools.get(slot)!;
-    return { ...tool, hash };
+    let judged = this.#judged.get(slot);
+    if (judged === undefined) {
+      const { tool, hash } = this.#tools.get(slot)!;
+      judged = { ...tool, hash };
+      this.#judged.set(slot, judged);
+    }
+    return judged;
   }
 
   /** Returns the pairs to judge: each of these tools with its neighbours, and pairs that were confused and are not known to be the same. */
@@ -230,7 +238,12 @@ export class MergeFindings {
   }
 
   async #audit(members: readonly MergeableTool[], request: MergeScope): Promise<Audited> {
-    const { clusters, reason, isSplit } = await auditComponent(members, request.judge, request.signal);
+    const { clusters, reason, isSplit } = await auditComponent(members, (some) =>
+      request.judge.audit(
+        some.map(({ slot }) => this.judged(slot)),
+        request.signal,
+      ),
+    );
     const proposals: ProposedMerge[] = [];
     let conflicts = 0;
     for (const cluster of clusters) {

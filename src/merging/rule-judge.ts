@@ -23,14 +23,9 @@ export class RuleJudge implements Judge {
     return inSlices(this.#audit(tools, signal));
   }
 
-  /** A description that a member has: the representative's where it says anything, else the longest. */
-  describe(tools: readonly JudgedTool[], representative: number): Promise<{ description: string } | null> {
-    const own = tools[representative].description;
-    if (own.trim() !== '') return Promise.resolve({ description: own });
-    const longest = tools
-      .map(({ description }) => description)
-      .reduce((a, b) => (b.length > a.length ? b : a));
-    return Promise.resolve(longest.trim() === '' ? null : { description: longest });
+  /** None: `unite` makes one of the members' sentences. */
+  describe(): Promise<null> {
+    return Promise.resolve(null);
   }
 
   *#judge(pairs: readonly Pair[], signal?: AbortSignal): Steps<PairVerdict[]> {

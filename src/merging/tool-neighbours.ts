@@ -9,7 +9,7 @@ import { type Term, tokenise } from '../retrieval/tokenise.ts';
 export const MOST_NEIGHBOURS = 30;
 
 /** Tools whose words are at least so similar are compared, whatever their vectors say; tuned with bench/merging.ts. */
-export const LEAST_WORDS = 0.6;
+export const LEAST_WORDS = 0.75;
 
 /** Another tool, and how similar it is. */
 export interface Neighbour {

@@ -181,10 +181,7 @@ function mappingsOf(
   );
 }
 
-/**
- * The representative's description, and from the others the sentences with words that nothing before them has, as paragraphs of their own: what is
- * embedded is the first paragraph.
- */
+/** The representative's description, and from the others the sentences with words that nothing before them has. */
 function uniteDescriptions(all: readonly ToolDefinition[]): string {
   const described = all.filter(({ description }) => description.trim() !== '');
   if (described.length === 0) return '';
@@ -201,7 +198,7 @@ function uniteDescriptions(all: readonly ToolDefinition[]): string {
       room -= sentence.length + 1;
     }
   }
-  return added.length === 0 ? head : `${head}\n\n${added.join(' ')}`;
+  return added.length === 0 ? head : `${head} ${added.join(' ')}`;
 }
 
 /** What holds for whichever member is called: it only reads if all do, it may destroy if one may. Other hints only where all have them. */

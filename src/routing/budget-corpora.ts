@@ -53,12 +53,12 @@ export interface Corpus {
 
 export function toolCorpus({ request, found, ranked, detail, costs, carried, catalog }: BudgetParts): Corpus {
   const { slots } = found.candidates;
-  const { tools } = catalog.state;
+  const { tools, merges } = catalog.state;
   const kept = found.carried.map((slot) => slots.indexOf(slot));
   const pinned = found.pinned.map((slot) => slots.indexOf(slot));
   const details = new Map((carried?.tools ?? []).map(({ name, detail: served }) => [name, served]));
   const tokens = Array.from(slots, (slot, index) => {
-    const { tool } = tools.atSlot(slot)!;
+    const { tool } = merges.served(slot)!;
     const served = kept.includes(index) ? (details.get(tool.name) ?? detail) : detail;
     return costs.tool(tool, request.format, served);
   });

@@ -145,7 +145,7 @@ export function documentsOf(
   if (!isBudgeted(decision) || decision.budget.assembly !== 'parts') return [];
   const { slate, candidates, budget } = decision;
   const documents = slate.map((index) => {
-    const record = tools.find(candidates[index]);
+    const record = tools.findServed(candidates[index]);
     return record === undefined ? [] : costs.document(record.tool);
   });
   const room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - spentTokens(decision, 0).total;
@@ -179,7 +179,7 @@ function leftOutOf(
     tools: budget.leftOut.map((index): LeftOutTool => {
       const name = candidates[index];
       const tokens = budget.tokens[index];
-      const record = detail === 'full' && tokens > budget.room ? tools.find(name) : undefined;
+      const record = detail === 'full' && tokens > budget.room ? tools.findServed(name) : undefined;
       const brief = record === undefined ? undefined : costs.tool(record.tool, format, 'brief');
       return { name, tokens, ...(brief !== undefined && brief <= budget.room && { brief }) };
     }),
@@ -245,7 +245,7 @@ function promptOf(
 ): AssembledPrompt {
   const always = instructions?.overlay.length ?? 0;
   const records = slate
-    .map((index) => tools.find(candidates[index]))
+    .map((index) => tools.findServed(candidates[index]))
     .filter((record) => record !== undefined);
   const parts = {
     overlay: routed.slice(0, always),

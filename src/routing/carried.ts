@@ -156,8 +156,8 @@ function servedBy(instructions: Decision['instructions']): ServedInstruction[] {
 const KEPT_SHARE = 0.5;
 
 /**
- * Returns what a prompt starts anew with: the newest tools that take at most half of the budget, in their order; nothing where that
- * was too much, too. Instructions are chosen anew.
+ * Returns what a prompt starts anew with: the newest tools that take at most half of the budget together, in their order, without those
+ * that do not fit beside newer ones; nothing where that was too much, too. Instructions are chosen anew.
  *
  * @param tokensOf what a tool would take now; undefined: it cannot be served
  */
@@ -172,8 +172,8 @@ export function startedAnew(
   for (const tool of tools.toReversed()) {
     const tokens = tokensOf(tool.name);
     if (tokens === undefined) continue;
+    if (tokens > room) continue;
     room -= tokens;
-    if (room < 0) break;
     kept.unshift({ ...tool, detail });
   }
   return { ...before, tools: kept, instructions: [], restarted: true };

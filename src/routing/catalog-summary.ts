@@ -1,4 +1,4 @@
-import type { ToolTable } from '../state/tool-table.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 import type { TokenCounter } from '../tokens/token-counter.ts';
 
 /** What a catalog has, in few words: for an agent that was shown nothing that helps. */
@@ -28,20 +28,21 @@ const DEFAULT_TOKENS = 1500;
 
 /** Sums up the live tools by server and by domain, which are their tags, within so many tokens. */
 export function summariseCatalog(
-  table: ToolTable,
+  { tools, merges }: Pick<CatalogState, 'tools' | 'merges'>,
   counter: TokenCounter,
   tokenBudget = DEFAULT_TOKENS,
 ): CatalogSummary {
   const servers = new Map<string | null, { name: string; called: number }[]>();
   const domains = new Map<string, number>();
-  for (const { tool, statistics } of table.live()) {
+  for (const record of tools.servedTools()) {
+    const { tool } = record;
     const known = servers.get(tool.server ?? null) ?? [];
     servers.set(tool.server ?? null, known);
-    known.push({ name: tool.name, called: statistics.called });
+    known.push({ name: tool.name, called: merges.statisticsOf(record).called });
     for (const tag of new Set(tool.tags)) domains.set(tag, (domains.get(tag) ?? 0) + 1);
   }
   const summary = {
-    tools: table.size,
+    tools: tools.servedSize,
     servers: [...servers]
       .map(([server, tools]) => ({ server, tools: tools.length, examples: examplesOf(tools) }))
       .sort((a, b) => b.tools - a.tools || compare(a.server ?? '', b.server ?? ''))

@@ -70,7 +70,8 @@ export function decide(
   if (slate === null) {
     const tokensOf = (name: string): number | undefined => {
       const record = state.tools.get(name);
-      return record && costs!.tool(record.tool, request.format, detail);
+      if (record === undefined || !state.tools.isServed(record)) return undefined;
+      return costs!.tool(state.tools.served(record).tool, request.format, detail);
     };
     const less = startedAnew(carried!, request, detail, tokensOf);
     return decide({ ...question, carried: less }, catalog, assigned);

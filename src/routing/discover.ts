@@ -165,7 +165,7 @@ function choose(
     at: parts.now(),
     tools,
     propensity,
-    hashes: tools.map((tool) => state.tools.get(tool)!.hash),
+    hashes: tools.map((tool) => state.tools.findServed(tool)!.hash),
     sufficiency: state.sufficiency.probability({ features }),
     ...(request.rating !== undefined && { rating: request.rating }),
     ...(tools.length === 0 && { summary: true }),
@@ -181,11 +181,15 @@ function freeCandidates(
   { name, state }: Catalog,
   { unavailable }: Pick<RoutingParts, 'unavailable'>,
 ): number[] {
-  const [shown, away] = [new Set(slate), new Set(unavailable(name))];
+  const [shown, away] = [new Set(slate), new Set(state.merges.unservable(unavailable(name)))];
   return [...candidates.keys()].filter(
-    (index) =>
-      !shown.has(index) && !away.has(candidates[index]) && state.tools.get(candidates[index]) !== undefined,
+    (index) => !shown.has(index) && !away.has(candidates[index]) && isServed(candidates[index], state),
   );
+}
+
+function isServed(name: string, { tools }: CatalogState): boolean {
+  const record = tools.get(name);
+  return record !== undefined && tools.isServed(record);
 }
 
 /** Draws from candidates as slates are drawn; within a budget as the knapsack does. */
@@ -213,7 +217,7 @@ function draw(
     );
   }
   const tokens = Float64Array.from(free, (index) =>
-    costs.tool(state.tools.get(candidates[index])!.tool, format, detail),
+    costs.tool(state.tools.findServed(candidates[index])!.tool, format, detail),
   );
   const vectors = free.map((index) => state.tools.vectors.get(state.tools.get(candidates[index])!.slot));
   const tools = withToolGains({ score, tokens, forced: [], limit: k }, vectors, tokenBudget);
@@ -272,7 +276,9 @@ function answer(
   const appended = budget?.assembly === 'append' ? { budget } : {};
   const added = answerOf({ ...plain, ...appended, slate, reasons, hashes }, state, costs);
   const { tools, definitions, rewardDeadline } = added;
-  const live = discovery.tools.map((tool) => state.tools.get(tool)).filter((record) => record !== undefined);
+  const live = discovery.tools
+    .filter((tool) => state.tools.get(tool) !== undefined)
+    .map((tool) => state.tools.findServed(tool)!);
   const tokens = live.reduce((sum, { tool }) => sum + costs.tool(tool, decision.format, decision.detail), 0);
   const notes =
     slate.length > 0 || request.summary ? [] : [nothingLeft(request, roomOf(decision, state, costs))];
@@ -282,7 +288,7 @@ function answer(
     ...(definitions !== undefined && { definitions }),
     tokens,
     ...(discovery.summary && {
-      summary: summariseCatalog(state.tools, costs.counter, request.tokenBudget),
+      summary: summariseCatalog(state, costs.counter, request.tokenBudget),
     }),
     discoveries: at + 1,
     ...sufficiencyAnswer(discovery.sufficiency ?? 0, state),

@@ -2,6 +2,7 @@ import type { Policy } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision, SlateReason } from '../decisions/decision.ts';
 import { tokenise, wordsOf } from '../retrieval/tokenise.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 
 export interface ExplainedCandidate {
   readonly name: string;
@@ -65,7 +66,7 @@ export function explainCandidates(decision: Decision, { state }: Catalog): Expla
       ...(decision.budget !== undefined && { tokens: decision.budget.tokens[index] }),
       trials: columns.trials[index],
       features: values,
-      taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slot),
+      taughtWords: slot === undefined ? [] : taughtWords(decision, policy, slotsOf(slot, state)),
     };
     return { ...candidate, sentence: sentenceFor(candidate, mover(index)) };
   });
@@ -76,10 +77,20 @@ const NAMED_WORDS = 3;
 /** A word speaks for a tool when it has at least this part of what all words that do so have together. */
 const SPEAKS_FROM = 0.2;
 
+/** The slots whose outcomes count for this one. */
+function slotsOf(slot: number, { merges }: CatalogState): readonly number[] {
+  const members = merges.membersOf(slot);
+  return members.length === 0 ? [slot] : members;
+}
+
 /** Returns the words of the query that the policy was taught to call this tool for, the strongest first. */
-function taughtWords({ text, query }: Decision, policy: Policy, slot: number): string[] {
+function taughtWords({ text, query }: Decision, policy: Policy, slots: readonly number[]): string[] {
   if (text === undefined) return [];
-  const shares = policy.taughtTerms(query, slot).filter(({ share }) => share > 0);
+  const sums = new Map<number, number>();
+  for (const { term, share } of slots.flatMap((slot) => policy.taughtTerms(query, slot))) {
+    sums.set(term, (sums.get(term) ?? 0) + share);
+  }
+  const shares = [...sums].map(([term, share]) => ({ term, share })).filter(({ share }) => share > 0);
   const total = shares.reduce((sum, { share }) => sum + share, 0);
   const words = new Map(wordsOf(text).map((word) => [tokenise(word)[0], word]));
   return shares

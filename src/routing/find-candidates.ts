@@ -1,9 +1,11 @@
 import type { Candidates, Recall } from '../../bandit/policy.ts';
+import { pooledRecall } from '../../bandit/pooled-recall.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { pinnedNow } from '../catalog/pins.ts';
 import type { Fallback } from '../decisions/decision.ts';
 import type { SlateMethod } from '../ledger/catalog-settings.ts';
-import type { Origin } from '../retrieval/shortlist.ts';
+import type { Origin, Shortlist } from '../retrieval/shortlist.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import type { Carried } from './carried.ts';
 import { domainOf } from './domain-of.ts';
@@ -47,10 +49,12 @@ export function findCandidates(
   before: Carried | undefined,
   method: SlateMethod,
 ): Found {
-  const { tools, settings } = catalog.state;
+  const { tools, merges, settings } = catalog.state;
   const exclude = new Set(slotsOf(request.exclude, tools));
   const names = before?.tools.map(({ name }) => name);
-  const carried = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
+  const carried = slotsOf(names, tools).filter(
+    (slot) => !exclude.has(slot) && merges.representativeOf(slot) === slot,
+  );
   const domain = domainOf(query, catalog.state);
   const { pinned, notes: unpinned } = pinsOf(
     request,
@@ -61,18 +65,21 @@ export function findCandidates(
   );
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
-  const search = (limit: number, more: readonly number[]): ReturnType<typeof catalog.index.search> =>
-    catalog.index.search({
+  const nominating = pooledRecall(recall, merges);
+  const search = (limit: number, more: readonly number[]): Shortlist => {
+    const { candidates, origins } = catalog.index.search({
       embedding: query.features.embedding,
       tokens: query.tokens,
       parts: query.parts,
       memo: query.memos?.tools,
       rerank,
       limit,
-      recall,
+      recall: nominating,
       pin: more,
       exclude,
     });
+    return { candidates: merges.size === 0 ? candidates : { ...candidates, pools: merges }, origins };
+  };
 
   const chosen = method === 'policy' ? null : toolscopeScores(toolsOfSubQueries(query, catalog, exclude));
   const always = [...carried, ...pinned];
@@ -89,7 +96,7 @@ export function findCandidates(
   }
 
   const fallbackSlots = {
-    open: () => mostReliable(tools, request.k, exclude),
+    open: () => mostReliable(catalog.state, request.k, exclude),
     closed: () => [],
     passthrough: () => everyTool(tools, exclude).slice(0, PASSTHROUGH_LIMIT),
   }[settings.failMode]();
@@ -119,29 +126,38 @@ function bestOf(scores: ReadonlyMap<number, number>, count: number): number[] {
 }
 
 /** Slots of the tools whose calls succeed most often, (successes + 1)/(called + 2); of equals the lower slot. */
-function mostReliable(tools: ToolTable, count: number, exclude: ReadonlySet<number>): number[] {
-  return [...tools.live()]
+function mostReliable(
+  { tools, merges }: CatalogState,
+  count: number,
+  exclude: ReadonlySet<number>,
+): number[] {
+  return [...tools.servedTools()]
     .filter(({ slot }) => !exclude.has(slot))
-    .map(({ slot, statistics }) => ({ slot, rate: (statistics.successes + 1) / (statistics.called + 2) }))
+    .map((record) => {
+      const { successes, called } = merges.statisticsOf(record);
+      return { slot: record.slot, rate: (successes + 1) / (called + 2) };
+    })
     .sort((a, b) => b.rate - a.rate || a.slot - b.slot)
     .slice(0, count)
     .map(({ slot }) => slot);
 }
 
 function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {
-  return [...tools.live()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
+  return [...tools.servedTools()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
 }
 
 /** The request's pins and after them the catalog's for the domain of its query, at most `k` of them. */
 function pinsOf(
   { k, pin = [] }: RouteRequest,
-  { tools, settings }: Catalog['state'],
+  { tools, merges, settings }: CatalogState,
   exclude: ReadonlySet<number>,
   at: number,
   domain: string | null,
 ): Pick<Found, 'pinned' | 'notes'> {
   const names = [...new Set([...pin, ...pinnedNow(settings.pins, at, domain)])];
-  const pinned = slotsOf(names, tools).filter((slot) => !exclude.has(slot));
+  // Of a merge the representative is served, whichever member is pinned.
+  const served = new Set(slotsOf(names, tools).map((slot) => merges.representativeOf(slot)));
+  const pinned = [...served].filter((slot) => !exclude.has(slot));
   const unknown = names.filter((name) => tools.get(tools.nameOf(name)) === undefined);
   const left = pinned.slice(k).map((slot) => `"${tools.atSlot(slot)!.tool.name}"`);
   return {
@@ -168,7 +184,7 @@ function bySlot(
 ): ReadonlyMap<number, number> {
   if (scores.size === 0) return new Map();
   const slots = new Map<number, number>();
-  for (const { slot, hash } of state.tools.live()) {
+  for (const { slot, hash } of state.tools.servedTools()) {
     const score = scores.get(hash);
     if (score !== undefined) slots.set(slot, score);
   }

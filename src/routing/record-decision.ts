@@ -6,6 +6,7 @@ import type { Decision, SlateReason } from '../decisions/decision.ts';
 import { type AssignedVariant, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { taskKey, unitKey } from '../ledger/unit.ts';
+import type { CatalogState } from '../state/catalog-state.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 import { type Carried, takenOver, threadOf } from './carried.ts';
 import type { Found } from './find-candidates.ts';
@@ -56,7 +57,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     retrieval: candidates.base,
   });
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
-  const hashes = slate.order.map((index) => state.tools.atSlot(candidates.slots[index])!.hash);
+  const hashes = slate.order.map((index) => state.merges.served(candidates.slots[index])!.hash);
   const thread = threadOf(request);
   const taken =
     parts.carried &&
@@ -107,6 +108,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(unit !== undefined && { unit: unitKey(unit) }),
     ...(task !== undefined && { task: taskKey({ task, owner }) }),
     candidates: names,
+    ...mergedOf(candidates.slots, state),
     slate: slate.order,
     reasons,
     hashes,
@@ -122,6 +124,13 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(notes.length > 0 && { notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
+}
+
+function mergedOf(slots: Int32Array, { tools, merges }: CatalogState): Pick<Decision, 'merged'> {
+  const stand = [...slots].filter((slot) => merges.membersOf(slot).length > 0);
+  if (stand.length === 0) return {};
+  const ids = stand.map((slot) => [tools.atSlot(slot)!.tool.name, merges.approvedOf(slot)!.id]);
+  return { merged: Object.fromEntries(ids) };
 }
 
 /** The probability that the slate suffices, from what is known before it is drawn. */

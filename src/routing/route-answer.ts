@@ -70,7 +70,7 @@ export function answerOf(decided: Decision, state: CatalogState, costs: TokenCos
   const documents = documentsOf(decision, state, costs);
   const tools = decision.slate.map((index, at): RoutedTool => {
     const name = decision.candidates[index];
-    const record = state.tools.find(name);
+    const record = state.tools.findServed(name);
     const served = carried?.details[at] ?? detail;
     const definition = record === undefined ? undefined : definitionIn(format, served, record.tool);
     const isChanged = isCarried(at) && carried?.changed?.includes(name) === true;

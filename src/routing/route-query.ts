@@ -77,7 +77,10 @@ export async function routeQuery(
 
   // From here to the log in one turn of the event loop, on one state.
   const query = comparable(understood, catalog.state);
-  const exclude = [...(request.exclude ?? []), ...parts.unavailable(catalog.name)];
+  const exclude = [
+    ...(request.exclude ?? []),
+    ...catalog.state.merges.unservable(parts.unavailable(catalog.name)),
+  ];
   const question = {
     ...{ id, at: parts.now(), request: { ...request, exclude }, text: asked.text, query },
     ...(countsTokens(request) && { costs: parts.costs }),
@@ -138,7 +141,7 @@ function slateTokens(
   costs: TokenCosts,
 ): number {
   return slate.reduce((sum, index) => {
-    const record = state.tools.find(candidates[index]);
+    const record = state.tools.findServed(candidates[index]);
     return sum + (record === undefined ? 0 : costs.tool(record.tool, format, detail));
   }, 0);
 }

@@ -204,7 +204,7 @@ async function rerankCandidates(
   const reranker = rerankers.ready(settings.model);
   if (reranker === null) return without(`the reranker "${settings.model}" is not open`);
   const { candidates } = catalog.index.search({ ...query, memo: query.memos?.tools, limit: RERANKED });
-  const records = Array.from(candidates.slots, (slot) => catalog.state.tools.atSlot(slot)!);
+  const records = Array.from(candidates.slots, (slot) => catalog.state.merges.served(slot)!);
   if (records.length === 0) return without('no tool was found');
   const documents = records.map(({ tool }) => rerankText(tool));
   const answer = await reranker.rerank(query.text, documents, settings.budgetMs, signal);

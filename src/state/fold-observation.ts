@@ -15,6 +15,7 @@ import {
   correctCall,
   learnCall,
   mayTeach,
+  shownFor,
   type Teaching,
   teachingOf,
 } from './learn-decision.ts';
@@ -56,9 +57,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   const judged = applied.some(({ tool, value }) =>
     tool === null ? value <= 0 : decision.task === undefined,
   );
-  const complete =
-    decision.task === undefined &&
-    decision.tools.slice(0, decision.shown).every((tool) => record.tools.has(tool));
+  const complete = decision.task === undefined && isComplete(state, record, decision);
   noteOutcome(record, applied);
   if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
   // What was said about the whole decision is known at once, though its tools may be reported still.
@@ -66,6 +65,14 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   if (record.closed || isWhole) learnOutcome(teaching);
   state.decisions.keep(record);
   return { kind: 'observation', rewards };
+}
+
+/** Whether every shown tool was reported, by itself or by a member of its merge. */
+function isComplete(state: CatalogState, { tools }: ObservedRecord, decision: ObservedDecision): boolean {
+  const reported = new Set(
+    Array.from(tools.keys(), (name) => decision.tools[shownFor(state, decision, name)]),
+  );
+  return decision.tools.slice(0, decision.shown).every((tool) => reported.has(tool));
 }
 
 /** Notes what these reports say of the decision as a whole. */
@@ -92,19 +99,18 @@ export function foldDiscovery(state: CatalogState, { decision, rating, added }: 
 }
 
 function noteInTask(
-  { tasks }: CatalogState,
+  state: CatalogState,
   { until }: ObservedRecord,
-  { task, at }: ObservedDecision,
+  decision: ObservedDecision,
   applied: readonly OutcomeReport[],
 ): void {
+  const { task, at } = decision;
   if (task === undefined || applied.length === 0) return;
   const calls = applied.filter(({ outcome }) => outcome !== 'not_used');
-  tasks.note(
-    task,
-    at,
-    calls.map(({ tool }) => tool).filter((tool) => tool !== null),
-    until,
-  );
+  const called = calls.map(({ tool }) => tool).filter((tool) => tool !== null);
+  // A merged tool of which a member was called was of use.
+  const shown = called.map((tool) => decision.tools[shownFor(state, decision, tool)] ?? tool);
+  state.tasks.note(task, at, [...new Set([...called, ...shown])], until);
 }
 
 function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
@@ -211,7 +217,7 @@ function* applyReport(teaching: Teaching, report: OutcomeReport): Generator<void
     return { rewardId, status: 'applied', reason: 'superseded' };
   }
   const before = reports.taught;
-  const shown = decision.tools.indexOf(report.tool) < decision.shown;
+  const shown = shownFor(state, decision, report.tool) < decision.shown;
   const after = withValue(reports, report, shown, contract.aggregation);
   const weight = reports.called ? after.weight * Math.abs(after.taught - before) : after.weight;
   if (!mayTeach(teaching, tool.slot, weight)) {

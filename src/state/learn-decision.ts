@@ -40,21 +40,60 @@ export function* learnCall(
   const { state, record, decision } = teaching;
   const { slot } = tool;
   const { taught, weight } = reports;
-  const index = decision.tools.indexOf(tool.tool.name);
+  const index = shownFor(state, decision, tool.tool.name);
+  const shown = decision.tools[index];
+  const isItself = index < 0 || shown === tool.tool.name;
   // Memory takes back what the tool was taught when the decision closed; the ridge cannot.
-  const earlier = index < decision.shown && !reports.silent ? 1 : 0;
+  const earlier = isItself && index < decision.shown && !reports.silent ? 1 : 0;
   const positives = weight * taught - earlier * record.closedWith;
   const negatives = weight * (1 - taught) - earlier * (1 - record.closedWith);
   reports.called = true;
   reports.silent = false;
+  const standsIn = isItself ? null : takenBack(teaching, shown);
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const example = exampleOf(teaching, index, learner);
+    const example = exampleOf(teaching, index, learner, slot);
     if (example !== null) learner.policy.learn(example, taught, weight);
     learner.policy.countCall(slot, taught, weight);
     const caseId = record.cases.get(learner.version);
-    if (caseId !== undefined) learner.policy.amend(caseId, slot, positives, negatives, decision.unit);
+    if (caseId !== undefined) {
+      learner.policy.amend(caseId, slot, positives, negatives, decision.unit);
+      if (standsIn !== null) {
+        const { closedWith } = record;
+        learner.policy.amend(caseId, standsIn, -closedWith, closedWith - 1, decision.unit);
+      }
+    }
     yield;
   }
+}
+
+/**
+ * Returns the slot of the shown tool for which a member of its merge was called, if memory has it as not called; from now on it is as good as
+ * called. Null: there is nothing to take back.
+ */
+function takenBack({ state, record }: Teaching, shown: string): number | null {
+  const slot = state.tools.find(shown)?.slot;
+  if (!record.closed || slot === undefined) return null;
+  const reports = reportsOf(record, shown);
+  if (reports.called || reports.silent) return null;
+  reports.silent = true;
+  return slot;
+}
+
+/**
+ * Returns the index of what was shown when this tool was called: the tool itself, or a merged one that it is a member of. Others, which
+ * were not shown, have their own index.
+ */
+export function shownFor(
+  { merges }: CatalogState,
+  { tools, shown, merged }: ObservedDecision,
+  name: string,
+): number {
+  const index = tools.indexOf(name);
+  if (merged === undefined || (index >= 0 && index < shown)) return index;
+  for (let at = 0; at < shown; at++) {
+    if (Object.hasOwn(merged, tools[at]) && merges.has(merged[tools[at]], name)) return at;
+  }
+  return index;
 }
 
 /** Corrects the reward of a call that was learned before. */
@@ -70,13 +109,23 @@ export function* correctCall(
   const weighted = reports.weight * delta;
   const { slot } = tool;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    const example = exampleOf(teaching, decision.tools.indexOf(tool.tool.name), learner);
+    const example = exampleOf(teaching, shownFor(state, decision, tool.tool.name), learner, slot);
     if (example !== null) learner.policy.correct(example, before, reports.taught, reports.weight);
     learner.policy.recountCall(slot, weighted);
     const caseId = record.cases.get(learner.version);
     if (caseId !== undefined) learner.policy.amend(caseId, slot, weighted, -weighted, decision.unit);
     yield;
   }
+}
+
+/** Names of the shown tools of which a member was called in their place. */
+function calledByMembers({ state, record, decision }: Teaching): ReadonlySet<string> {
+  const answered = new Set<string>();
+  if (decision.merged === undefined) return answered;
+  for (const [name, { called, silent }] of record.tools) {
+    if (called || silent) answered.add(decision.tools[shownFor(state, decision, name)]);
+  }
+  return answered;
 }
 
 /** What is learned from one tool of a decision. */
@@ -100,6 +149,7 @@ export function* closeDecision(teaching: Teaching, silence?: number): Generator<
   const lessons: Lesson[] = [];
   const slate = decision.tools.slice(0, decision.shown);
   const { task, at } = decision;
+  const answered = calledByMembers(teaching);
   const calledElsewhere = task === undefined ? undefined : state.tasks.get(task, at)?.called;
   // The record has the calls of all reports, the decision beside its slate only those of the last ones.
   for (const name of new Set([...slate, ...record.tools.keys()])) {
@@ -108,7 +158,7 @@ export function* closeDecision(teaching: Teaching, silence?: number): Generator<
     const reports = record.tools.get(name);
     if (slot === undefined) continue;
     if (reports?.called) lessons.push({ slot, reward: reports.taught, weight: reports.weight });
-    else if (index >= 0 && !reports?.silent) {
+    else if (index >= 0 && !reports?.silent && !answered.has(name)) {
       if (!calledElsewhere?.has(name) && mayTeach(teaching, slot, 1))
         lessons.push({ index, slot, reward: record.closedWith });
       else reportsOf(record, name).silent = true;
@@ -168,10 +218,15 @@ function rememberCase(
 /**
  * Returns x of one tool of a decision for one version of the policy, as it was at decision time; null for a tool that was no
  * candidate then, or that is unknown now, and where a number is not finite.
+ * @param slot of the member that was called in place of what was shown
  */
-function exampleOf(teaching: Teaching, index: number, learner: LearnerVersion): Example | null {
-  const { state, decision, query } = teaching;
-  const slot = state.tools.find(decision.tools[index] ?? '')?.slot;
+function exampleOf(
+  teaching: Teaching,
+  index: number,
+  learner: LearnerVersion,
+  slot = teaching.state.tools.find(teaching.decision.tools[index] ?? '')?.slot,
+): Example | null {
+  const { decision, query } = teaching;
   const similarity = index < 0 ? Number.NaN : decision.columns.similarity[index];
   if (slot === undefined || Number.isNaN(similarity)) return null;
   const features = featuresOf(teaching, learner);
@@ -214,5 +269,6 @@ function shownCandidates(state: CatalogState, decision: ObservedDecision): Candi
     dense: new Float64Array(columns.dense.subarray(0, shown)),
     base: new Float64Array(columns.retrieval.subarray(0, shown)),
     similarity: new Float64Array(columns.similarity.subarray(0, shown)),
+    ...(decision.merged !== undefined && { pools: state.merges }),
   };
 }

@@ -1,5 +1,5 @@
 import type { MergeMember, MergeStatus, ProposedMerge } from '../ledger/merge-definition.ts';
-import type { ToolRecord, ToolTable } from './tool-table.ts';
+import { sumOfStatistics, type ToolRecord, type ToolStatistics, type ToolTable } from './tool-table.ts';
 
 /** A merge, from its proposal on; times in ms since the epoch. */
 export interface MergeRecord extends ProposedMerge {
@@ -79,7 +79,7 @@ export class MergeTable {
   /** Returns the tool at this slot as it is served: of the representative of a merge the united definition. */
   served(slot: number): ToolRecord | undefined {
     const record = this.#tools.atSlot(slot);
-    return record === undefined || this.#groups.size === 0 ? record : this.#tools.served(record);
+    return record && this.#tools.served(record);
   }
 
   /** Returns the slot that is served in place of this one: itself, unless it belongs to an approved merge. */
@@ -97,6 +97,34 @@ export class MergeTable {
   /** Returns the approved merge that the tool at this slot belongs to. */
   approvedOf(slot: number): MergeRecord | undefined {
     return this.#groups.get(slot)?.merge;
+  }
+
+  /** Returns whether a tool is, or was until it changed, a member of this merge. */
+  has(id: string, member: string): boolean {
+    const record = this.#records.get(id);
+    const isIt = ({ name }: MergeMember): boolean => name === member;
+    return record !== undefined && (record.members.some(isIt) || record.left?.some(isIt) === true);
+  }
+
+  /** Returns the counts of the tool at this slot; of the representative of a merge those of all members together. */
+  statisticsOf(record: ToolRecord): Readonly<ToolStatistics> {
+    const members = this.membersOf(record.slot);
+    if (members.length === 0) return record.statistics;
+    return sumOfStatistics(members.map((slot) => this.#tools.atSlot(slot)!.statistics));
+  }
+
+  /**
+   * Returns which of these tools, that cannot be called, cannot be served: the representative of a merge can be while any member
+   * is not among them.
+   */
+  unservable(names: readonly string[]): readonly string[] {
+    if (this.#groups.size === 0) return names;
+    const away = new Set(names);
+    return names.filter((name) => {
+      const record = this.#tools.get(name);
+      const members = record === undefined ? NO_MEMBERS : this.membersOf(record.slot);
+      return members.every((slot) => away.has(this.#tools.atSlot(slot)!.tool.name));
+    });
   }
 
   /** Stores a merge that is not approved. */

@@ -85,8 +85,35 @@ export class ToolTable extends RecordTable<ToolRecord> {
 
   /** Returns a tool as it is served: of the representative of a merge the united definition. */
   served(record: ToolRecord): ToolRecord {
+    if (this.#covers.size === 0) return record;
     const served = this.#covers.get(record.slot)?.served;
     return served == null ? record : { ...record, ...served };
+  }
+
+  /** Returns the tool of this name, removed or not, as it is served. */
+  findServed(name: string): ToolRecord | undefined {
+    const record = this.find(name);
+    return record && this.served(record);
+  }
+
+  /** Returns the live tools that are served, as they are: without those that another one stands for. */
+  *servedTools(): IterableIterator<ToolRecord> {
+    for (const record of this.live()) {
+      const shown = this.shownTo(record);
+      if (shown !== null) yield shown;
+    }
+  }
+
+  /** Returns whether a live tool is a candidate: no other one stands for it. */
+  isServed({ slot }: ToolRecord): boolean {
+    return this.#covers.size === 0 || this.#covers.get(slot)?.served !== null;
+  }
+
+  /** Number of live tools that are served. */
+  get servedSize(): number {
+    let hidden = 0;
+    for (const { served } of this.#covers.values()) hidden += Number(served === null);
+    return this.size - hidden;
   }
 
   /** Returns the vector of the tool's own definition; valid until the next change. */
@@ -158,6 +185,14 @@ export class ToolTable extends RecordTable<ToolRecord> {
     super.forgetId(name);
     this.#byProviderName.delete(providerName(name));
   }
+}
+
+export function sumOfStatistics(all: readonly ToolStatistics[]): ToolStatistics {
+  const sum = emptyStatistics();
+  for (const one of all) {
+    for (const key of Object.keys(sum) as (keyof ToolStatistics)[]) sum[key] += one[key];
+  }
+  return sum;
 }
 
 function emptyStatistics(): ToolStatistics {

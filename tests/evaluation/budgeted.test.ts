@@ -25,7 +25,7 @@ async function logged(more = {}): Promise<{ catalog: RoutedCatalog; decision: De
 function targetsOf(catalog: RoutedCatalog, decision: Decision) {
   const slate = evaluatedSlate(decision, catalog.state);
   if (typeof slate === 'string') throw new Error(slate);
-  const candidates: Candidates = new SlateCandidates().of(slate);
+  const candidates: Candidates = new SlateCandidates().of(slate, catalog.state.merges);
   return { slate, candidates };
 }
 

@@ -67,6 +67,20 @@ describe('a session whose prompt leaves no room starts it anew', () => {
     expect(names(more)).toEqual(['t3', 't4']);
   });
 
+  it('with older tools, where the newest one is larger than half of the budget', async () => {
+    const catalog = sessions();
+    const long = `does t2 ${'and more '.repeat(30)}`;
+    catalog.story.tell(putTools([tool('t2', { description: long })]));
+    for (const name of ['t0', 't1', 't2']) await step(catalog, name, { tokenBudget: 2000 });
+    const { tokens, tools } = await step(catalog, 't2', { tokenBudget: 2000 });
+    const large = tools.find(({ name }) => name === 't2')!.tokens!;
+    expect(large).toBeGreaterThan(tokens!.total / 2);
+    const tokenBudget = tokens!.total - 1;
+    const next = await step(catalog, 't3', { tokenBudget });
+    expectRestart(next, tokenBudget);
+    expect(names(next)).toEqual(['t0', 't1', 't3']);
+  });
+
   it('where a definition or an instruction grew', async () => {
     const catalog = sessions();
     const approved = (text: string) => instruction('i1', { status: 'approved', text });

@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { guarded } from '../../src/merging/guarded.ts';
+import { representativeOf, type UnitedDefinition, unite } from '../../src/merging/unite-definitions.ts';
+
+type Parameters = Record<string, Record<string, unknown>>;
+
+function tool(
+  name: string,
+  properties: Parameters,
+  required: readonly string[] = Object.keys(properties),
+  more: Partial<ToolDefinition> = {},
+): ToolDefinition {
+  return { name, description: '', inputSchema: { type: 'object', properties, required }, ...more };
+}
+
+const text = (description = ''): Record<string, unknown> => ({ type: 'string', description });
+const number = (description = ''): Record<string, unknown> => ({ type: 'integer', description });
+
+function united(
+  members: readonly ToolDefinition[],
+): Exclude<UnitedDefinition, { readonly conflict: string }> {
+  const union = unite(members, representativeOf(members.map(({ name }) => name)));
+  if ('conflict' in union) throw new Error(union.conflict);
+  return union;
+}
+
+function conflictOf(...members: ToolDefinition[]): string | null {
+  const union = unite(members, representativeOf(members.map(({ name }) => name)));
+  return 'conflict' in union ? union.conflict : null;
+}
+
+describe('the representative', () => {
+  it('has the shortest name, of equals the first in order', () => {
+    expect(representativeOf(['getWeatherNow', 'weather', 'forecast'])).toBe('weather');
+    expect(representativeOf(['bbb', 'aaa', 'cccc'])).toBe('aaa');
+  });
+});
+
+describe('parameters', () => {
+  it('keep the names and schemas of the representative, and are mapped to those of the others', () => {
+    const a = tool('fx', { from_currency: text(), to_currency: text(), amount: number() });
+    const b = tool('convert_currency', {
+      baseCurrency: text(),
+      targetCurrency: text(),
+      amount: { type: 'number' },
+    });
+    const { definition, mappings } = united([b, a]);
+    expect(definition.inputSchema).toEqual(a.inputSchema);
+    expect(mappings).toEqual({
+      fx: { arguments: {}, absent: [] },
+      convert_currency: {
+        arguments: { from_currency: 'baseCurrency', to_currency: 'targetCurrency' },
+        absent: [],
+      },
+    });
+  });
+
+  it('that one alone takes are optional, and absent at the others', () => {
+    const a = tool('wx', { city: text() });
+    const b = tool('weather', { location: text(), units: text() }, ['location']);
+    const { definition, mappings } = united([a, b]);
+    expect(Object.keys(definition.inputSchema.properties as object)).toEqual(['city', 'units']);
+    expect(definition.inputSchema.required).toEqual(['city']);
+    expect(mappings.wx.absent).toEqual(['units']);
+    expect(mappings.weather).toEqual({ arguments: { city: 'location' }, absent: [] });
+  });
+
+  it('are required where every member requires them, and otherwise where the representative does', () => {
+    const a = tool('wx', { city: text(), day: text() }, ['city', 'day']);
+    const b = tool('weather', { city: text(), day: text() }, ['city']);
+    expect(united([a, b]).definition.inputSchema.required).toEqual(['city']);
+    const c = tool('weather', { city: text(), day: text() }, ['day']);
+    expect(
+      united([tool('wx', { city: text(), day: text() }, ['city']), c]).definition.inputSchema.required,
+    ).toEqual(['city']);
+  });
+
+  it('that a member requires and that have one value only are always sent', () => {
+    const a = tool('wx', { city: text() });
+    const b = tool('weather', {
+      city: text(),
+      mode: { const: 'now' },
+      pages: { type: 'integer', default: 1 },
+    });
+    expect(united([a, b]).mappings.weather).toEqual({
+      arguments: {},
+      fixed: { mode: 'now', pages: 1 },
+      absent: [],
+    });
+  });
+
+  it.each([
+    ['types', { id: text() }, { id: number() }],
+    ['units', { height: number('in centimeters') }, { height_m: number('in meters') }],
+    ['kinds', { code: text('The airport code') }, { airport_name: text('The name of the airport') }],
+    ['opposites', { start_date: text('The date') }, { end_date: text('The date') }],
+    ['numbers', { file1: text('The file') }, { file2: text('The file') }],
+    ['values', { mode: text() }, { mode: { enum: ['a', 'b'] } }],
+  ])('that are required and do not fit are a conflict: %s', (_, one, other) => {
+    expect(conflictOf(tool('a', one as Parameters), tool('bb', other as Parameters))).toMatch(
+      /^a (?:and bb|requires)/,
+    );
+  });
+
+  it('of schemas that cannot be read are a conflict, unless the schemas are the same', () => {
+    const odd = { oneOf: [{ required: ['a'] }, { required: ['b'] }] };
+    const member = (name: string, inputSchema: Record<string, unknown>): ToolDefinition => ({
+      name,
+      description: '',
+      inputSchema,
+    });
+    expect(conflictOf(member('a', odd), tool('b', {}))).toContain('cannot be compared');
+    expect(conflictOf(member('a', odd), member('b', odd))).toBeNull();
+  });
+
+  it('may have any name', () => {
+    const schema = JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
+    );
+    const other = tool('bb', { constructor: { type: 'string' } }, []);
+    const { definition, mappings } = united([
+      { name: '__proto__', description: '', inputSchema: schema },
+      other,
+    ]);
+    expect(Object.keys(definition.inputSchema.properties as object)).toContain('__proto__');
+    expect(Object.keys(mappings).sort()).toEqual(['__proto__', 'bb']);
+  });
+});
+
+describe('the other members of the definition', () => {
+  it('have no text that no member has', () => {
+    const a = tool('wx', {}, [], { description: 'Weather of a city. Free of charge.' });
+    const b = tool('weather', {}, [], { description: 'Weather of a city. Knows rainfall too.' });
+    expect(united([a, b]).definition.description).toBe(
+      'Weather of a city. Free of charge. Knows rainfall too.',
+    );
+    expect(united([tool('wx', {}), b]).definition.description).toBe(b.description);
+  });
+
+  it('say of effects what holds for every member, and of results only what is the same', () => {
+    const outputSchema = { type: 'object' };
+    const a = tool('wx', {}, [], { annotations: { readOnlyHint: true, title: 'A' }, outputSchema });
+    const b = tool('weather', {}, [], { annotations: { readOnlyHint: true, destructiveHint: true } });
+    const { definition } = united([a, b]);
+    expect(definition.annotations).toEqual({ readOnlyHint: true, destructiveHint: true });
+    expect(definition).not.toHaveProperty('outputSchema');
+  });
+
+  it('list tags and examples of all, each once, and no earlier names', () => {
+    const a = tool('wx', {}, [], { tags: ['x', 'y'], examples: ['one'], replaces: ['old'] });
+    const b = tool('weather', {}, [], { tags: ['y', 'z'], examples: ['one', 'two'] });
+    const { definition } = united([a, b]);
+    expect(definition.tags).toEqual(['x', 'y', 'z']);
+    expect(definition.examples).toEqual(['one', 'two']);
+    expect(definition).not.toHaveProperty('replaces');
+  });
+});
+
+describe('properties', () => {
+  const NAMES = ['query', 'q', 'limit', 'city', 'start_date', 'end_date', 'id', 'units'];
+  const parameters = fc.uniqueArray(
+    fc.record({
+      name: fc.constantFrom(...NAMES),
+      type: fc.constantFrom('string', 'integer', 'boolean'),
+      required: fc.boolean(),
+    }),
+    { selector: ({ name }) => name, maxLength: 5 },
+  );
+
+  it('whoever calls the representative as before is understood, and every member gets what it requires or is told apart', () => {
+    fc.assert(
+      fc.property(fc.array(parameters, { minLength: 2, maxLength: 4 }), (all) => {
+        const members = all.map((some, at) =>
+          tool(
+            `t${'x'.repeat(at)}`,
+            Object.fromEntries(some.map(({ name, type }) => [name, { type }])),
+            some.filter(({ required }) => required).map(({ name }) => name),
+          ),
+        );
+        const union = unite(members, 't');
+        if ('conflict' in union) return;
+        const { definition, mappings } = union;
+        const properties = definition.inputSchema.properties as Parameters;
+        const required = (definition.inputSchema.required ?? []) as string[];
+        const own = members[0].inputSchema;
+        for (const [name, schema] of Object.entries(own.properties as Parameters))
+          expect(properties[name]).toEqual(schema);
+        for (const name of required) expect(own.required).toContain(name);
+        expect(mappings.t).toEqual({ arguments: {}, absent: expect.any(Array) });
+        for (const { name, inputSchema } of members) {
+          const { arguments: renamed, fixed = {}, absent } = mappings[name];
+          const taken = Object.keys(properties).filter((one) => !absent.includes(one));
+          const names = taken.map((one) => renamed[one] ?? one);
+          const theirs = inputSchema.properties as Parameters;
+          expect(new Set(names).size).toBe(names.length);
+          for (const one of names) expect(theirs).toHaveProperty(one);
+          for (const one of inputSchema.required as string[])
+            expect([...names, ...Object.keys(fixed)]).toContain(one);
+        }
+      }),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+});
+
+describe('what is never approved automatically', () => {
+  const reads = { annotations: { readOnlyHint: true } };
+  it.each([
+    [
+      'destructive',
+      [tool('a', {}, [], { annotations: { destructiveHint: true } }), tool('b', {})],
+      /destroy/,
+    ],
+    ['differing annotations', [tool('a', {}, [], reads), tool('b', {})], /annotations differ/],
+    [
+      'different servers',
+      [tool('a', {}, [], { server: 'x' }), tool('b', {}, [], { server: 'y' })],
+      /servers/,
+    ],
+    [
+      'differing scopes',
+      [tool('a', {}, [], { metadata: { scopes: ['w'] } }), tool('b', {})],
+      /scopes differ/,
+    ],
+    ['grave verbs', [tool('deleteUser', {}), tool('removeUser', {})], /take back/],
+  ])('%s', (_, members, reason) => {
+    expect(guarded(members)).toMatch(reason);
+  });
+
+  it('is not what only reads', () => {
+    expect(guarded([tool('run_report', {}, [], reads), tool('get_report', {}, [], reads)])).toBeNull();
+    expect(guarded([tool('get_x', {}), tool('fetch_x', {})])).toBeNull();
+  });
+});
