@@ -132,6 +132,9 @@ const FIXES: Readonly<Record<string, string>> = {
     'Create it by importing its tools: `bandolier import <file> --catalog <name>`; `bandolier catalogs list` shows those there are.',
   'source-not-found': '`bandolier sources list --catalog <name>` shows those there are.',
   'experiment-not-found': '`bandolier experiment list --catalog <name>` shows those there are.',
+  'merge-conflict':
+    '`bandolier merges list` shows how things stand; `bandolier merges propose --cancel` stops a run.',
+  'merge-not-found': '`bandolier merges list --catalog <name>` shows those there are.',
   'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
 };
 

@@ -64,6 +64,11 @@ export const COMMANDS: Readonly<
     'show the instructions of a catalog, change, approve and remove them',
     async () => (await import('./instructions.ts')).instructionsCommand(),
   ],
+  merges: [
+    '',
+    'find tools that do the same, and serve them as one',
+    async () => (await import('./merges.ts')).mergesCommand(),
+  ],
   export: [
     '[options]',
     'write everything that is kept as JSON lines: tools, instructions, decisions, rewards, policies',

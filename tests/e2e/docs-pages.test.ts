@@ -16,6 +16,7 @@ const PAGES = [
   'tools',
   'instructions',
   'discovery',
+  'merging',
   'transcripts',
   'queries',
   'models',

@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redisProgram } from '../redis/redis-server.ts';
 import { twoRouters } from '../redis/two-routers.ts';
-import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 interface Merge {
   readonly id: string;
@@ -326,6 +328,42 @@ describe('merges in files', () => {
   });
   const running = () => service;
   behaves(model, running, running);
+
+  it('are proposed, listed, shown and decided at a terminal', async () => {
+    const catalog = await new Catalog(running, 'typed').open(CALENDARS);
+    const merges = async (...words: string[]) => {
+      const child = spawn(
+        process.execPath,
+        [mainFile, 'merges', ...words, '--catalog', 'typed', '--url', service.url],
+        { env: cleanEnvironment(), stdio: ['ignore', 'pipe', 'pipe'] },
+      );
+      let text = '';
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+      const [code] = await once(child, 'close');
+      return { code, text };
+    };
+    expect(await merges('list')).toMatchObject({ code: 0, text: expect.stringContaining('merges propose') });
+    expect(await merges('propose')).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('2 merges wait'),
+    });
+    const { text } = await merges('review');
+    expect(text).toContain('list_events in place of calendar_list_events');
+    expect(text).toMatch(/Look closely: .*may destroy/);
+    const listed = JSON.parse((await merges('list', '--json')).text) as Page;
+    const { id } = listed.merges.find(({ representative }) => representative === 'list_events')!;
+    expect(await merges('approve', id, '--actor', 'bo')).toMatchObject({
+      code: 0,
+      text: `${id} is approved.\n`,
+    });
+    expect((await catalog.page('?status=approved')).merges).toMatchObject([{ id, actor: 'bo' }]);
+    expect(await merges('reject', id)).toMatchObject({ code: 1, text: expect.stringContaining('undo') });
+    expect((await merges('show', id)).text).toContain('"name": "list_events"');
+    expect((await merges('undo', id)).code).toBe(0);
+    expect((await merges('show', 'm_0')).text).toContain('bandolier merges list');
+    expect((await merges('propose', '--cancel')).text).toContain('No run is under way');
+    expect((await catalog.page()).counts).toMatchObject({ proposed: 1, undone: 1 });
+  });
 
   it('go on where a process died or was stopped, and what was decided stays', async () => {
     const decided = await new Catalog(running, 'decided').open(CALENDARS);
