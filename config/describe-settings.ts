@@ -78,7 +78,7 @@ that one, \`exploration\` included.
 | \`policy\` | \`sc-linucb-memory\` | How candidates are ranked, see [policies](policies.md): \`name\`, \`parameters\`, and \`exploration\`: \`plackett-luce\` draws the slate, the more evenly the higher \`temperature\` (0.03) is; \`ucb\` and \`greedy\` draw nothing, so their decisions cannot be evaluated afterwards |
 | \`rewards\` | | The contract, see [rewards](rewards.md#the-contract) |
 | \`embedder\` | what \`model\` above says | Moves the catalog to another embedding model, see [operations](operations.md#embedding-models) |
-| \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools that retrieval proposes |
+| \`reranker\` | none | \`{"model": …, "budgetMs": …}\`: a cross-encoder that was pulled reads the query with each of the 50 tools, and of the 50 instructions, that retrieval proposes |
 | \`decomposition\` | \`clauses\` | How a query that asks for several things is taken apart, see [queries](queries.md#a-query-that-asks-for-several-things) |
 | \`slate\` | \`policy\` | Who chooses the tools: the \`policy\`, or the retriever of \`toolscope\`, see [queries](queries.md#the-best-tool-for-each-part-first). A request that says \`slate\` overrides it |
 | \`detail\` | \`full\` | How much of each definition is served: \`full\`; \`brief\`, the first sentences of the description (200 characters at most) with the names and types of the parameters; \`names\`, the name alone. A request that says \`detail\` overrides it; an [experiment](experiments.md#how-much-of-each-definition) finds out what is best |

@@ -7,8 +7,7 @@ import type { PolicyKind } from './policy-kind.ts';
  * Ranks as Instruction-Tool Retrieval does (Franko 2025, equation 3), tools and instructions alike:
  *   S(a|q) = w1·cos(E(q), E(a)) + w2·BM25(q, a) + w3·CE(q, a),
  * where BM25 is divided by its maximum in the catalog and CE, the reranker's score, is min–max over what it read, and 0 where
- * nothing was read: no reranker reads instructions, so that their S is w1·cos + w2·BM25, as a share of the most that it can be. Of tools
- * it learns nothing: their gain is S, as in the paper, so that it stays the same while others learn and can be compared with them. What
+ * nothing was read. S of instructions is taken as a share of the most that it can be. Of tools it learns nothing: their gain is S, as in the paper, so that it stays the same while others learn and can be compared with them. What
  * instructions add is learned beside it, as with every policy.
  */
 export const ITR: PolicyKind = fixedRanking(

@@ -246,6 +246,8 @@ export interface DecisionRerank {
   readonly by: string;
   /** Why the fused order stood; null: it did not. */
   readonly fallback: string | null;
+  /** The same of instructions; absent: none were chosen, or there are none. */
+  readonly instructions?: string | null;
 }
 
 /** Why a tool is in the slate. */

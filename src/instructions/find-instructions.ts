@@ -17,13 +17,13 @@ export interface InstructionQuery extends Pick<SearchedText, 'tokens'> {
  * Returns the approved instructions that fit a query best, at most `limit`, with their retrieval scores, best first. The scores
  * are those of tools: h and c are normalised over all instructions that can be chosen. What has to be in every prompt
  * (`safetyOverlay`) is not among them, and what comes with an instruction is `InstructionTable.includedBy`.
- * @param more slots that have to be among them, and slots that must not be.
+ * @param more what a reranker said of some, slots that have to be among them, and slots that must not be.
  */
 export function findInstructions(
   { features, tokens, parts, memos }: InstructionQuery,
   { instructionIndex }: Pick<Catalog, 'instructionIndex'>,
   limit: number,
-  more: Pick<ShortlistRequest, 'pin' | 'exclude'> = {},
+  more: Pick<ShortlistRequest, 'rerank' | 'pin' | 'exclude'> = {},
 ): Candidates {
   const memo = memos?.instructions;
   const { embedding } = features;

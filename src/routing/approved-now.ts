@@ -46,7 +46,7 @@ export function withApprovedInstructions(
     ...[...overlay.map(({ id }) => id), ...kept.map((index) => ids[index])].map(
       (id) => table.find(id)?.instruction,
     ),
-    ...decision.slate.map((index) => tools.find(decision.candidates[index])?.tool),
+    ...decision.slate.map((index) => tools.findServed(decision.candidates[index])?.tool),
   ];
   const numbered = texts.some((one) => one !== undefined && costs.hasDelimiter(one));
   const frame = budget.assembly === 'prompt' ? promptFrame(parts, numbered, costs.counter) : 0;

@@ -17,7 +17,7 @@ import type { Found } from './find-candidates.ts';
 import { assemblyOf, maxInstructions, type RouteRequest } from './route-request.ts';
 import type { RankedCandidates } from './select-slate.ts';
 import type { TokenCosts } from './token-costs.ts';
-import type { UnderstoodQuery } from './understand-query.ts';
+import { scoresBySlot, type UnderstoodQuery } from './understand-query.ts';
 
 /** Instructions that retrieval proposes, as many as tools. */
 const RETRIEVED = 50;
@@ -75,7 +75,7 @@ export function toolCorpus({ request, found, ranked, detail, costs, carried, cat
     carriedTokens: sum(kept.map((index) => tokens[index])),
     isDelimiting:
       assemblyOf(request) === 'prompt' &&
-      Array.from(slots).some((slot) => costs.hasDelimiter(tools.atSlot(slot)!.tool)),
+      Array.from(slots).some((slot) => costs.hasDelimiter(merges.served(slot)!.tool)),
   };
 }
 
@@ -95,8 +95,10 @@ export function instructionCorpus(parts: BudgetParts): InstructionCorpus {
     .filter((record) => record?.instruction.status === 'approved')
     .map((record) => record!.slot)
     .filter((slot) => !exclude.has(slot));
+  const reranked = query.rerankedInstructions;
+  const rerank = reranked ? scoresBySlot(reranked, instructions.live()) : undefined;
   const candidates = withIncluded(
-    (pin) => findInstructions(query, catalog, RETRIEVED, { pin: [...keptSlots, ...pin], exclude }),
+    (pin) => findInstructions(query, catalog, RETRIEVED, { rerank, pin: [...keptSlots, ...pin], exclude }),
     instructions,
   );
   const { slots } = candidates;
@@ -148,7 +150,7 @@ export function instructionScores(
 ): Float64Array {
   if (name !== ITR.name) return candidates.base;
   const complete = policyParameters(name, parameters);
-  // As a share of the most that it can be, since effects are learned from scores of 0 to 1. No reranker reads instructions.
+  // As a share of the most that it can be, since effects are learned from scores of 0 to 1.
   const most = (embedded ? complete.w1 : 0) + complete.w2 + (candidates.reranked ? complete.w3 : 0);
   return itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0));
 }

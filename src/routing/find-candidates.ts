@@ -11,7 +11,7 @@ import type { Carried } from './carried.ts';
 import { domainOf } from './domain-of.ts';
 import type { RouteRequest } from './route-request.ts';
 import { toolscopeScores, toolsOfSubQueries } from './toolscope-slate.ts';
-import type { UnderstoodQuery } from './understand-query.ts';
+import { scoresBySlot, type UnderstoodQuery } from './understand-query.ts';
 
 /** Tools that retrieval proposes; outcome memory adds up to ten that retrieval did not find. */
 const RETRIEVED = 50;
@@ -64,7 +64,7 @@ export function findCandidates(
     domain,
   );
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
-  const rerank = query.rerank === null ? undefined : bySlot(query.rerank.scores, catalog);
+  const rerank = query.rerank === null ? undefined : scoresBySlot(query.rerank, tools.servedTools());
   const nominating = pooledRecall(recall, merges);
   const search = (limit: number, more: readonly number[]): Shortlist => {
     const { candidates, origins } = catalog.index.search({
@@ -175,18 +175,4 @@ function slotsOf(names: readonly string[] | undefined, tools: ToolTable): number
   if (names === undefined) return [];
   const slots = names.map((name) => tools.get(tools.nameOf(name))?.slot);
   return [...new Set(slots.filter((slot) => slot !== undefined))];
-}
-
-/** Scores of definitions as scores of the slots that hold them still. */
-function bySlot(
-  scores: ReadonlyMap<string, number>,
-  { state }: Pick<Catalog, 'state'>,
-): ReadonlyMap<number, number> {
-  if (scores.size === 0) return new Map();
-  const slots = new Map<number, number>();
-  for (const { slot, hash } of state.tools.servedTools()) {
-    const score = scores.get(hash);
-    if (score !== undefined) slots.set(slot, score);
-  }
-  return slots;
 }

@@ -147,9 +147,18 @@ function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {
   return { experiment, variant };
 }
 
-function rerankOf({ rerank }: UnderstoodQuery, { reranker }: CatalogSettings): Pick<Decision, 'rerank'> {
+function rerankOf(
+  { rerank, rerankedInstructions }: UnderstoodQuery,
+  { reranker }: CatalogSettings,
+): Pick<Decision, 'rerank'> {
   if (rerank === null || reranker === null) return {};
-  return { rerank: { by: reranker.model, fallback: rerank.fallback } };
+  const instructions = rerankedInstructions?.fallback;
+  return {
+    rerank: {
+      ...{ by: reranker.model, fallback: rerank.fallback },
+      ...(instructions !== undefined && { instructions }),
+    },
+  };
 }
 
 /** A split that found nothing to split, by the splitter that it was meant for, is not worth a word. */

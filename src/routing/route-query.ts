@@ -11,7 +11,7 @@ import { readCarried, threadOf } from './carried.ts';
 import { decide } from './decide.ts';
 import { ofSameRequest, requestDigest } from './repeated-request.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
-import { countsTokens, type RouteRequest } from './route-request.ts';
+import { countsTokens, maxInstructions, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 import type { TokenCosts } from './token-costs.ts';
 import { slateMethodFor } from './toolscope-slate.ts';
@@ -68,8 +68,11 @@ export async function routeQuery(
 
   const asked = readQuery(request);
   const signal = waitsForModels(catalog) ? options.signal : undefined;
-  const method = slateMethodFor(request, catalog.state.settings);
-  const understood = await parts.queries.understand(asked, catalog, method, signal);
+  const understood = await parts.queries.understand(asked, catalog, {
+    slate: slateMethodFor(request, catalog.state.settings),
+    instructions: maxInstructions(request) > 0,
+    signal,
+  });
 
   const thread = threadOf(request);
   const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);

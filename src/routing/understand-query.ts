@@ -2,6 +2,7 @@ import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Rerankers } from '../catalog/rerankers.ts';
 import { Problem } from '../errors/problem.ts';
+import { findInstructions } from '../instructions/find-instructions.ts';
 import type { SlateMethod } from '../ledger/catalog-settings.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
 import {
@@ -20,7 +21,7 @@ import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RouteRequest } from './route-request.ts';
 
-/** Tools that are reranked: what retrieval proposes. */
+/** Tools, and instructions, that are reranked: what retrieval proposes. */
 const RERANKED = 50;
 
 export interface UnderstoodQuery {
@@ -33,6 +34,8 @@ export interface UnderstoodQuery {
   readonly split: Split | null;
   /** What the reranker said about the best tools; null: the catalog has none. */
   readonly rerank: Rerank | null;
+  /** The same about the best instructions; absent: none are wanted, or there are none. */
+  readonly rerankedInstructions?: Rerank | null | undefined;
   /** There is an embedder, but it could not be asked. */
   readonly embedderDown: boolean;
   /** Of the embedder that made the embeddings; null: there is none. */
@@ -59,9 +62,18 @@ export interface QueryPart extends SearchedText {
   readonly closer?: ReadonlyMap<string, number>;
 }
 
-/** What the reranker said about the best tools. */
+/** For what a query is understood. */
+export interface Understanding {
+  /** Who chooses the slate: ToolScope has the reranker look at the tools of each part. */
+  readonly slate: SlateMethod;
+  /** True: instructions are chosen for it. */
+  readonly instructions?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the reranker said about the best of what can be chosen. */
 export interface Rerank {
-  /** The reranker's scores by definition hash; empty where there are none. */
+  /** The reranker's scores by hash; empty where there are none. */
   readonly scores: ReadonlyMap<string, number>;
   /** Why the fused order stands; null: it does not. */
   readonly fallback: string | null;
@@ -91,7 +103,6 @@ function lastQuestion(messages: readonly unknown[]): ConversationQuery {
 
 /**
  * Returns the query as retrieval and memory compare it: embeddings and words, or words alone when the embedder is away.
- * @param slate who chooses the slate: ToolScope has the reranker look at the tools of each part.
  * @param memos of this query.
  * @throws the reason of `signal`
  */
@@ -99,8 +110,7 @@ export async function understandQuery(
   asked: ConversationQuery,
   catalog: Catalog,
   { splitters, rerankers }: QueryModels,
-  slate: SlateMethod,
-  signal?: AbortSignal,
+  { slate, instructions = false, signal }: Understanding,
   memos?: QueryMemos,
 ): Promise<UnderstoodQuery> {
   const { decomposition } = catalog.state.settings;
@@ -114,12 +124,17 @@ export async function understandQuery(
     embedding: embeddings[at],
   }));
   const features = { embedding: whole.embedding, terms: catalog.index.queryTerms(whole) };
-  const rerankFor = (query: RerankedQuery): Promise<Rerank | null> =>
-    rerankCandidates(query, catalog, rerankers, signal);
   // Together, because all of them have the time that one has; the parts first, because they choose the slate.
   const ofParts =
-    slate === 'toolscope' ? parts.map((part) => rerankFor({ ...part, parts: [], memos: undefined })) : [];
-  const [rerank, ...closer] = await Promise.all([rerankFor({ ...whole, parts, memos }), ...ofParts]);
+    slate === 'toolscope'
+      ? parts.map((part) => rerankTools({ ...part, parts: [], memos: undefined }, catalog, rerankers, signal))
+      : [];
+  const looked = { ...whole, parts, memos };
+  const [rerank, rerankedInstructions, ...closer] = await Promise.all([
+    rerankTools(looked, catalog, rerankers, signal),
+    instructions ? rerankInstructions(looked, catalog, rerankers, signal) : undefined,
+    ...ofParts,
+  ]);
   signal?.throwIfAborted();
   return {
     features,
@@ -127,8 +142,22 @@ export async function understandQuery(
     parts: parts.map((part, at) => ({ ...part, ...(closer[at] && { closer: closer[at].scores }) })),
     split,
     rerank: rerank && { ...rerank, fallback: rerank.fallback ?? closer.find(isMissing)?.fallback ?? null },
-    ...{ embedderDown, fingerprint, memos },
+    ...{ rerankedInstructions, embedderDown, fingerprint, memos },
   };
+}
+
+/** Returns scores of texts as scores of the slots that hold them still. */
+export function scoresBySlot(
+  { scores }: Rerank,
+  records: Iterable<{ readonly slot: number; readonly hash: string }>,
+): ReadonlyMap<number, number> {
+  const slots = new Map<number, number>();
+  if (scores.size === 0) return slots;
+  for (const { slot, hash } of records) {
+    const score = scores.get(hash);
+    if (score !== undefined) slots.set(slot, score);
+  }
+  return slots;
 }
 
 /** Returns whether understanding a query may take long: another process or thread is asked. */
@@ -188,26 +217,62 @@ function isMissing(rerank: Rerank | null): boolean {
   return rerank !== null && rerank.fallback !== null;
 }
 
-type RerankedQuery = QueryPart & Pick<UnderstoodQuery, 'parts' | 'memos'>;
+type LookedAt = QueryPart & Pick<UnderstoodQuery, 'parts' | 'memos'>;
 
 /** Returns the reranker's scores of the best tools; null if the catalog has no reranker. */
-async function rerankCandidates(
-  query: RerankedQuery,
-  catalog: Pick<Catalog, 'state' | 'index'>,
+async function rerankTools(
+  query: LookedAt,
+  { index, state }: Catalog,
   rerankers: Rerankers,
   signal: AbortSignal | undefined,
 ): Promise<Rerank | null> {
-  const { reranker: settings } = catalog.state.settings;
+  const best = (): readonly Reranked[] => {
+    const { candidates } = index.search({ ...query, memo: query.memos?.tools, limit: RERANKED });
+    const records = Array.from(candidates.slots, (slot) => state.merges.served(slot)!);
+    return records.map(({ hash, tool }) => ({ hash, text: rerankText(tool) }));
+  };
+  const reranked = await rerankBest(query, best, state, rerankers, signal);
+  return reranked === 'none' ? { scores: new Map(), fallback: 'no tool was found' } : reranked;
+}
+
+/** Returns the same of the best instructions, of which there need not be any. */
+async function rerankInstructions(
+  query: LookedAt,
+  catalog: Catalog,
+  rerankers: Rerankers,
+  signal: AbortSignal | undefined,
+): Promise<Rerank | null> {
+  const { state } = catalog;
+  const best = (): readonly Reranked[] => {
+    const { slots } = findInstructions({ ...query, features: query }, catalog, RERANKED);
+    const records = Array.from(slots, (slot) => state.instructions.atSlot(slot)!);
+    return records.map(({ hash, instruction }) => ({ hash, text: instruction.text }));
+  };
+  const reranked = await rerankBest(query, best, state, rerankers, signal);
+  return reranked === 'none' ? null : reranked;
+}
+
+interface Reranked {
+  readonly hash: string;
+  readonly text: string;
+}
+
+async function rerankBest(
+  { text }: QueryPart,
+  best: () => readonly Reranked[],
+  { settings: { reranker: settings } }: CatalogState,
+  rerankers: Rerankers,
+  signal: AbortSignal | undefined,
+): Promise<Rerank | null | 'none'> {
   if (settings === null) return null;
   const without = (fallback: string): Rerank => ({ scores: new Map(), fallback });
   signal?.throwIfAborted();
   const reranker = rerankers.ready(settings.model);
   if (reranker === null) return without(`the reranker "${settings.model}" is not open`);
-  const { candidates } = catalog.index.search({ ...query, memo: query.memos?.tools, limit: RERANKED });
-  const records = Array.from(candidates.slots, (slot) => catalog.state.merges.served(slot)!);
-  if (records.length === 0) return without('no tool was found');
-  const documents = records.map(({ tool }) => rerankText(tool));
-  const answer = await reranker.rerank(query.text, documents, settings.budgetMs, signal);
+  const read = best();
+  if (read.length === 0) return 'none';
+  const documents = read.map((one) => one.text);
+  const answer = await reranker.rerank(text, documents, settings.budgetMs, signal);
   if ('missing' in answer) return without(answer.missing);
-  return { scores: new Map(records.map(({ hash }, at) => [hash, answer.scores[at]])), fallback: null };
+  return { scores: new Map(read.map(({ hash }, at) => [hash, answer.scores[at]])), fallback: null };
 }

@@ -6,6 +6,7 @@ import { memoBytes, RetrievalMemo } from '../retrieval/retrieval-memo.ts';
 import { termOf } from '../retrieval/tokenise.ts';
 import {
   type QueryModels,
+  type Understanding,
   type UnderstoodQuery,
   understandQuery,
   waitsForModels,
@@ -62,21 +63,22 @@ export class UnderstoodQueries {
   async understand(
     asked: ConversationQuery,
     catalog: Catalog,
-    slate: SlateMethod,
-    signal?: AbortSignal,
+    { slate, instructions, signal }: Understanding,
   ): Promise<UnderstoodQuery> {
     signal?.throwIfAborted();
-    const key = this.#signatureOf(asked, catalog, slate);
+    // Without a reranker nothing of it depends on instructions.
+    const isReranked = instructions === true && catalog.state.settings.reranker !== null;
+    const key = this.#signatureOf(asked, catalog, slate, isReranked);
     const isKnown = this.#queries.has(key);
     this.#count(catalog.name, isKnown);
     if (!isKnown && !this.#recognises(key) && !waitsForModels(catalog)) {
-      return understandQuery(asked, catalog, this.#models, slate, signal);
+      return understandQuery(asked, catalog, this.#models, { slate, signal });
     }
-    const understand = (stop: AbortSignal) =>
-      understandQuery(asked, catalog, this.#models, slate, stop, {
-        tools: new RetrievalMemo(),
-        instructions: new RetrievalMemo(),
-      });
+    const understand = (stop: AbortSignal) => {
+      const memos = { tools: new RetrievalMemo(), instructions: new RetrievalMemo() };
+      const how = { slate, instructions: isReranked, signal: stop };
+      return understandQuery(asked, catalog, this.#models, how, memos);
+    };
     const query = await this.#queries.get(key, understand, signal);
     signal?.throwIfAborted();
     return query;
@@ -100,13 +102,15 @@ export class UnderstoodQueries {
 
   #signatureOf(
     { turn, thought, searched }: ConversationQuery,
-    { name, index, state }: Catalog,
+    { name, index, instructionIndex, state }: Catalog,
     slate: SlateMethod,
+    isReranked: boolean,
   ): string {
     const { decomposition, reranker } = state.settings;
     return JSON.stringify([
       name,
       this.#numberOf(index.contents),
+      isReranked ? this.#numberOf(instructionIndex.contents) : null,
       state.fingerprint,
       decomposition,
       reranker,
@@ -128,15 +132,17 @@ export class UnderstoodQueries {
 
 /** Returns about how much memory a query takes; Infinity: a model could not be asked, so the next one has to ask again. */
 function bytesOf(
-  { features, tokens, parts, split, rerank, embedderDown }: UnderstoodQuery,
+  { features, tokens, parts, split, rerank, rerankedInstructions, embedderDown }: UnderstoodQuery,
   key: string,
 ): number {
-  const isWhole = !embedderDown && (split?.fallback ?? null) === null && (rerank?.fallback ?? null) === null;
+  const asked = [split, rerank, rerankedInstructions];
+  const isWhole = !embedderDown && asked.every((one) => (one?.fallback ?? null) === null);
   if (!isWhole) return Infinity;
   const { embedding, terms } = features;
+  const scores = (rerank?.scores.size ?? 0) + (rerankedInstructions?.scores.size ?? 0);
   let bytes = OVERHEAD + 2 * key.length + 2 * memoBytes(parts.length) + tokens.byteLength;
   bytes += embedding?.byteLength ?? 0;
-  bytes += terms.terms.byteLength + terms.weights.byteLength + BYTES_PER_SCORE * (rerank?.scores.size ?? 0);
+  bytes += terms.terms.byteLength + terms.weights.byteLength + BYTES_PER_SCORE * scores;
   for (const part of parts) {
     bytes += BYTES_PER_SCORE * (part.closer?.size ?? 0);
     bytes += OVERHEAD / 4 + 2 * part.text.length + part.tokens.byteLength + (part.embedding?.byteLength ?? 0);

@@ -228,3 +228,51 @@ describe('a route request with instructions', () => {
     }
   });
 });
+
+describe('instructions of a catalog with a reranker', () => {
+  const ask = { instructions: true, maxInstructions: 1, query: 'does one and two' };
+  const reranked = (policy: object = {}) => {
+    const settings = { reranker: { model: 'any', budgetMs: 100 }, ...policy };
+    const catalog = new RoutedCatalog(3, settings);
+    catalog.story.tell(putInstructions([approved('one'), approved('two')]));
+    const read: (readonly string[])[] = [];
+    catalog.rerank = async (_, documents) => {
+      read.push(documents);
+      return { scores: documents.map((text) => Number(text === 'does two')) };
+    };
+    return { catalog, read };
+  };
+
+  it.each([{}, { policy: { name: 'itr' } }])('are chosen by what it says, with %j', async (policy) => {
+    const { catalog, read } = reranked(policy);
+    const { decisionId, instructions } = await catalog.route(ask);
+    expect(instructions?.map(({ id }) => id)).toEqual(['two']);
+    expect(read.at(-1)).toEqual(expect.arrayContaining(['does one', 'does two']));
+    const { instructions: record, ...decision } = await catalog.routing.find(decisionId);
+    const [first, second] = ['two', 'one'].map((id) => record!.score[record!.ids.indexOf(id)]);
+    expect(first - second).toBeGreaterThan(0.3);
+    expect(Math.max(first, second)).toBeLessThanOrEqual(1);
+    expect(decision.rerank).toEqual({ by: 'any', fallback: null, instructions: null });
+  });
+
+  it('are in the order of retrieval where it says nothing, and the decision says why', async () => {
+    const { catalog } = reranked();
+    catalog.rerank = async (_, [first, ...others]) =>
+      first.startsWith('does') ? { missing: 'too slow' } : { scores: [1, ...others.map(() => 0)] };
+    const { rerank } = await decisionOf(catalog, ask);
+    expect(rerank).toEqual({ by: 'any', fallback: null, instructions: 'too slow' });
+  });
+
+  it('are read once for a query that comes again, anew after a change, and only where some are wanted', async () => {
+    const { catalog, read } = reranked();
+    await catalog.route({ query: ask.query });
+    await catalog.route({ query: ask.query, assembly: 'prompt', tokenBudget: 900 });
+    expect(read).toHaveLength(1);
+    await catalog.route(ask);
+    await catalog.route(ask);
+    expect(read).toHaveLength(3);
+    catalog.story.tell(putInstructions([approved('two', { text: 'does one, two and three' })]));
+    await catalog.route(ask);
+    expect(read.slice(3).flat()).toContain('does one, two and three');
+  });
+});

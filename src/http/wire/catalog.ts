@@ -170,9 +170,10 @@ export const catalogPatchSchema = z
       description:
         'A definition in which nothing but days and times of descriptions changed has not changed: the old one stays.',
     }),
-    reranker: reranker
-      .optional()
-      .meta({ description: 'A closer look at the 50 tools that retrieval proposes; null: none.' }),
+    reranker: reranker.optional().meta({
+      description:
+        'A closer look at the 50 tools that retrieval proposes, and at the 50 instructions where some are wanted; null: none.',
+    }),
     decomposition: decomposition.optional().meta({
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',

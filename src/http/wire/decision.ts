@@ -85,6 +85,9 @@ export const decisionExplanationSchema = z
       .object({
         by: z.string(),
         fallback: z.string().nullable().meta({ description: 'Why the fused order stood; null: it did not.' }),
+        instructions: z.string().nullable().optional().meta({
+          description: 'The same of instructions; absent: none were chosen, or there are none.',
+        }),
       })
       .optional()
       .meta({ description: 'Whether a reranker took a closer look at the candidates.' }),
