@@ -2,7 +2,7 @@
  * The evaluation of Instruction-Tool Retrieval (Franko), in the shape of its sections 4 and 5, through the service itself: what
  * does it save to serve instructions and tools by need, and what does it cost in success? The paper's figures stand beside.
  *
- *   npx tsx bench/itr.ts [--seeds 3] [--data ../shared/data] [--part all]
+ *   npx tsx bench/itr.ts [--seeds 3] [--data ../shared/data] [--part all] [--reranker <folder of a cross-encoder>]
  *
  * 120 tools, a system prompt of some 30 pages and 100 tasks with validators were written for it (bench/itr/). The agent is that of
  * equations 5 and 6. Every third task is there to choose settings on and to learn from; figures are of the others.
@@ -18,7 +18,7 @@ import { costsAfter, follow, mostLoops } from './itr/compounding.ts';
 import { readInstructions } from './itr/instructions.ts';
 import { type Measures, measure } from './itr/measures.ts';
 import { type Episode, type Gate, NO_DISCOVERY, play, type Words } from './itr/play.ts';
-import { Product, type RouteQuestion } from './itr/product.ts';
+import { Product, RERANKER, type RouteQuestion } from './itr/product.ts';
 import { askSet, putSet } from './itr/public-sets.ts';
 import { itr, monolith, promptRag, routerOnly, type Strategy, sizeOf, type Whole } from './itr/strategies.ts';
 import { catalogOf, readTasks, split, TASK_SETS, type Task } from './itr/tasks.ts';
@@ -30,6 +30,7 @@ const { values: options } = parseArgs({
     data: { type: 'string', default: '../shared/data' },
     seeds: { type: 'string', default: '3' },
     part: { type: 'string', default: 'all' },
+    reranker: { type: 'string' },
   },
 });
 
@@ -39,7 +40,7 @@ const instructions = readInstructions(tools);
 const tasks = TASK_SETS.flatMap(readTasks);
 const { choose, report } = split(tasks);
 const agent = agentParameters();
-const product = await Product.start();
+const product = await Product.start(options.reranker);
 const whole: Whole = { tools: tools.map(({ definition }) => definition), instructions };
 
 /** Passes over the tasks to learn from before figures are taken. */
@@ -213,8 +214,17 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
 
   /** Section 5.8 and Table 6, and how much the assumptions about the agent matter. */
   async ablations() {
+    const reranker = { model: RERANKER, budgetMs: 5000 };
+    const reranked = [
+      itrWay('reranker', 'prompt', { settings: { reranker } }),
+      itrWay('policy itr, reranker', 'prompt', { settings: { reranker, policy: { name: 'itr' } } }),
+    ];
+    if (options.reranker === undefined) {
+      console.log('No ablation of the reranker: name a cross-encoder with `--reranker <folder>`.');
+    }
     const ways = [
       itrWay('as it is', 'prompt'),
+      ...(options.reranker === undefined ? [] : reranked),
       itrWay('policy itr', 'prompt', { settings: { policy: { name: 'itr' } } }),
       itrWay('policy itr, dense alone', 'prompt', {
         settings: { policy: { name: 'itr', parameters: { w2: 0 } } },

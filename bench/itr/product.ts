@@ -1,6 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { Hono } from 'hono';
 import { pino } from 'pino';
 import { readSettings } from '../../config/read-settings.ts';
@@ -23,6 +23,9 @@ export interface RouteQuestion {
   readonly explore?: boolean;
   readonly learn?: boolean;
 }
+
+/** Name of the cross-encoder that the bench was given. */
+export const RERANKER = 'bench/reranker';
 
 const TOO_MANY_REQUESTS = 429;
 
@@ -52,8 +55,13 @@ export class Product {
     this.#folder = folder;
   }
 
-  static async start(): Promise<Product> {
+  /** @param reranker folder of a cross-encoder, which catalogs can name as `RERANKER` */
+  static async start(reranker?: string): Promise<Product> {
     const folder = await mkdtemp(join(tmpdir(), 'bandolier-itr-'));
+    if (reranker !== undefined) {
+      await mkdir(join(folder, 'models'));
+      await symlink(resolve(reranker), join(folder, 'models', RERANKER.replace('/', '--')));
+    }
     const { settings } = readSettings({ folder, environment: {}, flags: { dataDir: folder } });
     const log = pino({ level: 'error' }, pino.destination({ fd: 2, sync: true }));
     const service = await startService(settings, log);
