@@ -210,6 +210,8 @@ function noteOn(
       : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
   }
   if (shown.includes(tool)) return undefined;
+  const merge = state.merges.approvedOf(state.tools.get(tool)?.slot ?? -1);
+  if (merge !== undefined && shown.includes(merge.representative)) return undefined;
   return state.tools.find(tool) === undefined
     ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
     : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;
