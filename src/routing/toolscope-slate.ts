@@ -69,7 +69,7 @@ export function toolsOfSubQueries(
   return subQueries.map(({ closer, ...part }) => {
     const found = toolsOf(part, index, exclude);
     if (closer === undefined || closer.size === 0) return found;
-    const said = Array.from(found.slots, (slot) => closer.get(state.tools.atSlot(slot)!.hash));
+    const said = Array.from(found.slots, (slot) => closer.get(state.merges.served(slot)!.hash));
     const least = Math.min(...closer.values());
     // What came or changed after the reranker was asked is as good as the last.
     return { slots: found.slots, scores: said.map((score) => score ?? least) };

@@ -5,6 +5,7 @@ import type { RouteAnswer } from '../../src/routing/route-answer.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
 import { toolscopeScores } from '../../src/routing/toolscope-slate.ts';
 import { putTools } from '../state/entries.ts';
+import { approve, proposalOf, propose } from '../state/merge-entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
 const subQuery = fc.uniqueArray(fc.nat(12), { maxLength: 8 }).chain((slots) =>
@@ -147,6 +148,20 @@ describe('a slate that ToolScope chooses', () => {
     const decision = await decided(catalog, { query: PARCELS });
     expect(decision.slate.map((index) => decision.candidates[index])).toEqual(['t5', 't1']);
     expect(decision.rerank).toEqual({ by: 'any', fallback: 'the reranker took more than 100 ms' });
+  });
+
+  it('has a merged tool once, by what the reranker says of the united definition', async () => {
+    const catalog = reranking();
+    const proposal = proposalOf(catalog.state, ['t4', 't5']);
+    const definition = { ...proposal.definition, description: 'parcel of either kind' };
+    catalog.story.tell(propose({ ...proposal, definition }));
+    expect(catalog.story.tell(approve(proposal.id))).toMatchObject({ kind: 'merges' });
+    catalog.rerank = async (_, documents) => ({
+      scores: documents.map((text) => (text.includes('of either kind') ? 1 : 0)),
+    });
+    const answer = await catalog.route({ query: 'parcel t4', k: 8 });
+    expect(names(answer)[0]).toBe('t4');
+    expect(names(answer)).not.toContain('t5');
   });
 
   it('is explained as what it is', async () => {
