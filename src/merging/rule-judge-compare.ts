@@ -1,15 +1,17 @@
 import type { PairVerdict } from './judge.ts';
 import type { Parameter, ToolProfile } from './rule-judge-profile.ts';
-import { CONTRAST_LINES, SOFT_WORDS } from './rule-judge-words.ts';
+import { CONTRAST_LINES, EVERYWHERE_WORDS, SOFT_WORDS } from './rule-judge-words.ts';
 
-/** A word that is rather common keeps two tools apart by half. */
-const SOFT = 0.5;
+/** What a parameter with a counterpart counts beside a shared word. */
+const HALF = 0.5;
 /** With words of this weight on one side alone, tools are not the same. */
 const TELLS_APART = 1;
 /** Shared words, and parameters as half a word each, of at least this weight are needed for `same`. */
 const ENOUGH = 1.5;
 /** Tools that share this much of their words overlap. */
 const OVERLAPPING = 0.4;
+/** And this much where what keeps them apart is a matter of scope. */
+const RELATED = 0.3;
 
 /** Compares two tools by rules. Symmetric and deterministic. */
 export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict {
@@ -20,10 +22,10 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   const coreA = withInitials(a, b);
   const coreB = withInitials(b, a);
   const shared = sharedWords(coreA, coreB);
-  const likeness = likenessOf(coreA, coreB, shared);
+  const likeness = likenessOf(coreA, coreB);
   const apart = guard(a, b);
   if (apart !== null) {
-    return likeness >= OVERLAPPING && apart.overlapping
+    return likeness >= RELATED && apart.overlapping
       ? { relation: 'overlapping', confidence: 0.85, reason: apart.reason }
       : different(likeness >= OVERLAPPING ? 0.85 : 0.95, apart.reason);
   }
@@ -39,14 +41,17 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   if (likeness < OVERLAPPING && (shared < ENOUGH || onlyA.weight + onlyB.weight >= 2 * shared))
     return different(0.6 + 0.35 * (1 - likeness), `little in common: ${told(onlyA, onlyB)}`);
   const verbs = verbsApart(a, b);
-  if (verbs !== null) return overlapping(likeness, verbs);
-  if (onlyA.weight >= TELLS_APART || onlyB.weight >= TELLS_APART)
-    return overlapping(likeness, `one alone says ${told(onlyA, onlyB)}`);
+  if (verbs !== null)
+    return verbs.overlapping ? overlapping(likeness, verbs.reason) : different(0.6, verbs.reason);
+  if (onlyA.weight >= TELLS_APART || onlyB.weight >= TELLS_APART) {
+    const reason = `one alone says ${told(onlyA, onlyB)}`;
+    return onlyA.isNamed && onlyB.isNamed ? different(0.6, reason) : overlapping(likeness, reason);
+  }
   if (abroad && strangers(a, b))
     return overlapping(likeness, `${a.tool.server} and ${b.tool.server} may be different products`);
   const arranged = matchParameters(a.parameters, b.parameters);
   if (arranged.conflict !== null) return overlapping(likeness, arranged.conflict);
-  if (shared + SOFT * arranged.pairs < ENOUGH)
+  if (shared + HALF * arranged.pairs < ENOUGH)
     return overlapping(likeness, 'their definitions say too little');
   const unsaid = onlyA.weight + onlyB.weight;
   const confidence = 0.6 + 0.25 * likeness + 0.12 * arranged.share - 0.1 * unsaid - (abroad ? 0.1 : 0);
@@ -65,54 +70,69 @@ const overlapping = (likeness: number, reason: string): PairVerdict => ({
   reason,
 });
 
-const weightOf = (word: string) => (SOFT_WORDS.has(word) ? SOFT : 1);
-
-type Words = ReadonlySet<string>;
+type Weights = ReadonlyMap<string, number>;
 
 /** The core of `a`, in which initials that only `b` uses stand for what they spell: `bmi` for `body mass index`. */
-function withInitials(a: ToolProfile, b: ToolProfile): Words {
-  let core: Set<string> | null = null;
-  for (const word of b.core) {
+function withInitials(a: ToolProfile, b: ToolProfile): Weights {
+  let core: Map<string, number> | null = null;
+  for (const word of b.core.keys()) {
     const run = a.core.has(word) ? undefined : a.initials.get(word);
     if (run === undefined) continue;
-    core ??= new Set(a.core);
+    core ??= new Map(a.core);
     for (const spelled of run) core.delete(spelled);
-    core.add(word);
+    core.set(word, 1);
   }
   return core ?? a.core;
 }
 
-function sharedWords(a: Words, b: Words): number {
+/** Weight of the words that both have, of the one where they weigh more. */
+function sharedWords(a: Weights, b: Weights): number {
   let weight = 0;
-  for (const word of a) if (b.has(word)) weight += weightOf(word);
+  for (const [word, own] of a) {
+    const other = b.get(word);
+    if (other !== undefined) weight += Math.max(own, other);
+  }
   return weight;
 }
 
 /** Dice's coefficient of the cores, 0…1. */
-function likenessOf(a: Words, b: Words, shared: number): number {
+function likenessOf(a: Weights, b: Weights): number {
   let whole = 0;
-  for (const word of a) whole += weightOf(word);
-  for (const word of b) whole += weightOf(word);
-  return whole === 0 ? 0 : (2 * shared) / whole;
+  let shared = 0;
+  for (const [word, weight] of a) {
+    whole += weight;
+    const other = b.get(word);
+    if (other !== undefined) shared += weight + other;
+  }
+  for (const weight of b.values()) whole += weight;
+  return whole === 0 ? 0 : shared / whole;
 }
 
 interface Unmatched {
   readonly words: readonly string[];
   readonly weight: number;
+  /** One of them is of the name. */
+  readonly isNamed: boolean;
 }
 
-/** Words of `a`, its core first, that are nowhere in `b`. */
-function unmatchedWords(core: Words, a: ToolProfile, b: ToolProfile): Unmatched {
+/** Words of `a` that `b` does not have: those of its name not in name and description, others nowhere. */
+function unmatchedWords(core: Weights, a: ToolProfile, b: ToolProfile): Unmatched {
   const words: string[] = [];
   let weight = 0;
-  for (const own of [core, a.spaced]) {
-    for (const word of own) {
-      if (b.all.has(word) || b.initials.has(word)) continue;
-      words.push(word);
-      weight += weightOf(word);
-    }
+  let isNamed = false;
+  for (const [word, own] of core) {
+    const inName = a.named.has(word);
+    if ((inName ? b.told : b.all).has(word) || b.initials.has(word)) continue;
+    words.push(word);
+    weight += own;
+    isNamed ||= inName;
   }
-  return { words, weight };
+  for (const word of a.spaced) {
+    if (b.all.has(word)) continue;
+    words.push(word);
+    weight++;
+  }
+  return { words, weight, isNamed };
 }
 
 function told(a: Unmatched, b: Unmatched): string {
@@ -134,7 +154,10 @@ export function guard(a: ToolProfile, b: ToolProfile): Apart | null {
       overlapping: false,
     };
   const [first, second] = contrastOf(a, b);
-  if (first !== null) return { reason: `“${first}” is not “${second}”`, overlapping: false };
+  if (first !== null)
+    return { reason: `“${first}” is not “${second}”`, overlapping: EVERYWHERE_WORDS.has(first) };
+  if (!equal(a.environments, b.environments))
+    return { reason: 'they are for different environments', overlapping: true };
   for (const direction of a.directions) {
     const [, from, word, to] = /^(\S+) (\S+) (\S+)$/.exec(direction) ?? [];
     if (from !== to && b.directions.has(`${to} ${word} ${from}`) && !b.directions.has(direction))
@@ -224,22 +247,24 @@ function strangers(a: ToolProfile, b: ToolProfile): boolean {
   return !(isAbout(a) && isAbout(b));
 }
 
+/** Verbs that say little beside another: `perform an analysis`, `create a backup`. */
+const LIGHT = ['run', 'get', 'creat', 'find'];
+
 /** Verbs of the two that cannot stand for each other; null: none. */
-function verbsApart(a: ToolProfile, b: ToolProfile): string | null {
-  if (a.effect === 'read' && b.effect === 'read') return null;
-  const stranger = (own: ToolProfile, other: ToolProfile) =>
-    [...own.verbs].find(
-      (verb) => !other.all.has(verb) && !(own.effect === other.effect && own.effect !== null),
+function verbsApart(a: ToolProfile, b: ToolProfile): Apart | null {
+  if (a.effect === b.effect && a.effect !== null) return null;
+  for (const verb of a.verbs) if (b.verbs.has(verb)) return null;
+  const strangers = (own: ToolProfile, other: ToolProfile) =>
+    [...own.verbs].filter(
+      (verb) => !other.told.has(verb) && !(LIGHT.includes(verb) && holds(own.told, other.verbs)),
     );
-  const one = stranger(a, b);
-  const another = stranger(b, a);
-  if (one === undefined && another === undefined) return null;
-  if (a.verbs.size > 0 && b.verbs.size > 0 && [...a.verbs].some((verb) => b.verbs.has(verb))) return null;
-  return `the verbs differ: ${[one, another]
-    .filter((verb) => verb !== undefined)
-    .sort()
-    .map((verb) => `“${verb}”`)
-    .join(', ')}`;
+  const [one, other] = [strangers(a, b), strangers(b, a)];
+  if (one.length + other.length === 0) return null;
+  const found = [...one, ...other].sort().map((verb) => `“${verb}”`);
+  return {
+    reason: `the verbs differ: ${found.join(', ')}`,
+    overlapping: one.length === 0 || other.length === 0,
+  };
 }
 
 interface Arranged {
@@ -290,33 +315,43 @@ function matchParameters(a: readonly Parameter[], b: readonly Parameter[]): Arra
 }
 
 function parameterLikeness(a: Parameter, b: Parameter): number {
-  const names = dice(a.words, b.words);
+  const names = Math.max(weightedDice(a.words, b.words), abbreviation(a.name, b.name));
   if (names === 1) return 1;
-  const texts = a.described.size > 0 && b.described.size > 0 ? dice(a.described, b.described) : 0;
+  const texts = a.described.size > 0 && b.described.size > 0 ? dice(a.described, b.described) : null;
   const crossed = holds(b.described, a.words) || holds(a.described, b.words) ? 0.2 : 0;
-  return Math.min(0.99, 0.5 * names + 0.5 * texts + crossed);
+  return Math.min(0.99, (texts === null ? names : 0.5 * names + 0.5 * texts) + crossed);
 }
 
-const KINDS = [
-  'id',
-  'identifi',
-  'name',
-  'email',
-  'url',
-  'path',
-  'code',
-  'phone',
-  'count',
-  'latitud',
-  'longitud',
-  'date',
-  'time',
-];
+/** `w` for `width`, `desc` for `description`. */
+function abbreviation(a: string, b: string): number {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a];
+  return long.startsWith(short) && (short.length === 1 || short.length >= 3) ? 0.6 : 0;
+}
 
-/** The only ones that are left on both sides are counterparts when their types are the same and their names no kinds of their own. */
+function weightedDice(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const weightOf = (word: string) => (SOFT_WORDS.has(word) ? 0.5 : 1);
+  let shared = 0;
+  let whole = 0;
+  for (const word of a) {
+    whole += weightOf(word);
+    if (b.has(word)) shared += weightOf(word);
+  }
+  for (const word of b) whole += weightOf(word);
+  return whole === 0 ? 0 : (2 * shared) / whole;
+}
+
+/** Kinds of values that stand for nothing else, and those by which a thing of any name may be called. */
+const KINDS = ['email', 'phone', 'count', 'latitud', 'longitud', 'date', 'time'];
+const NAMES = ['identifi', 'name', 'url', 'path', 'code'];
+
+/** The only ones that are left on both sides are counterparts where type and kind are the same. */
 function exchangeable(a: Parameter, b: Parameter): boolean {
   const kind = ({ words }: Parameter) => KINDS.find((word) => words.has(word));
-  return a.type === b.type && kind(a) === kind(b) && parameterConflict(a, b) === null;
+  const name = ({ words }: Parameter) => NAMES.find((word) => words.has(word));
+  if (a.type !== b.type || kind(a) !== kind(b)) return false;
+  const [one, other] = [name(a), name(b)];
+  if (one !== undefined && other !== undefined && one !== other) return false;
+  return parameterConflict(a, b) === null;
 }
 
 function parameterConflict(a: Parameter, b: Parameter): string | null {
@@ -358,4 +393,8 @@ function dice(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
 function holds(all: ReadonlySet<string>, some: ReadonlySet<string>): boolean {
   for (const word of some) if (!all.has(word)) return false;
   return some.size > 0;
+}
+
+function equal(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && (a.size === 0 || holds(a, b));
 }

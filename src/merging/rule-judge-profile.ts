@@ -5,10 +5,14 @@ import {
   CONTRAST_LINES,
   EFFECT_OF,
   type Effect,
+  EMPTY_SENTENCE_WORDS,
   EMPTY_WORDS,
+  ENVIRONMENT_WORDS,
   EVERYWHERE_WORDS,
   FIELD_WORDS,
+  joined,
   PRODUCT_OF,
+  SOFT_WORDS,
   VERB_WORDS,
   wordFor,
 } from './rule-judge-words.ts';
@@ -18,13 +22,15 @@ export interface ToolProfile {
   readonly tool: JudgedTool;
   /** Equal for tools that differ in nothing but their server: name there, description, schemas, annotations. */
   readonly copyKey: string;
-  /** Words of the name and of the first sentence that say something, without the verb. */
-  readonly core: ReadonlySet<string>;
+  /** Words of the name and of the first sentence that say something, without the verb, and how much they say, 0…1. */
+  readonly core: ReadonlyMap<string, number>;
   /** Words of the name alone. */
   readonly named: ReadonlySet<string>;
   /** Core words that stand before the name proper, as in `math.gcd`, and are in nothing else. */
   readonly spaced: ReadonlySet<string>;
-  /** All words of the definition. */
+  /** Words of the name and the description. */
+  readonly told: ReadonlySet<string>;
+  /** Those and the words of the parameters. */
   readonly all: ReadonlySet<string>;
   /** Initials of runs of 3 to 5 words, and the words that they stand for. */
   readonly initials: ReadonlyMap<string, readonly string[]>;
@@ -35,6 +41,7 @@ export interface ToolProfile {
   readonly numbers: ReadonlyMap<string, number>;
   /** Words that other words exclude (`CONTRAST_LINES`), in the core or, where that counts, anywhere. */
   readonly contrasted: ReadonlySet<string>;
+  readonly environments: ReadonlySet<string>;
   /** `x to y`, `x from y`, `x by y`, in reading order. */
   readonly directions: ReadonlySet<string>;
   readonly scope: 'own' | 'everyone' | null;
@@ -57,6 +64,18 @@ export interface Parameter {
 }
 
 const MAX_TEXT = 4_000;
+/** How much a word says: in the name 1, in the first phrase of the sentence, in what follows it; and rather common words. */
+const IN_HEAD = 0.7;
+const IN_ADJUNCT = 0.4;
+const SOFT = 0.5;
+/** Begin what says more about a thing that was named already. */
+const ADJUNCT = new Set(
+  'given for from by with using based at under on over through via and that which where when optionally according between within in to into'.split(
+    ' ',
+  ),
+);
+/** Verbs that another word of the name says more than. */
+const LIGHT_VERBS = new Set('get find list calculate check run'.split(' ').map(wordFor));
 const GENERIC_SERVER_WORDS = new Set(
   'mcp server servers api tools tool service services the my our remote local client app team instance copy main demo test v'.split(
     ' ',
@@ -68,9 +87,9 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   const { space, bare } = nameParts(tool);
   const description = tool.description.slice(0, MAX_TEXT);
   const sentence = firstSentence(description);
-  const nameWords = wordsOf(bare);
-  const sentenceWords = wordsOf(sentence);
-  const spaceWords = wordsOf(space);
+  const nameWords = joined(wordsOf(bare));
+  const sentenceWords = joined(wordsOf(sentence));
+  const spaceWords = joined(wordsOf(space));
   const verbs = new Set<string>();
   const verbAt = nameWords.findIndex((word, at) => isVerb(word, at === 0));
   if (verbAt >= 0) verbs.add(wordFor(nameWords[verbAt]));
@@ -78,19 +97,32 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   if (said >= 0 && VERB_WORDS.has(wordFor(sentenceWords[said]))) verbs.add(wordFor(sentenceWords[said]));
 
   const named = meaning(nameWords.map(wordFor));
-  const inSentence = meaning(sentenceWords.map(wordFor));
-  const core = new Set([...named, ...inSentence].filter((word) => !verbs.has(word)));
+  const core = new Map<string, number>();
+  const count = (word: string, weight: number) => {
+    if (verbs.has(word)) return;
+    const own = SOFT_WORDS.has(word) ? SOFT * weight : weight;
+    core.set(word, Math.max(core.get(word) ?? 0, own));
+  };
+  for (const word of named) if (!LIGHT_VERBS.has(word)) count(word, 1);
+  let weight = IN_HEAD;
+  for (const [at, word] of sentenceWords.entries()) {
+    if (at > said + 1 && ADJUNCT.has(word)) weight = IN_ADJUNCT;
+    const one = wordFor(word);
+    if (tells(one) && tells(word) && !EMPTY_SENTENCE_WORDS.has(word) && !EMPTY_SENTENCE_WORDS.has(one))
+      count(one, weight);
+  }
   // Where a text says `BMI` and what that is, `BMI` stands for both.
   const initials = initialsOf([nameWords, sentenceWords]);
-  const spelledOut = [...core].flatMap((word) => initials.get(word) ?? []);
+  const spelledOut = [...core.keys()].flatMap((word) => initials.get(word) ?? []);
   for (const word of spelledOut) core.delete(word);
   const spaced = new Set<string>();
   for (const word of meaning(spaceWords.map(wordFor))) {
     if (!core.has(word) && !verbs.has(word) && !FIELD_WORDS.has(word)) spaced.add(word);
   }
-  const parameters = parametersOf(tool, core);
-  const rest = meaning(wordsOf(description).map(wordFor));
-  const all = new Set([...core, ...spelledOut, ...spaced, ...rest, ...verbs]);
+  const parameters = parametersOf(tool);
+  const rest = meaning(joined(wordsOf(description)).map(wordFor));
+  const told = new Set([...core.keys(), ...named, ...spelledOut, ...spaced, ...rest, ...verbs]);
+  const all = new Set(told);
   for (const { words, described } of parameters) {
     for (const word of words) all.add(word);
     for (const word of described) all.add(word);
@@ -111,16 +143,17 @@ export function profileOf(tool: JudgedTool): ToolProfile {
     core,
     named,
     spaced,
+    told,
     all,
     initials,
     verbs,
     effect: effectOf(verbs),
     numbers: numbersOf(nameWords, sentenceWords, verbs),
     contrasted: new Set([
-      ...[...core, ...spaced, ...verbs].filter((word) => CONTRAST_LINES.has(word)),
+      ...[...core.keys(), ...spaced, ...verbs].filter((word) => CONTRAST_LINES.has(word)),
       ...[...all].filter((word) => EVERYWHERE_WORDS.has(word)),
-      ...server.map(wordFor).filter((word) => EVERYWHERE_WORDS.has(word)),
     ]),
+    environments: new Set([...told, ...server.map(wordFor)].filter((word) => ENVIRONMENT_WORDS.has(word))),
     directions: directionsIn([nameWords, sentenceWords]),
     scope: scopeOf([...nameWords, ...wordsOf(description)]),
     products: productsIn(texts, [...server, ...spaceWords]),
@@ -173,8 +206,10 @@ const CERTAIN_VERBS = new Set(
     .map(wordFor),
 );
 
+const tells = (word: string) => !EMPTY_WORDS.has(word) && (word.length > 1 || /\d/.test(word));
+
 function meaning(words: readonly string[]): Set<string> {
-  return new Set(words.filter((word) => !EMPTY_WORDS.has(word) && (word.length > 1 || /\d/.test(word))));
+  return new Set(words.filter(tells));
 }
 
 const EFFECTS_BY_WEIGHT: readonly Effect[] = [
@@ -192,13 +227,15 @@ function effectOf(verbs: ReadonlySet<string>): Effect | null {
   return EFFECTS_BY_WEIGHT.find((effect) => effects.has(effect)) ?? null;
 }
 
+const LINKS = new Set('a an the of in to for and or by is on at with from'.split(' '));
+
 function initialsOf(texts: readonly (readonly string[])[]): Map<string, readonly string[]> {
   const found = new Map<string, readonly string[]>();
   for (const words of texts) {
     for (let start = 0; start + 3 <= words.length; start++) {
       const run = words.slice(start, start + 5);
       for (; run.length >= 3; run.pop()) {
-        if (run.some((word) => EMPTY_WORDS.has(word))) continue;
+        if (run.some((word) => LINKS.has(word))) continue;
         found.set(run.map((word) => word[0]).join(''), run.map(wordFor));
       }
     }
@@ -221,9 +258,8 @@ function numbersOf(
   const numbers = new Map<string, number>();
   const count = (words: readonly string[], isName: boolean) => {
     for (const [at, word] of words.entries()) {
-      const noun = wordFor(word);
-      if (EMPTY_WORDS.has(word) && !COUNTED.has(noun)) continue;
-      if (verbs.has(noun) && at === 0) continue;
+      const noun = singular(word);
+      if (EMPTY_WORDS.has(word) || (at === 0 && verbs.has(wordFor(word)))) continue;
       if (!isName && !numbers.has(noun)) continue;
       const number = PLURAL.test(word) && !NO_PLURAL.has(word) ? 2 : 1;
       numbers.set(noun, (numbers.get(noun) ?? 0) | number);
@@ -236,8 +272,12 @@ function numbersOf(
   );
   return numbers;
 }
-/** Empty words whose number counts. */
-const COUNTED = new Set(['user', 'customer', 'person', 'item', 'object', 'record', 'entry'].map(wordFor));
+
+const singular = (word: string) =>
+  word
+    .replace(/ies$/, 'y')
+    .replace(/(?<=ch|sh|x|ss)es$/, '')
+    .replace(/(?<=[^sui])s$/, '');
 
 const DIRECTED = new Set(['to', 'into', 'from', 'by', 'of', 'for']);
 
@@ -281,19 +321,23 @@ function productsIn(words: readonly string[], places: readonly string[]): Set<st
   return found;
 }
 
+/** What short names of parameters stand for. */
+const PARAMETER_WORDS = new Map(
+  Object.entries({ no: 'number', to: 'recipient', at: 'time', body: 'message' }),
+);
+
 /** Schemas are read as they come: members of other shapes than they should have are not there. */
-function parametersOf({ inputSchema }: JudgedTool, core: ReadonlySet<string>): Parameter[] {
+function parametersOf({ inputSchema }: JudgedTool): Parameter[] {
   const properties = asObject(inputSchema.properties);
   const required = new Set(Array.isArray(inputSchema.required) ? inputSchema.required : []);
   return Object.entries(properties).map(([name, schema]) => {
     const { type, enum: options, format, description, pattern } = asObject(schema);
     const said = typeof description === 'string' ? description.slice(0, MAX_TEXT) : '';
-    const words = meaning(wordsOf(name).map(wordFor));
-    const told = new Set([...words].filter((word) => !core.has(word)));
+    const words = meaning(joined(wordsOf(name)).map((word) => wordFor(PARAMETER_WORDS.get(word) ?? word)));
     return {
       name,
-      words: words.size === 0 ? new Set([name.toLowerCase()]) : told.size > 0 ? told : words,
-      described: meaning(wordsOf(said).map(wordFor)),
+      words: words.size === 0 ? new Set([name.toLowerCase()]) : words,
+      described: meaning(joined(wordsOf(said)).map(wordFor)),
       required: required.has(name),
       type: typeOf(type),
       options: Array.isArray(options) ? options.map(String) : null,

@@ -6,7 +6,7 @@ import { stem } from '../retrieval/stemmer.ts';
  */
 const SYNONYMS = `
 get retrieve fetch obtain return lookup view show read access provide display retrieval
-find search locate discover finder
+find search discover finder
 list enumerate
 calculate compute determine calc calculator calculation computation computing
 check verify
@@ -18,15 +18,24 @@ convert conversion converter
 buy purchase
 book reserve reservation booking
 generate produce generation generator
-analyze analyse analysis
+validate validator validation
+grade grader
+detect detection detector
+encrypt encryption
+decrypt decryption
+classify classifier classification
+extract extraction extractor
+compress compression
+track tracker tracking
+analyze analyse analysis analyzer analytic
 predict prediction forecast
 translate translation translator
-summarize summarise summary
+summarize summarise summary summarizer
 register enroll
 subscribe subscription
 recommend suggest recommendation suggestion
 send sending
-schedule scheduling
+schedule scheduling timetable
 number integer num
 image picture photo photograph
 movie film
@@ -87,16 +96,20 @@ catalog catalogue
 const EMPTY =
   'a an and are as at be been by can do does for from i in is it its me my need no of on or please s that the this to want with ' +
   'would you your function functionality tool api method endpoint service utility helper operation command allow allows enable enables ' +
-  'given specific specified particular certain provided supplied based using used use via various which when where ' +
-  'existing new their his her they them these those there if into onto about within according along between among ' +
-  'information info detail details data result results value values item items object objects record records entry entries ' +
-  'one two desired required requested input output related relevant user users customer person individual such other ' +
-  'also will has have it’s t able help helps perform performs order through per across over under';
+  'given give specific specified particular certain provided supplied based using used use via various which when where whether ' +
+  'existing new their his her they them these those there if into onto about within according along between among out up ' +
+  'information info detail details data result results value values one two desired required requested input output related ' +
+  'relevant such other another also will has have it’s t able help helps per across over under given whose who what how';
+
+/** Says nothing in a sentence, but tells things apart in a name. */
+const EMPTY_IN_SENTENCES =
+  'item items object objects record records entry entries user users customer person individual somebody someone order through ' +
+  'place get find list calculate check run create make perform return returns get';
 
 /** Says a little: one of these on one side alone does not keep tools apart, two do. */
 const SOFT =
-  'current currently number identifier name type full total available simple list set time year date amount location system ' +
-  'file option optional return online directly easily automatically quickly basic general standard content text status whether ' +
+  'current currently latest number identifier name type full total available simple list set time year date amount location system ' +
+  'option optional return online directly easily automatically quickly basic general standard content text status whether ' +
   'different any some more';
 
 /** What names of fields of knowledge and of kinds of software say where they stand before the name of a tool. */
@@ -158,8 +171,8 @@ average median mode variance
 sum product difference quotient
 area perimeter circumference volume
 circle triangle rectangle square trapezoid sphere cylinder cone cube ellipse
-current historical forecast predict
-past future upcoming
+historical forecast predict
+past future upcoming present
 daily weekly monthly quarterly annual hourly
 monday tuesday wednesday thursday friday saturday sunday
 compound simple
@@ -187,6 +200,9 @@ row column
 horizontal vertical
 front back
 male female
+home away
+systolic diastolic
+kinetic potential
 adult child
 buyer seller
 sender recipient receiver
@@ -196,7 +212,6 @@ manager employee
 departure arrival
 domestic international
 one-way round-trip
-staging production sandbox development preview
 personal business work
 encode hash
 preview apply
@@ -225,8 +240,10 @@ csv json xml yaml
 `;
 
 /** Of these a word anywhere in a definition counts, also in what is said about parameters and results. */
-const UNITS_AND_PLACES =
-  'celsius fahrenheit kelvin kilometer mile kilogram pound liter gallon metric imperial staging production sandbox development';
+const UNITS = 'celsius fahrenheit kelvin kilometer mile kilogram pound liter gallon metric imperial';
+
+/** Tools have to agree on all of these. */
+const ENVIRONMENTS = 'staging production sandbox development enterprise';
 
 /** Products that keep accounts of their own: what is done in one of them is not done in another. */
 const PRODUCTS = `
@@ -416,20 +433,71 @@ for (const group of lines(SYNONYMS)) {
   for (const word of group) if (!canonical.has(stem(word))) canonical.set(stem(word), stem(group[0]));
 }
 
+/** Two words that are one, as they are also spelled. */
+const PHRASES = new Map(
+  Object.entries({
+    lookup: 'look up, looks up, looking up',
+    todo: 'to do',
+    backup: 'back up, backs up',
+    email: 'e mail',
+    us: 'u s',
+    nth: 'n th',
+    pr: 'pull request, pull requests',
+    timezone: 'time zone, time zones',
+    webpage: 'web page, web pages',
+    website: 'web site',
+    phone: 'phone number, telephone number',
+    zipcode: 'zip code, postal code',
+    login: 'log in, logs in, sign in',
+    logout: 'log out, logs out, sign out',
+    register: 'sign up, signs up',
+    username: 'user name',
+    filename: 'file name',
+    dataset: 'data set',
+    identifier: 'i d',
+    wifi: 'wi fi',
+  }).flatMap(([one, phrases]) => phrases.split(', ').map((phrase) => [phrase, one] as const)),
+);
+
+/** Joins what is spelled as one word or as two. */
+export function joined(words: readonly string[]): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < words.length; at++) {
+    const one = PHRASES.get(`${words[at]} ${words[at + 1]}`);
+    found.push(one ?? words[at]);
+    if (one !== undefined) at++;
+  }
+  return found;
+}
+
+/** Words that their stem would take for others. */
+const EXACT = new Map(
+  Object.entries({
+    find: 'locate locates locating',
+    inproduction: 'production prod',
+    instaging: 'staging stage',
+    indevelopment: 'development dev',
+  }).flatMap(([one, words]) => words.split(' ').map((word) => [word, one] as const)),
+);
+
 /** Returns the word that stands for all words of the same meaning and inflection. */
 export function wordFor(word: string): string {
+  const exact = EXACT.get(word);
+  if (exact !== undefined) return exact;
   const root = stem(word);
   return canonical.get(root) ?? root;
 }
 
 const wordsIn = (text: string) => new Set(text.split(/\s+/).map(wordFor));
 
-export const EMPTY_WORDS: ReadonlySet<string> = new Set(
-  EMPTY.split(' ').flatMap((word) => [word, stem(word)]),
-);
+const withStems = (text: string) => new Set(text.split(' ').flatMap((word) => [word, wordFor(word)]));
+
+export const EMPTY_WORDS: ReadonlySet<string> = withStems(EMPTY);
+export const EMPTY_SENTENCE_WORDS: ReadonlySet<string> = withStems(EMPTY_IN_SENTENCES);
 export const SOFT_WORDS: ReadonlySet<string> = wordsIn(SOFT);
 export const FIELD_WORDS: ReadonlySet<string> = wordsIn(FIELDS);
-export const EVERYWHERE_WORDS: ReadonlySet<string> = wordsIn(UNITS_AND_PLACES);
+export const EVERYWHERE_WORDS: ReadonlySet<string> = wordsIn(UNITS);
+export const ENVIRONMENT_WORDS: ReadonlySet<string> = wordsIn(ENVIRONMENTS);
 
 /** For a word the numbers of the lines of contrasts that it is in. */
 export const CONTRAST_LINES: ReadonlyMap<string, readonly number[]> = (() => {

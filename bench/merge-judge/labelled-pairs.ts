@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import type { JudgedTool, Pair, Relation } from '../../src/merging/judge.ts';
+
+export interface LabelledPair {
+  readonly tools: Pair;
+  readonly relation: Relation;
+  /** False: for choosing rules and thresholds; true: for the figure. */
+  readonly isKeptAside: boolean;
+}
+
+/** Reads `pairs.txt`, whose head says what a line is. @throws Error that names the line */
+export function labelledPairs(): LabelledPair[] {
+  const text = readFileSync(new URL('pairs.txt', import.meta.url), 'utf8');
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return lines.map((line, at) => {
+    const parts = line.split(' | ');
+    const [relation, a, b] = parts;
+    if (parts.length !== 3 || !['same', 'overlapping', 'different'].includes(relation))
+      throw new Error(`not "relation | tool | tool": ${line}`);
+    return { tools: [toolOf(a), toolOf(b)], relation: relation as Relation, isKeptAside: at % 2 === 1 };
+  });
+}
+
+function toolOf(text: string): JudgedTool {
+  const found = /^(?:([\w-]+)\/)?([\w.-]+)\((.*?)\) (.+?)(?: \{(.+)\})?$/.exec(text);
+  if (found === null) throw new Error(`not "name(parameters) description": ${text}`);
+  const [, server, name, list, description, extra] = found;
+  const parameters = list === '' ? [] : list.split(', ').map(parameterOf);
+  const tool = {
+    name,
+    description,
+    inputSchema: {
+      type: 'object',
+      properties: Object.fromEntries(parameters.map(({ name, schema }) => [name, schema])),
+      required: parameters.filter(({ required }) => required).map(({ name }) => name),
+    },
+    ...(server !== undefined && { server }),
+    ...(extra !== undefined && extraOf(extra)),
+  };
+  return { ...tool, hash: definitionHash(tool) };
+}
+
+const TYPES = ['string', 'number', 'integer', 'boolean', 'object'];
+
+function parameterOf(text: string) {
+  const found = /^(\w+)(\?)?(?::([\w|]+)(\[\])?)?(?: "(.+)")?$/.exec(text);
+  if (found === null) throw new Error(`no parameter: ${text}`);
+  const [, name, optional, said = 'string', list, description] = found;
+  const one = TYPES.includes(said) ? { type: said } : { type: 'string', enum: said.split('|') };
+  const schema = { ...(list ? { type: 'array', items: one } : one), ...(description && { description }) };
+  return { name, required: optional === undefined, schema };
+}
+
+function extraOf(text: string) {
+  const [, key, value] = /^(\w+)=(.+)$/.exec(text) ?? [];
+  return key.endsWith('Hint') ? { annotations: { [key]: value === 'true' } } : { metadata: { [key]: value } };
+}
