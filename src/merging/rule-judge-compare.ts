@@ -1,6 +1,12 @@
 import type { PairVerdict } from './judge.ts';
 import type { Parameter, ToolProfile } from './rule-judge-profile.ts';
-import { CONTRAST_LINES, EVERYWHERE_WORDS, SOFT_WORDS } from './rule-judge-words.ts';
+import {
+  CONTRAST_LINES,
+  EVERYWHERE_WORDS,
+  PRODUCT_OF,
+  SOFT_SENTENCE_WORDS,
+  wordFor,
+} from './rule-judge-words.ts';
 
 /** What a parameter with a counterpart counts beside a shared word. */
 const HALF = 0.5;
@@ -30,6 +36,9 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
       : different(likeness >= OVERLAPPING ? 0.85 : 0.95, apart.reason);
   }
   const abroad = differentServers(a, b);
+  const estranged = abroad && strangers(a, b);
+  const places = `${[a.tool.server, b.tool.server].sort().join(' and ')} may be different products`;
+  if (estranged && !equal(a.products, b.products)) return overlapping(likeness, places);
   if (isCopy) {
     return same(
       abroad ? 0.9 : 0.99,
@@ -47,8 +56,7 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
     const reason = `one alone says ${told(onlyA, onlyB)}`;
     return onlyA.isNamed && onlyB.isNamed ? different(0.6, reason) : overlapping(likeness, reason);
   }
-  if (abroad && strangers(a, b))
-    return overlapping(likeness, `${a.tool.server} and ${b.tool.server} may be different products`);
+  if (estranged) return overlapping(likeness, places);
   const arranged = matchParameters(a.parameters, b.parameters);
   if (arranged.conflict !== null) return overlapping(likeness, arranged.conflict);
   if (shared + HALF * arranged.pairs < ENOUGH)
@@ -171,6 +179,9 @@ export function guard(a: ToolProfile, b: ToolProfile): Apart | null {
     if (other !== undefined && (number & other) === 0)
       return { reason: `one is for one “${noun}”, the other for several`, overlapping: true };
   }
+  const one = a.lists === b.lists ? null : a.lists ? b : a;
+  if (one !== null && [...one.numbers.values()].every((number) => number === 1))
+    return { reason: 'one lists, the other is for one thing', overlapping: true };
   if (a.scope !== b.scope)
     return { reason: 'one is for what belongs to the caller, the other is not', overlapping: true };
   const annotations = differingHints(a, b);
@@ -237,27 +248,35 @@ function differentServers(a: ToolProfile, b: ToolProfile): boolean {
   return a.tool.server !== undefined && b.tool.server !== undefined && a.tool.server !== b.tool.server;
 }
 
-/** Two servers are strangers when no word of their names is shared and what is in them says more than what the tools are about. */
+/** Two servers are strangers when their names share no word and have others than those that both tools use. */
 function strangers(a: ToolProfile, b: ToolProfile): boolean {
-  if (a.serverWords.some((word) => b.serverWords.includes(word))) return false;
-  const isAbout = ({ serverWords, core, all }: ToolProfile) =>
-    serverWords.every(
-      (word) => core.has(word) || [...all].some((other) => other.length > 3 && word.includes(other)),
-    );
-  return !(isAbout(a) && isAbout(b));
+  const productsOf = ({ serverWords }: ToolProfile) =>
+    serverWords.map((word) => PRODUCT_OF.get(word) ?? word);
+  const known = productsOf(b);
+  if (productsOf(a).some((word) => known.includes(word))) return false;
+  return [...a.serverWords, ...b.serverWords]
+    .map(wordFor)
+    .some((word) => !(a.told.has(word) && b.told.has(word)));
 }
 
 /** Verbs that say little beside another: `perform an analysis`, `create a backup`. */
-const LIGHT = ['run', 'get', 'creat', 'find'];
+const LIGHT: readonly string[] = ['run', 'get', 'create', 'find'].map(wordFor);
+/** Verbs that stand for each other where nothing is changed. */
+const EXCHANGEABLE: readonly string[] = ['get', 'find', 'list', 'calculate', 'check'].map(wordFor);
+
+/** From this weight on a word is in the name or in the first phrase. */
+const NAMED = 0.7;
 
 /** Verbs of the two that cannot stand for each other; null: none. */
 function verbsApart(a: ToolProfile, b: ToolProfile): Apart | null {
-  if (a.effect === b.effect && a.effect !== null) return null;
-  for (const verb of a.verbs) if (b.verbs.has(verb)) return null;
   const strangers = (own: ToolProfile, other: ToolProfile) =>
-    [...own.verbs].filter(
-      (verb) => !other.told.has(verb) && !(LIGHT.includes(verb) && holds(own.told, other.verbs)),
-    );
+    [...own.verbs].filter((verb) => {
+      if (other.told.has(verb)) return false;
+      if (EXCHANGEABLE.includes(verb) && EXCHANGEABLE.some((one) => other.verbs.has(one))) return false;
+      if (!LIGHT.includes(verb)) return true;
+      // What is performed or created is named by the other's verb.
+      return ![...other.verbs].every((one) => (own.core.get(one) ?? 0) >= NAMED);
+    });
   const [one, other] = [strangers(a, b), strangers(b, a)];
   if (one.length + other.length === 0) return null;
   const found = [...one, ...other].sort().map((verb) => `“${verb}”`);
@@ -329,7 +348,7 @@ function abbreviation(a: string, b: string): number {
 }
 
 function weightedDice(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  const weightOf = (word: string) => (SOFT_WORDS.has(word) ? 0.5 : 1);
+  const weightOf = (word: string) => (SOFT_SENTENCE_WORDS.has(word) ? 0.5 : 1);
   let shared = 0;
   let whole = 0;
   for (const word of a) {

@@ -1,3 +1,4 @@
+import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
 import type { JudgedTool } from './judge.ts';
 import {
@@ -12,6 +13,7 @@ import {
   FIELD_WORDS,
   joined,
   PRODUCT_OF,
+  SOFT_SENTENCE_WORDS,
   SOFT_WORDS,
   VERB_WORDS,
   wordFor,
@@ -37,6 +39,7 @@ export interface ToolProfile {
   /** Canonical verbs: of the name, and the first of the description. */
   readonly verbs: ReadonlySet<string>;
   readonly effect: Effect | null;
+  readonly lists: boolean;
   /** For nouns of the name: 1 in the singular, 2 in the plural, 3 both. */
   readonly numbers: ReadonlyMap<string, number>;
   /** Words that other words exclude (`CONTRAST_LINES`), in the core or, where that counts, anywhere. */
@@ -77,7 +80,7 @@ const ADJUNCT = new Set(
 /** Verbs that another word of the name says more than. */
 const LIGHT_VERBS = new Set('get find list calculate check run'.split(' ').map(wordFor));
 const GENERIC_SERVER_WORDS = new Set(
-  'mcp server servers api tools tool service services the my our remote local client app team instance copy main demo test v'.split(
+  'mcp server servers api tools tool service services the my our remote local client app team instance copy main demo test v db database sql data ai'.split(
     ' ',
   ),
 );
@@ -96,14 +99,20 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   const said = sentenceWords.findIndex((word, at) => at < 8 && !EMPTY_WORDS.has(word));
   if (said >= 0 && VERB_WORDS.has(wordFor(sentenceWords[said]))) verbs.add(wordFor(sentenceWords[said]));
 
-  const named = meaning(nameWords.map(wordFor));
+  // After the verb, `returns` and `access` are nouns.
+  const named = meaning(
+    nameWords.map((word, at) =>
+      at > 0 && at !== verbAt && LIGHT_VERBS.has(wordFor(word)) ? stem(word) : wordFor(word),
+    ),
+  );
   const core = new Map<string, number>();
   const count = (word: string, weight: number) => {
     if (verbs.has(word)) return;
-    const own = SOFT_WORDS.has(word) ? SOFT * weight : weight;
+    const soft = weight === 1 ? SOFT_WORDS : SOFT_SENTENCE_WORDS;
+    const own = soft.has(word) ? SOFT * weight : weight;
     core.set(word, Math.max(core.get(word) ?? 0, own));
   };
-  for (const word of named) if (!LIGHT_VERBS.has(word)) count(word, 1);
+  for (const word of named) count(word, 1);
   let weight = IN_HEAD;
   for (const [at, word] of sentenceWords.entries()) {
     if (at > said + 1 && ADJUNCT.has(word)) weight = IN_ADJUNCT;
@@ -148,6 +157,7 @@ export function profileOf(tool: JudgedTool): ToolProfile {
     initials,
     verbs,
     effect: effectOf(verbs),
+    lists: verbs.has('list'),
     numbers: numbersOf(nameWords, sentenceWords, verbs),
     contrasted: new Set([
       ...[...core.keys(), ...spaced, ...verbs].filter((word) => CONTRAST_LINES.has(word)),

@@ -10,7 +10,7 @@ find search discover finder
 list enumerate
 calculate compute determine calc calculator calculation computation computing
 check verify
-create add make insert
+create add make
 update edit modify change alter revise
 delete remove erase
 run execute perform invoke
@@ -95,21 +95,24 @@ catalog catalogue
 /** Says nothing about what a tool does. */
 const EMPTY =
   'a an and are as at be been by can do does for from i in is it its me my need no of on or please s that the this to want with ' +
-  'would you your function functionality tool api method endpoint service utility helper operation command allow allows enable enables ' +
-  'given give specific specified particular certain provided supplied based using used use via various which when where whether ' +
+  'would you your functionality tool api method endpoint utility helper allow allows enable enables ' +
+  'given give specific specified particular certain provided supplied based using via various which when where whether ' +
   'existing new their his her they them these those there if into onto about within according along between among out up ' +
   'information info detail details data result results value values one two desired required requested input output related ' +
   'relevant such other another also will has have it’s t able help helps per across over under given whose who what how';
 
 /** Says nothing in a sentence, but tells things apart in a name. */
 const EMPTY_IN_SENTENCES =
-  'item items object objects record records entry entries user users customer person individual somebody someone order through ' +
+  'use used function service services operation command item items object objects record records entry entries user users customer person individual somebody someone order through ' +
   'place get find list calculate check run create make perform return returns get';
 
 /** Says a little: one of these on one side alone does not keep tools apart, two do. */
 const SOFT =
-  'current currently latest number identifier name type full total available simple list set time year date amount location system ' +
-  'option optional return online directly easily automatically quickly basic general standard content text status whether ' +
+  'current currently latest name full available simple online directly easily automatically quickly basic general standard';
+
+/** The same in a sentence, while it counts in a name. */
+const SOFT_IN_SENTENCES =
+  'number identifier type total list set time year date amount location system option optional return content text status whether ' +
   'different any some more';
 
 /** What names of fields of knowledge and of kinds of software say where they stand before the name of a tool. */
@@ -403,8 +406,8 @@ yfinance
 /** What a call with this verb does to what is there; verbs that are in none of them say nothing. */
 const EFFECTS = {
   read: 'get find list calculate check compare analyze count predict',
-  create: 'create upload book buy register schedule',
-  update: 'update rename move set replace assign',
+  create: 'create insert upload book buy register schedule',
+  update: 'update rename move set replace assign mark',
   delete: 'delete drop purge clear destroy truncate',
   cancel: 'cancel',
   archive: 'archive',
@@ -474,6 +477,9 @@ export function joined(words: readonly string[]): string[] {
 const EXACT = new Map(
   Object.entries({
     find: 'locate locates locating',
+    follower: 'follower followers',
+    following: 'following',
+    specifications: 'specification specifications spec specs',
     inproduction: 'production prod',
     instaging: 'staging stage',
     indevelopment: 'development dev',
@@ -492,9 +498,13 @@ const wordsIn = (text: string) => new Set(text.split(/\s+/).map(wordFor));
 
 const withStems = (text: string) => new Set(text.split(' ').flatMap((word) => [word, wordFor(word)]));
 
-export const EMPTY_WORDS: ReadonlySet<string> = withStems(EMPTY);
+/** Without `get`, which `provided` stands for. */
+export const EMPTY_WORDS: ReadonlySet<string> = new Set(
+  [...withStems(EMPTY)].filter((word) => word !== wordFor('get')),
+);
 export const EMPTY_SENTENCE_WORDS: ReadonlySet<string> = withStems(EMPTY_IN_SENTENCES);
 export const SOFT_WORDS: ReadonlySet<string> = wordsIn(SOFT);
+export const SOFT_SENTENCE_WORDS: ReadonlySet<string> = wordsIn(`${SOFT} ${SOFT_IN_SENTENCES}`);
 export const FIELD_WORDS: ReadonlySet<string> = wordsIn(FIELDS);
 export const EVERYWHERE_WORDS: ReadonlySet<string> = wordsIn(UNITS);
 export const ENVIRONMENT_WORDS: ReadonlySet<string> = wordsIn(ENVIRONMENTS);
