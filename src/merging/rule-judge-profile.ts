@@ -271,15 +271,15 @@ function numbersOf(
       const noun = singular(word);
       if (EMPTY_WORDS.has(word) || (at === 0 && verbs.has(wordFor(word)))) continue;
       if (!isName && !numbers.has(noun)) continue;
+      // In `user accounts` the first noun says nothing about how many.
+      const next = words[at + 1];
+      if (!isName && next !== undefined && tells(next) && !ADJUNCT.has(next)) continue;
       const number = PLURAL.test(word) && !NO_PLURAL.has(word) ? 2 : 1;
       numbers.set(noun, (numbers.get(noun) ?? 0) | number);
     }
   };
   count(name, true);
-  count(
-    sentence.filter((_, at) => at > 0),
-    false,
-  );
+  count(sentence.slice(1), false);
   return numbers;
 }
 

@@ -103,7 +103,7 @@ describe('the rules', () => {
     const audit = await judge.audit([general, fall, again]);
     expect(audit).toMatchObject({ verdict: 'MERGE_BAD', clusters: [[0, 2]] });
     const copies = Array.from({ length: 1_000 }, (_, at) =>
-      tool(`s${at}.ping_host`, 'Ping a host on the network.', { server: `s${at}` }),
+      tool(`site${at}.ping_host`, 'Ping a host on the network.', { server: `site${at}` }),
     );
     expect(await judge.audit(copies)).toMatchObject({ verdict: 'MERGE_OK' });
   });
