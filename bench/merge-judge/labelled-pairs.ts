@@ -22,11 +22,12 @@ export function labelledPairs(): LabelledPair[] {
   });
 }
 
-function toolOf(text: string): JudgedTool {
+/** Reads one tool in the notation of `pairs.txt`. @throws Error */
+export function toolOf(text: string): JudgedTool {
   const found = /^(?:([\w-]+)\/)?([\w.-]+)\((.*?)\) (.+?)(?: \{(.+)\})?$/.exec(text);
   if (found === null) throw new Error(`not "name(parameters) description": ${text}`);
   const [, server, name, list, description, extra] = found;
-  const parameters = list === '' ? [] : list.split(', ').map(parameterOf);
+  const parameters = (list.match(/(?:[^,"]|"[^"]*")+/g) ?? []).map((one) => parameterOf(one.trim()));
   const tool = {
     name,
     description,

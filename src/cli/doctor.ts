@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import type { Settings } from '../../config/settings.ts';
 import { toolsThatGiveOrders, toolsThatShadow } from '../catalog/suspicious-tools.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { descriptionQuality } from '../merging/description-quality.ts';
 import { modelFolder, openEmbedder } from '../models/open-embedder.ts';
 import { RedisConnections } from '../redis/redis-connection.ts';
 import { atOnce } from '../scheduling/slices.ts';
@@ -296,6 +297,13 @@ async function checkTools(catalogs: ReadonlyMap<string, Tools>): Promise<Finding
     for (const names of toolsThatShadow(tools)) {
       const quoted = names.slice(0, NAMED).map((name) => `"${name}"`);
       lines.push(`${catalog}: a model may take these for each other: ${quoted.join(', ')}`);
+    }
+    const poor = tools.filter(({ tool }) => tool.kind !== 'skill' && descriptionQuality(tool).score === 1);
+    if (poor.length > 0) {
+      const [{ tool }] = poor;
+      lines.push(
+        `${catalog}: ${counted(poor.length, 'tool')} with descriptions that say next to nothing, such as "${tool.name}": ${descriptionQuality(tool).reasons.join(' ')}`,
+      );
     }
   }
   const more = lines.length > NAMED ? [`and ${lines.length - NAMED} more`] : [];

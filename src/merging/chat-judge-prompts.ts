@@ -60,12 +60,30 @@ Shape: {"description": string}`,
   schema: object({ description: text }),
 };
 
+/** Appendix H.5: how well is a tool described? */
+export const QUALITY: Question = {
+  name: 'description_quality',
+  system: `You grade how well a tool is documented for a language model that has to call it. ${DATA}
+Look at three things: is it clear what every parameter means; is it said which values are allowed (types, units, formats, defaults,
+choices); is it said what the tool does and what comes of a call. 5: nothing is left open. 4: small gaps. 3: what it does is clear, but
+parameters or results are not. 2: much has to be guessed. 1: it says nothing.
+Shape: {"score": integer from 1 to 5, "reasons": list of short sentences about what is missing}`,
+  maxTokens: 300,
+  schema: object({ score: { type: 'integer' }, reasons: { type: 'array', items: text } }),
+};
+
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 4_000;
 const MAX_REASON = 300;
 
 /** What the model is shown of a tool, cut where it is long. */
-export function seen({ name, description, inputSchema, annotations, server }: JudgedTool) {
+export function seen({
+  name,
+  description,
+  inputSchema,
+  annotations,
+  server,
+}: Pick<JudgedTool, 'name' | 'description' | 'inputSchema' | 'annotations' | 'server'>) {
   const parameters = JSON.stringify(inputSchema);
   return {
     name,
@@ -113,4 +131,20 @@ export function descriptionIn(answer: unknown): string | null {
   if (typeof description !== 'string') return null;
   const written = description.replace(/\s+/g, ' ').trim();
   return written === '' || written.length > MAX_WRITTEN || /https?:\/\//i.test(written) ? null : written;
+}
+
+const MAX_REASONS = 5;
+
+/** Returns the score and its reasons; null: the answer is not of the shape. */
+export function qualityIn(answer: unknown): { score: number; reasons: string[] } | null {
+  const { score, reasons } = members(answer);
+  if (!Number.isInteger(score) || (score as number) < 1 || (score as number) > 5 || !Array.isArray(reasons))
+    return null;
+  return {
+    score: score as number,
+    reasons: reasons
+      .slice(0, MAX_REASONS)
+      .map(sentence)
+      .filter((reason) => reason !== ''),
+  };
 }
