@@ -12,16 +12,74 @@ export interface Answerable {
 }
 
 /**
+ * Leaves the tools out of a decision whose definitions are other ones by now and do not fit into its budget any more, the last one first:
+ * definitions are answered as they are. What the others take is counted as it is now. What `append` served stays where it is.
+ */
+export function withToolsThatFit(
+  decision: Decision,
+  state: Pick<CatalogState, 'instructions' | 'tools'>,
+  costs: TokenCosts,
+): Answerable {
+  const { budget, slate, hashes, candidates, format, detail } = decision;
+  if (budget === undefined || budget.assembly === 'append') return { decision, notes: [] };
+  const records = slate.map((index) => state.tools.findServed(candidates[index]));
+  const changed = [...slate.keys()].filter(
+    (at) => records[at] !== undefined && records[at].hash !== hashes[at],
+  );
+  if (changed.length === 0) return { decision, notes: [] };
+  const tokens = [...budget.tokens];
+  for (const at of changed) tokens[slate[at]] = costs.tool(records[at]!.tool, format, detail);
+  const without = (left: readonly number[]) => {
+    const kept = [...slate.keys()].filter((at) => !left.includes(at));
+    return {
+      ...{ ...decision, budget: { ...budget, tokens }, slate: kept.map((at) => slate[at]) },
+      ...{ hashes: kept.map((at) => hashes[at]), reasons: kept.map((at) => decision.reasons[at]) },
+    };
+  };
+  const left: number[] = [];
+  const limit = budget.tokenBudget ?? Number.POSITIVE_INFINITY;
+  for (const at of changed.toReversed()) {
+    const answered = without(left);
+    if (spentTokens(answered, 0).total + frameOf(answered, state, costs) <= limit) break;
+    left.push(at);
+  }
+  const notes = left.map(
+    (at) => `Not served again: the tool "${candidates[slate[at]]}", which changed and does not fit any more`,
+  );
+  return { decision: without(left), notes };
+}
+
+/** Returns what a prompt takes beside the parts of a decision; 0: it has none. */
+function frameOf(
+  { budget, instructions, slate, candidates }: Decision,
+  { instructions: table, tools }: Pick<CatalogState, 'instructions' | 'tools'>,
+  costs: TokenCosts,
+): number {
+  if (budget?.assembly !== 'prompt') return 0;
+  const { overlay = [], shown = [], ids = [] } = instructions ?? {};
+  const texts = [
+    ...[...overlay.map(({ id }) => id), ...shown.map((index) => ids[index])].map(
+      (id) => table.find(id)?.instruction,
+    ),
+    ...slate.map((index) => tools.findServed(candidates[index])?.tool),
+  ];
+  const numbered = texts.some((one) => one !== undefined && costs.hasDelimiter(one));
+  const parts = { overlay: overlay.length, instructions: shown.length, tools: slate.length };
+  return promptFrame(parts, numbered, costs.counter);
+}
+
+/**
  * Leaves the instructions out of a decision whose approved text is another one now, or which were withdrawn or removed: a decision that is
  * answered again, since its Idempotency-Key was sent again, may be older than that. Of the safety overlay what was changed and
  * approved is there as it is now, where the budget has room for it.
  */
 export function withApprovedInstructions(
   decision: Decision,
-  { instructions: table, tools }: Pick<CatalogState, 'instructions' | 'tools'>,
+  state: Pick<CatalogState, 'instructions' | 'tools'>,
   costs: TokenCosts,
 ): Answerable {
   const { instructions, budget, carried } = decision;
+  const { instructions: table } = state;
   if (instructions === undefined || budget === undefined) return { decision, notes: [] };
   const { ids, hashes, overlay, shown } = instructions;
   const isServed = (id: string, hash: string): boolean => approved(id, table)?.hash === hash;
@@ -41,15 +99,7 @@ export function withApprovedInstructions(
     instructions: { ...instructions, overlay: always, shown: kept },
   });
   const same = overlay.filter(({ id, hash }) => isServed(id, hash));
-  const parts = { overlay: overlay.length, instructions: kept.length, tools: decision.slate.length };
-  const texts = [
-    ...[...overlay.map(({ id }) => id), ...kept.map((index) => ids[index])].map(
-      (id) => table.find(id)?.instruction,
-    ),
-    ...decision.slate.map((index) => tools.findServed(decision.candidates[index])?.tool),
-  ];
-  const numbered = texts.some((one) => one !== undefined && costs.hasDelimiter(one));
-  const frame = budget.assembly === 'prompt' ? promptFrame(parts, numbered, costs.counter) : 0;
+  const frame = frameOf({ ...decision, instructions: { ...instructions, shown: kept } }, state, costs);
   let room = (budget.tokenBudget ?? Number.POSITIVE_INFINITY) - frame - spentTokens(as(same), 0).total;
   const always = overlay.flatMap((one) => {
     if (same.includes(one)) return [one];

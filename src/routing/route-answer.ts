@@ -8,7 +8,7 @@ import {
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
-import { withApprovedInstructions } from './approved-now.ts';
+import { withApprovedInstructions, withToolsThatFit } from './approved-now.ts';
 import { type BudgetedAnswer, budgetedAnswer, documentsOf } from './budgeted-answer.ts';
 import { composedDefinitions, type DefinedTool, definitionIn } from './slate-definition.ts';
 import type { TokenCosts } from './token-costs.ts';
@@ -62,8 +62,9 @@ export interface RouteAnswer extends Partial<BudgetedAnswer> {
 
 /** A decision as the agent gets it, with definitions in the format that its model takes. */
 export function answerOf(decided: Decision, state: CatalogState, costs: TokenCosts): RouteAnswer {
-  const { decision, notes: withheld } = withApprovedInstructions(decided, state, costs);
-  const notes = [...(decision.notes ?? []), ...withheld];
+  const fitting = withToolsThatFit(decided, state, costs);
+  const { decision, notes: withheld } = withApprovedInstructions(fitting.decision, state, costs);
+  const notes = [...(decision.notes ?? []), ...fitting.notes, ...withheld];
   const { columns, format, detail, budget, carried } = decision;
   const isCarried = (at: number): boolean => at < (carried?.tools ?? 0);
   const defined: DefinedTool[] = [];

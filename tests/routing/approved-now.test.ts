@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
-import { instruction, putInstructions } from '../state/entries.ts';
+import { instruction, putInstructions, putTools, tool } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
 const DRAFT = `does t1 ${'UNAPPROVED '.repeat(300)}`;
@@ -81,4 +81,40 @@ describe('a request that is sent again with its key', () => {
       put(catalog, 'x', { kind: 'safety', text: 'Never promise.' });
     }
   });
+});
+
+describe('the tools of a request that is sent again with its key', () => {
+  const grown = (name: string, words: number) =>
+    putTools([tool(name, { description: `does ${name} ${'and more '.repeat(words)}` })]);
+
+  it.each(['prompt', 'parts'] as const)(
+    'keep within the budget when their definitions grew (%s)',
+    async (assembly) => {
+      const catalog = new RoutedCatalog(3);
+      const free = {
+        query: 'does t1',
+        format: 'mcp',
+        detail: 'full',
+        k: 3,
+        assembly,
+        explore: false,
+      } as const;
+      const { tokens } = await catalog.route({ ...free, tokenBudget: 5000 });
+      const ask = { ...free, tokenBudget: tokens!.total + 60 };
+      const options = { idempotencyKey: assembly };
+      const first = await catalog.route(ask, options);
+      const names = first.tools.map(({ name }) => name);
+      catalog.story.tell(grown(names[0], 1));
+      const slightly = await catalog.route(ask, options);
+      expect(slightly.tools.map(({ name }) => name)).toEqual(names);
+      expect(slightly.tokens!.slate).toBeGreaterThan(first.tokens!.slate);
+      catalog.story.tell(grown(names[0], 100));
+      const again = await catalog.route(ask, options);
+      expect(again.decisionId).toBe(first.decisionId);
+      expect(again.tools.map(({ name }) => name)).toEqual(names.slice(1));
+      expect(again.tokens!.total).toBeLessThanOrEqual(ask.tokenBudget);
+      expect(again.notes?.join()).toContain(`Not served again: the tool "${names[0]}"`);
+      if (assembly === 'prompt') expect(again.prompt!.length).toBeLessThanOrEqual(ask.tokenBudget);
+    },
+  );
 });
