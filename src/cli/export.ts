@@ -122,6 +122,7 @@ function* stateLines(catalog: string, state: CatalogState): Generator<string> {
   for (const { slot: _, ...record } of state.instructions.records()) {
     yield line({ kind: 'instruction', catalog, ...record });
   }
+  for (const record of state.merges.all()) yield line({ kind: 'merge', catalog, ...record });
   for (const { tool, hash, addedAt, removedAt, statistics } of state.tools.records()) {
     yield line({ kind: 'tool', catalog, tool, definitionHash: hash, addedAt, removedAt, statistics });
   }

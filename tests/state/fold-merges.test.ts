@@ -207,4 +207,39 @@ describe('merges of tools', () => {
     expect([...state.tools.vectors.get(slot)]).toEqual([...axis(id)]);
     expect([...state.tools.vectorOf(state.tools.get('t0')!)]).toEqual([...axis('t0')]);
   });
+
+  it('take in a thousand identical tools, and let go of them one by one', () => {
+    const story = Story.withTools(0);
+    const names = Array.from({ length: 1000 }, (_, i) => `t${String(i).padStart(4, '0')}`);
+    story.tell(putTools(names.map((name) => tool(name))));
+    const proposal = proposalOf(story.state, names);
+    story.tell(propose(proposal));
+    story.tell(approve(proposal.id));
+    expect(story.state.tools.servedSize).toBe(1);
+    story.tell(putTools([], { remove: names.slice(500) }));
+    const record = story.state.merges.get(proposal.id)!;
+    expect(record).toMatchObject({ status: 'approved', left: { length: 500 } });
+    expect(story.state.merges.membersOf(slots(story, names[0])[0])).toHaveLength(500);
+    story.tell(putTools([], { sync: {} }));
+    expect(story.state.merges.get(proposal.id)!.status).toBe('dissolved');
+    expect(story.state.merges.size).toBe(0);
+    expect(story.state.tools.size).toBe(0);
+  });
+
+  it('are approved without an embedder, when there are no vectors', () => {
+    const story = new Story();
+    const embedder = { model: 'none', fingerprint: null, dimensions: 0, vectors: [] };
+    story.tell({ kind: 'embedder', key: 'embedder/1', at: START, ...embedder });
+    const plain = ['a', 'b'].map((name) => ({ tool: tool(name), hash: name, embedding: null }));
+    story.tell(putTools([], { put: plain, fingerprint: null }));
+    const { id, ...proposal } = proposalOf(story.state, ['a', 'b']);
+    story.tell(propose({ id, ...proposal }));
+    const change = { action: 'approve', id, hash: 'h', embedding: null, fingerprint: null } as const;
+    expect(story.tell(merges(change))).toMatchObject({ kind: 'merges' });
+    const bytes = encodeSnapshot(story.state);
+    const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });
+    expect(state.tools.servedSize).toBe(1);
+    story.tell(merges({ action: 'undo', id }));
+    expect(story.state.tools.servedSize).toBe(2);
+  });
 });
