@@ -65,7 +65,8 @@ export function decodeTrees(bytes: Uint8Array): TreeEnsemble {
   const arrays = LAYOUT.map(([name, Kind]) => {
     const size = head.lengths?.[name] * Kind.BYTES_PER_ELEMENT;
     if (!(at + size <= bytes.length)) fail(`${name} is cut short`);
-    const array = new Kind(bytes.slice(at, at + size).buffer);
+    // A copy, whatever kind of array of bytes this is: a slice of Node's Buffer would not be one.
+    const array = new Kind(new Uint8Array(bytes.subarray(at, at + size)).buffer);
     at += size;
     return [name, array];
   });

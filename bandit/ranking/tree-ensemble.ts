@@ -52,11 +52,17 @@ export class TreeEnsemble {
 
   /** Returns the score of one row of d features, which begins at `from`. NaN: missing. */
   score(features: Float64Array, from = 0): number {
-    const { roots, leaves } = this.parts;
+    const { roots, features: columns, flags, thresholds, lefts, rights, leaves } = this.parts;
     let sum = 0;
     for (let tree = 0; tree < roots.length; tree++) {
       let at = roots[tree];
-      while (at >= 0) at = this.#next(at, features, from);
+      while (at >= 0) {
+        const value = features[from + columns[at]];
+        // Nearly all nodes and values are of this kind.
+        const isPlain = !Number.isNaN(value) && (flags[at] & (CATEGORICAL | MISSING_ZERO)) === 0;
+        const goesLeft = isPlain ? value <= thresholds[at] : this.#goesLeft(at, value);
+        at = goesLeft ? lefts[at] : rights[at];
+      }
       sum += leaves[~at];
     }
     return sum;
@@ -73,17 +79,16 @@ export class TreeEnsemble {
     return scores;
   }
 
-  #next(node: number, features: Float64Array, from: number): number {
-    const { flags, thresholds, lefts, rights } = this.parts;
-    const flag = flags[node];
-    let value = features[from + this.parts.features[node]];
-    if ((flag & CATEGORICAL) !== 0) return this.#isOf(thresholds[node], value) ? lefts[node] : rights[node];
+  #goesLeft(node: number, value: number): boolean {
+    const flag = this.parts.flags[node];
+    const threshold = this.parts.thresholds[node];
+    if ((flag & CATEGORICAL) !== 0) return this.#isOf(threshold, value);
     const missing = flag & MISSING;
-    if (Number.isNaN(value) && missing !== MISSING_NAN) value = 0;
-    if (Number.isNaN(value) || (missing === MISSING_ZERO && Math.abs(value) <= ZERO)) {
-      return (flag & MISSING_LEFT) !== 0 ? lefts[node] : rights[node];
+    const known = Number.isNaN(value) && missing !== MISSING_NAN ? 0 : value;
+    if (Number.isNaN(known) || (missing === MISSING_ZERO && Math.abs(known) <= ZERO)) {
+      return (flag & MISSING_LEFT) !== 0;
     }
-    return value <= thresholds[node] ? lefts[node] : rights[node];
+    return known <= threshold;
   }
 
   /** Whether the category of a value (its whole part) goes left. */

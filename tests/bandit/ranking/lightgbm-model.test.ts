@@ -71,6 +71,7 @@ describe('our own format', () => {
     const larger = new Uint8Array(bytes.length + 3);
     larger.set(bytes, 3);
     expect(decodeTrees(larger.subarray(3)).parts).toEqual(decodeTrees(bytes).parts);
+    expect(decodeTrees(Buffer.from(larger).subarray(3)).parts).toEqual(decodeTrees(bytes).parts);
   });
 
   it('rows have to be whole', () => {
