@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { providerName } from '../../src/ledger/provider-name.ts';
 import {
   clientOf,
   ERAS,
@@ -146,6 +147,19 @@ describe.each(ERAS)('three calendars behind bandolier mcp, for a client of revis
       const { rewards } = await ask<{ rewards: { tool: string }[] }>('GET', `/v1/decisions/${decisionId}`);
       return rewards.some(({ tool }) => tool === member);
     });
+  });
+
+  it('are listed as one tool where a member is pinned, and called as it', async () => {
+    const { merges } = await ask<Merges>('GET', '/v1/catalogs/default/merges?status=approved');
+    const merge = merges.find(({ representative }) => isOf('list_events')({ name: representative }))!;
+    const member = merge.members.find((name) => name !== merge.representative)!;
+    await ask('PUT', '/v1/catalogs/default/pins', { pins: [{ tool: member }] });
+    const client = await connected(era);
+    const pinned = (await client.listTools()).tools.filter(isOf('list_events'));
+    expect(pinned.map(({ name }) => name)).toEqual([providerName(merge.representative)]);
+    const listed = await send(client, pinned[0].name, {});
+    expect(CALENDARS).toContain(listed._meta?.calendar);
+    await ask('PUT', '/v1/catalogs/default/pins', { pins: [] });
   });
 
   it('go on when the one that is used dies', async () => {
