@@ -32,7 +32,7 @@ const AT_ONCE = 4;
 /** After so many failures in a row nothing more is asked: the endpoint is away. */
 const FAILURES_BEFORE_END = 5;
 /** Tools of more kinds than this are not audited in one question. */
-const MOST_AUDITED = 40;
+const MOST_AUDITED = 100;
 
 /**
  * Judges with a language model; one judge per run, which has a budget. Texts of tools are data that may hold orders to the model: a pair
