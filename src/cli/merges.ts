@@ -58,6 +58,7 @@ export function mergesCommand(): Command {
   sub('list', 'merges, the surest first')
     .addOption(new Option('--status <status>', 'only these').choices(MERGE_STATUSES))
     .action(list);
+  sub('look-alikes', 'tools that look as if they did the same, and why they do not').action(lookAlikes);
   sub('show', 'one merge with its evidence, and what is served').argument('<id>').action(show);
   sub('review', 'go through what is proposed, one after the other').addOption(actorOption).action(review);
   for (const [name, description] of DECISIONS) {
@@ -165,6 +166,21 @@ async function list({ status, ...options }: AskOptions & { readonly status?: Mer
   const none = `Catalog ${options.catalog} has no ${status === undefined ? '' : `${status} `}merges. Look for some with \`bandolier merges propose\`.\n`;
   const text = table([['ID', 'STATUS', 'CONFIDENCE', 'TOKENS SAVED', 'SERVED AS', 'IN PLACE OF'], ...rows]);
   print(options.json, { merges }, merges.length === 0 ? none : text);
+}
+
+interface ListedLookAlike {
+  readonly pair: readonly string[];
+  readonly relation: string;
+  readonly reason: string;
+}
+
+async function lookAlikes(options: AskOptions): Promise<void> {
+  const path = `${catalogPath(options.catalog)}/merges/run`;
+  const { lookAlikes: found } = await api(options).get<{ lookAlikes: readonly ListedLookAlike[] }>(path);
+  const rows = found.map(({ pair, relation, reason }) => [...pair, relation, inOneLine(reason)]);
+  const none = 'No tools are known that only look alike. Look for some with `bandolier merges propose`.\n';
+  const text = table([['TOOL', 'LOOKS LIKE', 'BUT IS', 'SINCE'], ...rows]);
+  print(options.json, { lookAlikes: found }, found.length === 0 ? none : text);
 }
 
 async function show(id: string, options: AskOptions): Promise<void> {

@@ -1,4 +1,5 @@
 import type { MergingSettings } from './catalog-settings.ts';
+import type { MergeMember } from './merge-definition.ts';
 
 /** What a run that looks for merges was asked to do. */
 export interface MergeRunRequest extends Omit<MergingSettings, 'automatic'> {
@@ -22,6 +23,18 @@ export interface MergeRunEnd {
   readonly error?: string;
   /** Merges that it found, those that were known before included. */
   readonly proposals?: number;
+  /** Of one that succeeded: pairs that look alike and are not the same, a bounded part of all. */
+  readonly lookAlikes?: readonly LookAlike[];
+}
+
+/** Two tools that were compared, since they look alike, and are not the same. */
+export interface LookAlike {
+  /** Two, sorted by name. */
+  readonly tools: readonly MergeMember[];
+  readonly relation: 'overlapping' | 'different';
+  /** That the relation is right, 0…1. */
+  readonly confidence: number;
+  readonly reason: string;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ChangeOptions } from '../catalog/conditional-change.ts';
 import { Problem } from '../errors/problem.ts';
 import type { MergeStatus } from '../ledger/merge-definition.ts';
-import type { MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeRecord } from '../state/merge-table.ts';
@@ -96,6 +96,12 @@ export class Merges {
       run: state.mergeRuns.run,
       counts,
     };
+  }
+
+  /** The newest run, and pairs that look alike and are not the same, by the newest one that succeeded. */
+  run(catalog: string): { readonly run: MergeRun | null; readonly lookAlikes: readonly LookAlike[] } {
+    const { run, lookAlikes } = this.#catalogs.get(catalog).state.mergeRuns;
+    return { run, lookAlikes };
   }
 
   get(catalog: string, id: string): MergeRecord {

@@ -8,7 +8,7 @@ import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
 import type { ProposedMerge } from '../ledger/merge-definition.ts';
-import type { MergeRunChange, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunChange, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
@@ -16,6 +16,7 @@ import type { MergeRunResult } from '../state/fold-result.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import { approveMerge } from './decide-merge.ts';
 import type { Judge, JudgeName } from './judge.ts';
+import { LookAlikes } from './look-alikes.ts';
 import type { MergeFindings } from './merge-findings.ts';
 import { type MergePass, type MergeProgress, proposeMerges } from './propose-merges.ts';
 import { thresholdOf } from './threshold.ts';
@@ -181,6 +182,7 @@ class Run {
   readonly #known: WeakMap<Catalog, MergeFindings>;
   readonly #over = new AbortController();
   #run!: MergeRun;
+  #lookAlikes = new LookAlikes();
   #progress: MergeProgress = { done: 0, pairs: 0, judged: 0 };
   #told: MergeProgress = this.#progress;
 
@@ -212,7 +214,9 @@ class Run {
       await this.#tell();
       await this.#propose(proposals, counts.undecided === 0);
       await this.#approve(proposals);
-      await this.#say({ action: 'end', status: 'succeeded', proposals: proposals.length });
+      const { mergeRuns, tools } = this.#catalog.state;
+      const lookAlikes = this.#lookAlikes.after(mergeRuns.lookAlikes, tools);
+      await this.#say({ action: 'end', status: 'succeeded', proposals: proposals.length, lookAlikes });
     } catch (error) {
       await this.#fail(error);
     } finally {
@@ -248,6 +252,7 @@ class Run {
           readonly status: 'succeeded' | 'failed';
           readonly error?: string;
           readonly proposals?: number;
+          readonly lookAlikes?: readonly LookAlike[];
         },
   ): Promise<void> {
     const { id: run, attempt } = this.#run;
@@ -308,7 +313,12 @@ class Run {
     const previous = this.#known.get(catalog) ?? null;
     const pass = await proposeMerges({
       ...read,
-      ...{ kernels, judge, tokensOf, previous: request.touched === 'all' ? null : previous },
+      ...{
+        kernels,
+        judge: this.#lookAlikes.listenTo(judge),
+        tokensOf,
+        previous: request.touched === 'all' ? null : previous,
+      },
       signal: AbortSignal.any([this.#stop, catalog.closed, this.#over.signal, replaced.signal]),
       onProgress: (progress) => {
         this.#progress = progress;

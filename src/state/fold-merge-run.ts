@@ -35,7 +35,10 @@ export function foldMergeRun(
   if (isOther || ('attempt' in change && change.attempt !== run.attempt))
     return { kind: 'merge-run-refused' };
   mergeRuns.run = changed(run, change, at, position, state.revision);
-  if (mergeRuns.run.status === 'succeeded') mergeRuns.succeeded(mergeRuns.run, state.fingerprint);
+  if (change.action === 'end' && change.status === 'succeeded') {
+    mergeRuns.succeeded(mergeRuns.run, state.fingerprint);
+    mergeRuns.lookAlikes = change.lookAlikes ?? [];
+  }
   return { kind: 'merge-run', run: mergeRuns.run, isNew: false };
 }
 

@@ -1,5 +1,5 @@
 import type { Position } from '../ledger/entry.ts';
-import type { MergeRunProgress, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunProgress, MergeRunRequest } from '../ledger/merge-run.ts';
 
 /** The newest run of a catalog; times in ms since the epoch. */
 export interface MergeRun extends MergeRunProgress {
@@ -31,11 +31,14 @@ interface Compared extends Pick<MergeRunRequest, 'judge' | 'threshold'> {
 export interface SavedMergeRuns {
   readonly run: MergeRun | null;
   readonly compared: Compared | null;
+  readonly lookAlikes: readonly LookAlike[];
 }
 
 /** The run of a catalog that looks for merges, and what the newest one that succeeded has compared. */
 export class MergeRuns {
   run: MergeRun | null = null;
+  /** Of the newest run that succeeded. */
+  lookAlikes: readonly LookAlike[] = [];
   #compared: Compared | null = null;
 
   /** Whether a run that succeeded has compared these tools, with these vectors and by the same judge and threshold. */
@@ -55,11 +58,12 @@ export class MergeRuns {
   }
 
   save(): SavedMergeRuns {
-    return { run: this.run, compared: this.#compared };
+    return { run: this.run, compared: this.#compared, lookAlikes: this.lookAlikes };
   }
 
-  restore({ run, compared }: SavedMergeRuns): void {
+  restore({ run, compared, lookAlikes }: SavedMergeRuns): void {
     this.run = run;
+    this.lookAlikes = lookAlikes;
     this.#compared = compared;
   }
 }

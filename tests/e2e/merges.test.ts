@@ -206,6 +206,23 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     expect(merged.filter((name) => name.endsWith('list_events'))).toEqual([list.representative]);
     expect(await catalog.tools()).toEqual(tools);
 
+    // Which tools only look alike, and why they are not the same.
+    const path = `${catalog.path}/merges/run`;
+    await writer().ask('PATCH', `${catalog.path}/tools`, {
+      put: [
+        { ...CALENDARS[1], name: 'delete_all_events', description: 'Delete all events from the calendar.' },
+      ],
+    });
+    await catalog.found();
+    const { lookAlikes } = await writer().ask<{ lookAlikes: { pair: string[]; reason: string }[] }>(
+      'GET',
+      path,
+    );
+    const alike = lookAlikes.find(({ pair }) => pair.includes('delete_all_events'))!;
+    expect(alike.pair.some((name) => name.endsWith('delete_event'))).toBe(true);
+    expect(alike.reason).not.toBe('');
+    await catalog.put(CALENDARS);
+
     // What is known is not proposed again.
     expect(await catalog.found({ touched: 'all' })).toMatchObject({ counts: { proposed: 1, approved: 1 } });
     expect((await elsewhere.decide(list.id, 'undo')).body.status).toBe('undone');

@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { MERGE_STATUSES } from '../../ledger/merge-definition.ts';
-import type { MergePage } from '../../merging/merges.ts';
+import type { MergePage, Merges } from '../../merging/merges.ts';
 import type { MergeRun } from '../../state/merge-runs.ts';
 import type { MergeRecord } from '../../state/merge-table.ts';
 import { autoApprove, mergeJudge, mergeThreshold } from './catalog.ts';
@@ -71,6 +71,28 @@ export function mergeRunView(run: MergeRun): z.input<typeof mergeRunSchema> {
 }
 
 export const mergeRunAnswerSchema = z.object({ run: mergeRunSchema });
+
+export const mergeRunDetailsSchema = z.object({
+  run: mergeRunSchema.nullable().meta({ description: 'The newest run; null: there was none.' }),
+  lookAlikes: z
+    .array(
+      z.object({
+        pair: z.array(toolName).meta({ description: 'Two tools.' }),
+        relation: z.enum(['overlapping', 'different']),
+        confidence: z.number().min(0).max(1),
+        reason: z.string(),
+      }),
+    )
+    .meta({
+      description:
+        'Tools that look alike and are not the same, and why, by the newest run that succeeded: at most 100 pairs, those that overlap first.',
+    }),
+});
+
+export function mergeRunDetailsView({ run, lookAlikes }: ReturnType<Merges['run']>) {
+  const pairs = lookAlikes.map(({ tools, ...rest }) => ({ pair: tools.map(({ name }) => name), ...rest }));
+  return { run: run === null ? null : mergeRunView(run), lookAlikes: pairs };
+}
 
 const verdict = z.object({
   pair: z.array(toolName).meta({ description: 'Two tools.' }),
