@@ -1,11 +1,14 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
-import { type MergePass, proposeMerges } from '../../src/merging/propose-merges.ts';
+import { type MergePassRequest, proposeMerges } from '../../src/merging/propose-merges.ts';
 import { RuleJudge } from '../../src/merging/rule-judge.ts';
 import { thresholdOf } from '../../src/merging/threshold.ts';
 import type { Embedder } from '../../src/models/embedder.ts';
 import { ESTIMATE } from '../../src/tokens/estimate.ts';
+import { agentAmongDuplicates } from './agent.ts';
 import { type RetrievalQuality, retrievalQuality } from './retrieval-quality.ts';
+import { scale } from './scale.ts';
+import { silhouette } from './silhouette.ts';
 import { queriesOfSet, served, ToolCatalog, toolsOfSet } from './tool-catalog.ts';
 
 const SETS = [
@@ -19,6 +22,10 @@ const SETS = [
 ] as const;
 
 const THRESHOLDS = [0.7, 0.75, 0.8, 0.82, 0.85, 0.88, 0.9, 0.95];
+
+/** Clusters of k-means, and its starts. */
+const CLUSTERS = [25, 50, 100];
+const SEEDS = [1];
 
 const tokensOf = (tool: ToolDefinition): number => ESTIMATE.count(JSON.stringify(tool));
 
@@ -36,18 +43,22 @@ export class MergeBench {
   async run(part: string): Promise<unknown> {
     if (part === 'quality') return this.#quality();
     if (part === 'sweep') return this.#sweep();
+    if (part === 'silhouette') return this.#silhouettes();
+    if (part === 'agent') return this.#agents();
+    if (part === 'scale')
+      return scale(this.#data, this.#kernels, this.#embedder, (catalog) => this.#request(catalog));
     throw new Error(`there is no part "${part}"`);
   }
 
-  pass(catalog: ToolCatalog, threshold = thresholdOf(this.#embedder.fingerprint)): Promise<MergePass> {
-    return proposeMerges({
+  #request(catalog: ToolCatalog, threshold = thresholdOf(this.#embedder.fingerprint)): MergePassRequest {
+    return {
       tools: catalog.tools,
       kernels: this.#kernels,
       vectors: catalog.vectors,
       threshold,
       judge: new RuleJudge(),
       tokensOf,
-    });
+    };
   }
 
   async #quality() {
@@ -84,13 +95,50 @@ export class MergeBench {
     return rows;
   }
 
+  async #silhouettes() {
+    const rows = [];
+    for (const set of ['bfcl-simple', 'seal-tools', 'ultratool']) {
+      const tools = toolsOfSet(this.#data, set).map(({ tool }) => tool);
+      const whole = await ToolCatalog.of(tools, this.#kernels, this.#embedder);
+      const { proposals } = await proposeMerges(this.#request(whole));
+      const fewer = await ToolCatalog.of(served(tools, proposals).tools, this.#kernels, this.#embedder);
+      for (const k of CLUSTERS.filter((size) => size < fewer.tools.length / 2)) {
+        const [before, after] = [whole, fewer].map(({ vectors, tools: { length } }) => {
+          const slots = Array.from({ length }, (_, slot) => slot);
+          const each = SEEDS.map((seed) => silhouette(vectors, slots, k, seed));
+          return each.reduce((sum, value) => sum + value, 0) / each.length;
+        });
+        console.log(set, k, before.toFixed(4), '→', after.toFixed(4));
+        rows.push({ set, k, before, after });
+      }
+      whole.free();
+      fewer.free();
+    }
+    return rows;
+  }
+
+  async #agents() {
+    const rows = [];
+    for (const [set, split] of [
+      ['bfcl-simple', 'test'],
+      ['seal-tools', 'test'],
+    ]) {
+      rows.push(
+        ...(await agentAmongDuplicates(this.#data, set, split, this.#kernels, this.#embedder, (catalog) =>
+          this.#request(catalog),
+        )),
+      );
+    }
+    return rows;
+  }
+
   async #measure(set: string, split: string, threshold?: number) {
     const listed = toolsOfSet(this.#data, set);
     const names = new Map(listed.map(({ id, tool }) => [id, tool.name]));
     const tools = listed.map(({ tool }) => tool);
     const queries = queriesOfSet(this.#data, set, split, names);
     const whole = await ToolCatalog.of(tools, this.#kernels, this.#embedder);
-    const { proposals, counts } = await this.pass(whole, threshold);
+    const { proposals, counts } = await proposeMerges(this.#request(whole, threshold));
     const merged = served(tools, proposals);
     const fewer = await ToolCatalog.of(merged.tools, this.#kernels, this.#embedder);
     const quality = (catalog: ToolCatalog, labelOf: (name: string) => string): Promise<RetrievalQuality> =>

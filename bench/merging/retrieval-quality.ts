@@ -61,6 +61,14 @@ export async function retrievalQuality(
   };
 }
 
+/** Returns the names of the tools that are found for a query, best first. */
+export async function foundFor(query: string, catalog: ToolCatalog, embedder: Embedder): Promise<string[]> {
+  const parts = splitQuery(query);
+  const [whole, ...others] = await searched(parts.length > 1 ? [query, ...parts] : [query], embedder);
+  const { slots } = catalog.index.search({ ...whole, parts: others, limit: CANDIDATES }).candidates;
+  return Array.from(slots, (slot) => catalog.tools[slot].tool.name);
+}
+
 async function searched(texts: readonly string[], embedder: Embedder): Promise<SearchedText[]> {
   const embeddings = await embedder.embedQueries(texts);
   return texts.map((text, at) => ({ tokens: tokenise(text), embedding: embeddings[at] }));

@@ -10,7 +10,7 @@ export interface Parameter {
   readonly required: boolean;
 }
 
-/** Parameters that are less alike are two; those that alone are left over and required need only so much. */
+/** Parameters that are less alike are two; if those that alone are left over and required are less alike than the other, it is a guess. */
 const LEAST_LIKENESS = 0.5;
 const LEAST_OF_THE_LAST = 0.15;
 
@@ -40,6 +40,14 @@ speed velocity
 height altitude
 favorable success successful
 city location place town
+ticker symbol
+title track song
+sql query
+text plaintext content
+resume cv
+timezone tz
+list items array
+username name login
 `);
 
 /** The two sides of what goes from one to the other: words of one side mean the same, of both sides opposites. */
@@ -85,8 +93,23 @@ const AXES = new Set(
   ['x', 'y', 'z', 'width', 'height', 'length', 'depth', 'latitude', 'longitude'].map(wordFor),
 );
 
-/** What kind of thing a parameter is, where its name says so: an id is no email. Names and titles are what things are called anyway. */
-const KINDS = 'identifier email url path code phone date time type year count number'.split(' ').map(wordFor);
+/** What kind of thing a parameter is, where its name says so: an id is no email. Words of one line are one kind. */
+const KINDS: ReadonlyMap<string, string> = new Map(
+  lines(`
+identifier number key
+name title
+email
+url link
+path file
+code
+phone
+date day
+time hour
+type
+year
+count
+`).flatMap((names) => names.map((name) => [wordFor(name), names[0]] as const)),
+);
 
 function numbered(text: string): ReadonlyMap<string, ReadonlySet<number>> {
   const groups = new Map<string, Set<number>>();
@@ -117,20 +140,30 @@ const UNREADABLE = [
   'dependentRequired',
 ];
 
+export interface MatchedParameters {
+  /** The index of the other parameter by the index of the own. */
+  readonly pairs: ReadonlyMap<number, number>;
+  /** The pair of which only is known that no other parameter is left. */
+  readonly guess: readonly [own: string, other: string] | null;
+}
+
 /**
  * Pairs parameters of two tools that do the same, each at most once: those that are most alike first, and then the two that alone are
- * left over and required. Returns the index of the other one by the index of the own.
+ * left over and required.
+ * @param about names of the tools: what their words say, a parameter need not
  */
 export function matchParameters(
   own: readonly Parameter[],
   others: readonly Parameter[],
-): Map<number, number> {
-  const [first, second] = [own.map(prepare), others.map(prepare)];
+  about: readonly string[],
+): MatchedParameters {
+  const said = new Set(about.flatMap(wordsIn));
+  const [first, second] = [own, others].map((all) => all.map((parameter) => prepare(parameter, said)));
   const pairs: { readonly a: number; readonly b: number; readonly likeness: number }[] = [];
   for (const [a, parameter] of first.entries()) {
     for (const [b, other] of second.entries()) {
       const likeness = likenessOf(parameter, other);
-      if (likeness >= LEAST_LIKENESS) pairs.push({ a, b, likeness });
+      if (likeness !== null && likeness >= LEAST_LIKENESS) pairs.push({ a, b, likeness });
     }
   }
   pairs.sort((x, y) => y.likeness - x.likeness || x.a - y.a || x.b - y.b);
@@ -143,34 +176,37 @@ export function matchParameters(
   }
   const lastOwn = [...own.keys()].filter((a) => own[a].required && !matched.has(a));
   const lastOthers = [...others.keys()].filter((b) => others[b].required && !taken.has(b));
-  if (lastOwn.length === 1 && lastOthers.length === 1) {
-    const [a, b] = [lastOwn[0], lastOthers[0]];
-    if (likenessOf(first[a], second[b]) >= LEAST_OF_THE_LAST) matched.set(a, b);
-  }
-  return matched;
+  if (lastOwn.length !== 1 || lastOthers.length !== 1) return { pairs: matched, guess: null };
+  const [a, b] = [lastOwn[0], lastOthers[0]];
+  const likeness = likenessOf(first[a], second[b]);
+  if (likeness !== null) matched.set(a, b);
+  const isGuess = likeness !== null && likeness < LEAST_OF_THE_LAST;
+  return { pairs: matched, guess: isGuess ? [own[a].name, others[b].name] : null };
 }
 
 interface PreparedParameter {
   readonly name: string;
   /** Of the name, in order and as `wordFor` has them. */
   readonly words: readonly string[];
+  /** Without those that names of tools say; all if that leaves none. */
+  readonly own: readonly string[];
   readonly described: ReadonlySet<Term>;
   readonly units: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
   readonly schema: unknown;
 }
 
-function prepare({ name, schema }: Parameter): PreparedParameter {
+function prepare({ name, schema }: Parameter, said: ReadonlySet<string>): PreparedParameter {
   const description = isObject(schema) && typeof schema.description === 'string' ? schema.description : '';
-  const words = wordsOf(name)
-    .flatMap((word) => word.match(/\d+|\D+/g) ?? [])
-    .map(wordFor);
+  const words = wordsIn(name);
+  const own = words.filter((word) => !said.has(word));
   const told = wordsOf(description)
     .filter(({ length }) => length > 3)
     .map(wordFor);
   return {
     name,
     words,
+    own: own.length > 0 ? own : words,
     described: new Set(description === '' ? [] : tokenise(description)),
     units: new Set([...words, ...told].flatMap((word) => UNIT_OF.get(word) ?? [])),
     kinds: kindsOf(schema),
@@ -178,24 +214,40 @@ function prepare({ name, schema }: Parameter): PreparedParameter {
   };
 }
 
-/** Returns how surely two parameters mean the same, 0…1; 0 when no value fits both, or their names exclude each other. */
-function likenessOf(a: PreparedParameter, b: PreparedParameter): number {
-  if (!fits(a, b)) return 0;
-  if (a.units.size > 0 && b.units.size > 0 && ![...a.units].some((unit) => b.units.has(unit))) return 0;
+function wordsIn(name: string): string[] {
+  return wordsOf(name)
+    .flatMap((word) => word.match(/\d+|\D+/g) ?? [])
+    .map(wordFor);
+}
+
+/** Returns how surely two parameters mean the same, 0…1; null when no value fits both, or their names exclude each other. */
+function likenessOf(a: PreparedParameter, b: PreparedParameter): number | null {
+  if (!fits(a, b)) return null;
+  if (a.units.size > 0 && b.units.size > 0 && ![...a.units].some((unit) => b.units.has(unit))) return null;
   if (a.name === b.name) return 1;
-  if (a.words.join('') === b.words.join('')) return 0.95;
-  if (areOpposite(a.words, b.words)) return 0;
   const described = overlap(a.described, b.described);
-  if (areSynonyms(a.words, b.words)) return 0.75 + 0.2 * described;
+  const [whole, own] = [namesAlike(a.words, b.words, described), namesAlike(a.own, b.own, described)];
+  return whole === null || own === null ? null : Math.max(whole, own);
+}
+
+function namesAlike(a: readonly string[], b: readonly string[], described: number): number | null {
+  const [joined, otherJoined] = [a.join(''), b.join('')];
+  if (joined === otherJoined) return 0.95;
+  if (areOpposite(a, b)) return null;
+  if (areSynonyms(a, b)) return 0.75 + 0.2 * described;
+  const kinds = new Set(a.flatMap((word) => KINDS.get(word) ?? []));
+  const otherKinds = b.flatMap((word) => KINDS.get(word) ?? []);
+  if (kinds.size > 0 && otherKinds.length > 0 && !otherKinds.some((kind) => kinds.has(kind))) return null;
   const [own, others] = [withoutUnits(a), withoutUnits(b)];
-  if (KINDS.some((kind) => own.has(kind) !== others.has(kind))) return 0;
   const named = overlap(own, others);
   if (named > 0 && [...own].every((word) => others.has(word))) return 0.6 + 0.3 * named;
   if (named > 0 && [...others].every((word) => own.has(word))) return 0.6 + 0.3 * named;
+  const [shorter, longer] = [joined, otherJoined].sort((x, y) => x.length - y.length);
+  if (shorter.length >= 4 && longer.startsWith(shorter)) return 0.6 + 0.2 * described;
   return named === 0 ? 0.6 * described : 0.5 * named + 0.4 * described;
 }
 
-function withoutUnits({ words }: PreparedParameter): ReadonlySet<string> {
+function withoutUnits(words: readonly string[]): ReadonlySet<string> {
   const rest = words.filter((word) => !UNIT_OF.has(word));
   return new Set(rest.length > 0 ? rest : words);
 }
@@ -219,9 +271,17 @@ function areSynonyms(a: readonly string[], b: readonly string[]): boolean {
     a.length === b.length &&
     a.length > 0 &&
     a.every(
-      (word, at) => word === b[at] || [SYNONYMS, SIDES].some((all) => meet(all.get(word), all.get(b[at]))),
+      (word, at) =>
+        word === b[at] ||
+        isInitial(word, b[at]) ||
+        isInitial(b[at], word) ||
+        [SYNONYMS, SIDES].some((all) => meet(all.get(word), all.get(b[at]))),
     )
   );
+}
+
+function isInitial(letter: string, word: string): boolean {
+  return /^[a-z]$/.test(letter) && word.startsWith(letter);
 }
 
 function meet(a: ReadonlySet<number> = NO_GROUPS, b: ReadonlySet<number> = NO_GROUPS): boolean {

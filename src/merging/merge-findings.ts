@@ -108,7 +108,7 @@ export class MergeFindings {
   }
 
   /** Takes in the tools as they are now; returns the slots of those that are new or changed. */
-  update(tools: readonly MergeableTool[]): Set<number> {
+  *update(tools: readonly MergeableTool[]): Steps<Set<number>> {
     const changed = new Set<number>();
     const now = new Set<number>();
     for (const one of tools) {
@@ -123,6 +123,7 @@ export class MergeFindings {
       if (!changed.has(one.slot)) continue;
       this.#tools.set(one.slot, one);
       this.#neighbours.put(one.slot, one.tool);
+      yield;
     }
     return changed;
   }
@@ -273,7 +274,7 @@ export class MergeFindings {
     const pairs = this.#pairsWithin(members);
     const names = members.map(({ tool: { name }, hash }) => ({ name, hash }));
     const outcomes = pairs.filter(({ confused }) => confused > 0);
-    const guard = guarded(tools);
+    const guard = guarded(tools) ?? union.guesses[0] ?? null;
     return {
       id: mergeId(names),
       members: names,
@@ -289,6 +290,7 @@ export class MergeFindings {
         ...(outcomes.length === 0
           ? {}
           : { outcomes: outcomes.map((pair) => ({ pair: this.#namesOf(pair), confused: pair.confused })) }),
+        ...(union.guesses.length === 0 ? {} : { notes: union.guesses.slice(0, MOST_VERDICTS) }),
       },
       tokensSaved: tools.reduce((sum, tool) => sum + tokensOf(tool), 0) - tokensOf(definition),
       ...(guard === null ? {} : { guarded: guard }),

@@ -8,8 +8,9 @@ import { type Term, tokenise } from '../retrieval/tokenise.ts';
 /** How many neighbours of a tool are compared with it, by vectors and by words each (ToolScope, appendix I). */
 export const MOST_NEIGHBOURS = 30;
 
-/** Tools whose words are at least so similar are compared, whatever their vectors say; tuned with bench/merging.ts. */
-export const LEAST_WORDS = 0.75;
+/** Tools whose words are at least so similar are compared; where there are no vectors, it takes less (bench/merging.ts). */
+const LEAST_WORDS = 0.75;
+const LEAST_WORDS_ALONE = 0.5;
 
 /** Another tool, and how similar it is. */
 export interface Neighbour {
@@ -26,7 +27,7 @@ export class ToolNeighbours {
   readonly #kernels: Kernels;
   readonly #vectors: ToolVectors | null;
   readonly #threshold: number;
-  readonly #words = new WordSets();
+  readonly #words: WordSets;
   #cosines: Float32Array | null = null;
   #rows = 0;
 
@@ -35,6 +36,7 @@ export class ToolNeighbours {
     this.#kernels = kernels;
     this.#vectors = vectors;
     this.#threshold = threshold;
+    this.#words = new WordSets(vectors === null ? LEAST_WORDS_ALONE : LEAST_WORDS);
   }
 
   put(slot: number, tool: ToolDefinition): void {
@@ -101,8 +103,13 @@ const NONE = new Int32Array(0);
  * (prefix filtering: Chaudhuri, Ganti & Kaushik 2006).
  */
 class WordSets {
+  readonly #least: number;
   readonly #terms: (Uint32Array | undefined)[] = [];
   readonly #having = new Map<Term, Set<number>>();
+
+  constructor(least: number) {
+    this.#least = least;
+  }
 
   has(slot: number): boolean {
     return this.#terms[slot] !== undefined;
@@ -141,7 +148,7 @@ class WordSets {
       let shared = 0;
       for (const term of others) if (own.has(term)) shared++;
       const cosine = shared / Math.sqrt(terms.length * others.length);
-      if (cosine >= LEAST_WORDS) best.offer(other, cosine);
+      if (cosine >= this.#least) best.offer(other, cosine);
     }
     return best.list();
   }
@@ -149,7 +156,7 @@ class WordSets {
   #sharingRareWords(terms: Uint32Array): Set<number> {
     const found = new Set<number>();
     const rarest = Array.from(terms, (term) => this.#having.get(term)!).sort((a, b) => a.size - b.size);
-    const looked = terms.length - Math.ceil(LEAST_WORDS * LEAST_WORDS * terms.length - ROUNDING) + 1;
+    const looked = terms.length - Math.ceil(this.#least * this.#least * terms.length - ROUNDING) + 1;
     for (const slots of rarest.slice(0, looked)) for (const slot of slots) found.add(slot);
     return found;
   }

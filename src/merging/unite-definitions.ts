@@ -10,6 +10,8 @@ export type UnitedDefinition =
       readonly definition: ToolDefinition;
       /** How a call of it becomes a call of each member, by name. */
       readonly mappings: Readonly<Record<string, MemberMapping>>;
+      /** Pairs of parameters that may not mean the same, each as a sentence. */
+      readonly guesses: readonly string[];
     }
   /** Why they cannot be one tool, as a sentence. */
   | { readonly conflict: string };
@@ -58,12 +60,13 @@ export function unite(members: readonly ToolDefinition[], representative: string
     ...(sameInAll(all, (tool) => tool.outputSchema) ? { outputSchema } : {}),
     ...(sameInAll(all, (tool) => tool.execution) ? { execution } : {}),
   };
-  return { definition: withoutEmpty(definition), mappings: inputs.mappings };
+  return { definition: withoutEmpty(definition), mappings: inputs.mappings, guesses: inputs.guesses };
 }
 
 interface UnitedInputs {
   readonly schema: JsonObject;
   readonly mappings: Readonly<Record<string, MemberMapping>>;
+  readonly guesses: readonly string[];
 }
 
 interface UnitedParameter extends Parameter {
@@ -78,7 +81,7 @@ function uniteInputs(
   const all = [first, ...others];
   if (sameInAll(all, ({ inputSchema }) => withoutTexts(inputSchema))) {
     const mappings = Object.fromEntries(all.map(({ name }) => [name, { arguments: {}, absent: [] }]));
-    return { schema: first.inputSchema, mappings };
+    return { schema: first.inputSchema, mappings, guesses: [] };
   }
   const own = parametersOf(first.inputSchema);
   if (own === null) return { conflict: `The schema of ${first.name} cannot be compared with others.` };
@@ -87,11 +90,14 @@ function uniteInputs(
     takers: new Map([[first.name, parameter]]),
   }));
   const fixed = new Map<string, Record<string, unknown>>();
+  const guesses: string[] = [];
   for (const member of others) {
     const parameters = parametersOf(member.inputSchema);
     if (parameters === null)
       return { conflict: `The schema of ${member.name} cannot be compared with others.` };
-    const matched = matchParameters(united, parameters);
+    const { pairs: matched, guess } = matchParameters(united, parameters, [first.name, member.name]);
+    if (guess !== null)
+      guesses.push(`That ${guess[1]} of ${member.name} is ${guess[0]} of ${first.name} is a guess.`);
     for (const [a, b] of matched) united[a].takers.set(member.name, parameters[b]);
     const left = new Set(parameters.keys());
     for (const b of matched.values()) left.delete(b);
@@ -112,7 +118,7 @@ function uniteInputs(
   }
   const conflict = conflictOf(all, united);
   if (conflict !== null) return { conflict };
-  return { schema: schemaOf(first, all, united), mappings: mappingsOf(all, united, fixed) };
+  return { schema: schemaOf(first, all, united), mappings: mappingsOf(all, united, fixed), guesses };
 }
 
 /** Two members each of which requires what the other does not take are called for different things. */

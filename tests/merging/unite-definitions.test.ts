@@ -104,6 +104,43 @@ describe('parameters', () => {
     );
   });
 
+  it.each([
+    [
+      ['from', 'to'],
+      ['base_currency', 'target_currency'],
+    ],
+    [
+      ['check_in', 'check_out'],
+      ['checkin_date', 'checkout_date'],
+    ],
+    [['device'], ['device_id']],
+    [
+      ['n', 'w'],
+      ['number', 'width'],
+    ],
+    [['policy_id'], ['policy_number']],
+  ])('%j are taken for %j', (own, others) => {
+    const a = tool('change_currency', Object.fromEntries(own.map((name) => [name, text()])));
+    const b = tool('currency_converter', Object.fromEntries(others.map((name) => [name, text()])));
+    const { mappings, guesses } = united([a, b]);
+    expect(Object.entries(mappings[b.name].arguments)).toEqual(own.map((name, at) => [name, others[at]]));
+    expect(guesses).toEqual([]);
+  });
+
+  it('that are alone left over and required are taken for the same, and that is said to be a guess', () => {
+    const { mappings, guesses } = united([
+      tool('todo', { text: text() }),
+      tool('add_task', { essay: text() }),
+    ]);
+    expect(mappings.add_task.arguments).toEqual({ text: 'essay' });
+    expect(guesses).toEqual(['That essay of add_task is text of todo is a guess.']);
+    const two = [
+      tool('todo', { text: text(), more: text() }),
+      tool('add_task', { essay: text(), grade: text() }),
+    ];
+    expect(conflictOf(...two)).toContain('requires');
+  });
+
   it('of schemas that cannot be read are a conflict, unless the schemas are the same', () => {
     const odd = { oneOf: [{ required: ['a'] }, { required: ['b'] }] };
     const member = (name: string, inputSchema: Record<string, unknown>): ToolDefinition => ({
