@@ -110,7 +110,7 @@ export const settingsSchema = z.strictObject({
   }),
   tokenKey: z.string().min(16, 'at least 16 characters').optional().meta({
     description:
-      'Encrypts the tokens of MCP servers that want OAuth, which `bandolier sources login` puts into the data folder. The same for that command and for the service.',
+      'Encrypts the tokens of MCP servers that want OAuth, which `bandolier sources login` puts into the data folder, and the key of what users have (context). The same for that command and for all processes of the service. Over Redis context needs it; in a data folder without it that key lies in `keys/`, for its owner alone.',
     secret: true,
   }),
   tokenizer: z.string().min(1).default('estimate').meta({

@@ -14,7 +14,6 @@ import type { Catalogs } from './catalogs.ts';
 import { attemptChange } from './conditional-change.ts';
 import { domainRules } from './domains.ts';
 import { DEFAULT_EMBEDDER, refusingUnusable } from './embedders.ts';
-import { type Forgotten, forgetUnit } from './tools.ts';
 
 /** What users see of a catalog. */
 export interface CatalogView {
@@ -95,11 +94,6 @@ export class CatalogAdministration {
   /** Of everything that is known of a catalog here. */
   digest(name: string): Promise<StateDigest> {
     return this.#catalogs.holding(name, ({ replica }) => replica.digest());
-  }
-
-  /** Erases what was remembered from a unit, user or session. */
-  forgetUnit(name: string, unit: string): Promise<Forgotten> {
-    return this.#catalogs.holding(name, (catalog) => forgetUnit(catalog, unit));
   }
 }
 

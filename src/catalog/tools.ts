@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../errors/problem.ts';
 import type { ForgetEntry } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { unitKey, unitNumber } from '../ledger/unit.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
 import { sumOfStatistics, type ToolRecord, type ToolStatistics } from '../state/tool-table.ts';
 import type { Catalog } from './catalog.ts';
@@ -172,14 +171,6 @@ export interface Forgotten {
 /** Erases what was learned about a tool; the tool stays. @throws Problem tool-not-found */
 export function forgetTool(catalog: Catalog, name: string): Promise<Forgotten> {
   return forget(catalog, { tool: getTool(catalog, name).tool.name });
-}
-
-/**
- * Erases every remembered case in which this unit, user or session is known to have taken part. What its outcomes added to sums over all
- * requests stays: the weights of policies, the effects of instructions, sufficiency.
- */
-export function forgetUnit(catalog: Catalog, unit: string): Promise<Forgotten> {
-  return forget(catalog, { unit: unitNumber(unitKey(unit)) });
 }
 
 /** Erases what was learned about a tool, of an instruction or from a unit, by an entry. */

@@ -32,6 +32,7 @@ export type ProblemCode =
   | 'merge-conflict'
   | 'body-too-large'
   | 'too-many-tools'
+  | 'too-many-items'
   | 'unsupported-media-type'
   | 'unauthorized'
   | 'host-not-allowed'

@@ -4,6 +4,7 @@ import type { CatalogAdministration } from '../catalog/catalog-administration.ts
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import type { Pins } from '../catalog/pins.ts';
 import type { Tools } from '../catalog/tools.ts';
+import type { UserContexts } from '../context/user-contexts.ts';
 import type { Evaluations } from '../evaluation/evaluations.ts';
 import type { Experiments } from '../experiments/experiments.ts';
 import type { PolicyVersions } from '../experiments/policy-versions.ts';
@@ -20,6 +21,7 @@ import { mountDocumentation, openApiDocument } from './documentation.ts';
 import type { Endpoint } from './endpoint-definition.ts';
 import { caseEndpoints } from './endpoints/cases.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
+import { contextEndpoints } from './endpoints/context.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
 import { type Health, healthEndpoints } from './endpoints/health.ts';
@@ -40,6 +42,7 @@ export interface Nouns {
   readonly rewards: Rewards;
   readonly tasks: Tasks;
   readonly catalogs: CatalogAdministration;
+  readonly contexts: UserContexts;
   readonly pins: Pins;
   readonly tools: Tools;
   readonly instructions: Instructions;
@@ -77,6 +80,7 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
     ...toolEndpoints(tools),
     ...instructionEndpoints(nouns.instructions),
     ...caseEndpoints(cases),
+    ...contextEndpoints(nouns.contexts),
     ...sourceEndpoints(nouns.sources),
     ...mergeEndpoints(nouns.merges),
     ...experimentEndpoints(experiments, evaluations),

@@ -109,6 +109,7 @@ export function openApiDocument(endpoints: readonly Endpoint[]): unknown {
       { name: 'Rewards', description: 'Say what became of them.' },
       { name: 'Tools', description: 'What there is to route to.' },
       { name: 'Instructions', description: 'Units of system prompts, chosen as tools are.' },
+      { name: 'Context', description: 'What users have, and how they use it.' },
       { name: 'Sources', description: 'Where tools come from by themselves.' },
       { name: 'Merges', description: 'Tools that do the same, served as one.' },
       { name: 'Catalogs', description: 'Named sets of tools, each with its own learner.' },

@@ -19,6 +19,7 @@ export interface EndpointDefinition<Parts extends RequestParts> {
     | 'Catalogs'
     | 'Tools'
     | 'Instructions'
+    | 'Context'
     | 'Sources'
     | 'Merges'
     | 'Experiments'

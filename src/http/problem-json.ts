@@ -39,6 +39,7 @@ export const PROBLEM_STATUS = {
   'revision-mismatch': 412,
   'body-too-large': 413,
   'too-many-tools': 413,
+  'too-many-items': 413,
   'unsupported-media-type': 415,
   'expectation-failed': 417,
   'wrong-shard': 421,

@@ -22,3 +22,6 @@ export const PROBE_KEY = 'bandolier:probe';
 
 /** All background jobs lie on one shard, under this prefix. */
 export const JOBS_PREFIX = 'bandolier:{jobs}';
+
+/** The key by which the keys of users are wrapped, itself encrypted under the operator's secret. */
+export const CONTEXT_SERVICE_KEY = 'bandolier:context-service-key';

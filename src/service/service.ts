@@ -12,6 +12,7 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
+import { UserContexts } from '../context/user-contexts.ts';
 import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
@@ -117,6 +118,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     await stores.snapshots.remove(name);
     await stores.decisionLogs.remove(name);
     await stores.evaluations.remove(name);
+    await stores.contexts.remove(name);
   };
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
@@ -167,6 +169,15 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   for (const [name, error] of catalogs.failed()) {
     onError(`catalog "${name}" cannot be opened, and answers 503; the others are served`, error);
   }
+  const contexts = new UserContexts({
+    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, now, onError },
+  });
+  onClose(() => contexts.close());
+  const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {
+    firstMs: 0,
+    onError: (error) => isStoreAway(error) || onError('an erased user could not be erased whole', error),
+  });
+  onClose(() => erasures.close());
   const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
     firstMs: 0,
     // While the store is away nothing is removed, and /readyz says that it is.
@@ -300,6 +311,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);
     }),
+    contexts,
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     instructions: new Instructions(catalogs),

@@ -27,6 +27,7 @@ export async function lockDataFolder(
   if (lock.held) {
     await closeToOthers(folder, onNotice);
     await removeLeftovers(join(folder, CATALOGS));
+    await removeLeftovers(keysFolder(folder));
     for (const catalog of await listCatalogFolders(folder))
       await removeLeftovers(catalogFolder(folder, catalog));
     return lock;
@@ -79,6 +80,11 @@ export async function checkWritable(dataDir: string, lock: HeldLock): Promise<vo
 export function catalogFolder(dataDir: string, catalog: string): string {
   if (!CATALOG_NAME.test(catalog)) throw new RangeError(`"${catalog}" cannot be the name of a catalog.`);
   return join(dataDir, CATALOGS, catalog);
+}
+
+/** Returns the folder with the keys of what is encrypted, apart from it; a folder per catalog. */
+export function keysFolder(dataDir: string): string {
+  return join(dataDir, 'keys', CATALOGS);
 }
 
 /** Returns the data folder and the catalog's folder in which a path lies; null for each that the path does not tell. */

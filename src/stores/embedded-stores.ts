@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
+import { FileContextStore } from '../context/file-context-store.ts';
 import { FileDecisionLogs } from '../decisions/file-decision-logs.ts';
 import { FileEvaluationStore } from '../evaluation/file-evaluation-store.ts';
 import { FileLedgers } from '../ledger/file-ledgers.ts';
@@ -84,6 +85,7 @@ async function open(
     decisionLogs,
     takeAwaitingDefault: async (catalog) => (await decisionLogs.open(catalog)).takeAwaitingDefault(),
     evaluations: new FileEvaluationStore(dataDir),
+    contexts: new FileContextStore(dataDir),
     queue,
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),

@@ -1,4 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
+import { RedisContextStore } from '../context/redis-context-store.ts';
 import { RedisDecisionLogs } from '../decisions/redis-decision-logs.ts';
 import { RedisEvaluationStore } from '../evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from '../ledger/redis-ledgers.ts';
@@ -80,6 +81,7 @@ async function open(
     leases,
     decisionLogs,
     evaluations: new RedisEvaluationStore(connections),
+    contexts: new RedisContextStore(connections),
     queue,
     location: () => ({ redisUrl, epoch: epoch.current }),
     taken: new AbortController().signal, // shared stores are never taken over

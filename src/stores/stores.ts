@@ -1,3 +1,4 @@
+import type { ContextStore } from '../context/context-store.ts';
 import type { DueDecision } from '../decisions/decision-index.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { EvaluationStore } from '../evaluation/evaluation-store.ts';
@@ -25,6 +26,8 @@ export interface Stores {
    */
   takeAwaitingDefault?(catalog: string): Promise<readonly DueDecision[]>;
   readonly evaluations: EvaluationStore;
+  /** What users have, sealed. */
+  readonly contexts: ContextStore;
   readonly queue: JobQueue;
   /** Returns what a thread needs to open ledgers and snapshots itself; absent without Redis, where no thread does. */
   location?(): SnapshotLocation;

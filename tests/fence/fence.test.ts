@@ -131,6 +131,10 @@ const FENCES: Record<string, { readonly allowed: string[]; readonly forbidden: s
     allowed: ['../catalog/catalog.ts', '../state/fold.ts', '../../bandit/policy.ts', 'node:crypto'],
     forbidden: ['../decisions/decision.ts', '../rewards/reward-job.ts', '../http/app.ts'],
   },
+  'src/context': {
+    allowed: ['../catalog/catalogs.ts', '../storage/durable-file.ts', '../redis/keys.ts', './item.ts'],
+    forbidden: ['../routing/routing.ts', '../http/app.ts', '../stores/stores.ts', 'ioredis'],
+  },
   'src/merging': {
     allowed: ['../catalog/catalog.ts', '../models/http/chat-endpoint.ts', '../queue/job-queue.ts', 'zod'],
     forbidden: ['../http/app.ts', '../routing/decide.ts', '../rewards/reward-job.ts', 'hono'],

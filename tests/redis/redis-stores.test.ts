@@ -1,5 +1,6 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RedisContextStore } from '../../src/context/redis-context-store.ts';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
@@ -12,6 +13,7 @@ import { type RedisClient, RedisConnections } from '../../src/redis/redis-connec
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { contextStoreContract } from '../contracts/context-store.contract.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { evaluationStoreContract } from '../contracts/evaluation-store.contract.ts';
 import { jobQueueContract } from '../contracts/job-queue.contract.ts';
@@ -284,6 +286,15 @@ function contracts(name: string, url: () => string): void {
     return { connect: async () => new RedisEvaluationStore(await connections()), dispose };
   });
 
+  contextStoreContract(`${name}`, async () => {
+    const { connections, dispose } = await emptyPlace();
+    return {
+      connect: async () => new RedisContextStore(await connections()),
+      content: async () => contentOf((await connections()).commands),
+      dispose,
+    };
+  });
+
   jobQueueContract(`BullMQ on ${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     const secondMs = 20;
@@ -299,6 +310,19 @@ function contracts(name: string, url: () => string): void {
       dispose,
     };
   });
+}
+
+/** All values, as Redis would write them down. */
+async function contentOf(client: RedisClient): Promise<Buffer> {
+  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
+  const dumps = nodes.map(async (node): Promise<Buffer[]> => {
+    const keys = await node.keys('*');
+    const hashes = await Promise.all(
+      keys.map(async (key) => ((await node.type(key)) === 'hash' ? node.hvalsBuffer(key) : [])),
+    );
+    return [...keys.map((key) => Buffer.from(key)), ...hashes.flat()];
+  });
+  return Buffer.concat((await Promise.all(dumps)).flat());
 }
 
 /** Forgets everything. */

@@ -8,10 +8,8 @@ import {
   catalogParams,
   catalogPatchSchema,
   catalogSchema,
-  forgottenSchema,
   pinsSchema,
   pinsViewSchema,
-  unitParams,
 } from '../wire/catalog.ts';
 import { catalogName, etag } from '../wire/parameters.ts';
 
@@ -105,22 +103,6 @@ export const catalogEndpoints = (catalogs: CatalogAdministration, pins: Pins): E
       await catalogs.remove(params.catalog);
       return { status: 204 };
     },
-  }),
-  endpoint({
-    method: 'delete',
-    path: '/v1/catalogs/{catalog}/units/{unit}/memory',
-    name: 'forgetUnit',
-    tag: 'Catalogs',
-    summary: 'Erase what was remembered from a user, unit or session.',
-    description:
-      'Erases every remembered case in which it is known to have taken part, under the userId, else unitId, else sessionId of its requests. What its outcomes added to sums over all requests cannot be taken out of them and stays: the weights of policies, the effects of instructions, the regression of `sufficiency`, counts. None of these holds its queries.',
-    request: { params: unitParams },
-    answers: { 200: { description: 'How many cases were erased.', schema: forgottenSchema } },
-    problems: ['catalog-not-found'],
-    handle: async ({ params }) => ({
-      status: 200,
-      body: await catalogs.forgetUnit(params.catalog, params.unit),
-    }),
   }),
   endpoint({
     method: 'get',

@@ -1,0 +1,76 @@
+import { StoreUnavailableError } from '../errors/store-errors.ts';
+
+/** A user of a catalog, under the name that stands for them (`Seals.nameOf`): 32 hex digits. */
+export interface UserPlace {
+  readonly catalog: string;
+  readonly user: string;
+}
+
+/** What is kept of one user. A store cannot read any of it. */
+export interface SealedUser {
+  /** Another one after every change, and after an erasure. */
+  readonly stamp: string;
+  /** The key of the user, wrapped by the service's key. */
+  readonly key: Buffer;
+  /** Encrypted under the key of the user; null: never written. */
+  readonly items: Buffer | null;
+  readonly signals: Buffer | null;
+}
+
+/** What is written; a part that is absent stays as it is. */
+export interface SealedChange {
+  readonly key?: Buffer;
+  readonly items?: Buffer;
+  readonly signals?: Buffer;
+}
+
+/** An erasure that has begun and not ended: its process died, or the ledger was away. */
+export interface UnfinishedErasure {
+  readonly user: string;
+  /** As `beginErasure` was given it. */
+  readonly note: string;
+}
+
+/** Thrown by a change of a user who is being erased. Nothing was changed. */
+export class BeingErasedError extends StoreUnavailableError {
+  override readonly name = 'BeingErasedError';
+  readonly suggestedFix = 'Send it again in a moment: an erasure that broke off is completed by the service.';
+
+  constructor() {
+    super('What is held about this user is being erased. Nothing was changed.');
+  }
+}
+
+/**
+ * Keeps what users have, sealed, apart from ledgers and snapshots. Keys lie apart from what they encrypt, so that without them
+ * nothing can be read. Everything is durable when it resolves. Contract: tests/contracts/context-store.contract.ts.
+ */
+export interface ContextStore {
+  /** Whether the service's key may lie in it as it is, since nobody but the owner of the service reads it. */
+  readonly isPrivate: boolean;
+  /** The record of the service's key; null: there is none yet. */
+  readServiceKey(): Promise<Buffer | null>;
+  /** Keeps this record unless there is one. Returns the one that is kept. */
+  createServiceKey(record: Buffer): Promise<Buffer>;
+  replaceServiceKey(record: Buffer): Promise<void>;
+  /** Returns what is kept of a user; 'same' if its stamp is `known`; null: nothing, or an erasure has begun. */
+  read(place: UserPlace, known?: string): Promise<SealedUser | 'same' | null>;
+  /**
+   * Writes what `update` returns (null: nothing); it runs again if another change came between. The first change of a user has a
+   * `key`. Of one change the items are written before the signals. Returns the stamp; null: nothing is kept.
+   * @throws BeingErasedError
+   */
+  change(
+    place: UserPlace,
+    update: (current: SealedUser | null) => Promise<SealedChange | null>,
+  ): Promise<string | null>;
+  /** From here on nothing of the user is read or written. Twice is once. */
+  beginErasure(place: UserPlace, note: string): Promise<void>;
+  /** Destroys the key of the user, then what it encrypted. Does nothing if no erasure has begun. */
+  finishErasure(place: UserPlace): Promise<void>;
+  unfinishedErasures(catalog: string): Promise<readonly UnfinishedErasure[]>;
+  /** The users of a catalog of whom something is kept. */
+  users(catalog: string): AsyncIterable<string>;
+  /** Destroys everything of a catalog. Called again it goes on where it broke off. */
+  remove(catalog: string): Promise<void>;
+}

@@ -1,0 +1,302 @@
+import { randomBytes } from 'node:crypto';
+import { link, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CommandQueues } from '../catalog/command-queues.ts';
+import { catalogFolder, keysFolder, removeFolder } from '../storage/data-folder.ts';
+import {
+  createFileWhole,
+  createFolder,
+  syncFolder,
+  UNFINISHED,
+  writeFileDurably,
+  writeFully,
+} from '../storage/durable-file.ts';
+import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import {
+  BeingErasedError,
+  type ContextStore,
+  type SealedChange,
+  type SealedUser,
+  type UnfinishedErasure,
+  type UserPlace,
+} from './context-store.ts';
+
+/** Stamps that are remembered; of a user whose stamp is forgotten everything is read again. */
+const MOST_STAMPS = 65_536;
+const USER = /^[0-9a-f]{32}$/;
+
+/**
+ * What users have, in a data folder, which belongs to one process:
+ *
+ *   keys/service                                      the service's key
+ *   keys/catalogs/<catalog>/<2 digits>/<user>         the key of a user
+ *   keys/catalogs/<catalog>/erasing/<user>            an erasure that has begun
+ *   catalogs/<catalog>/context/<2 digits>/<user>.items, .signals
+ *
+ * Whoever copies a data folder without `keys/` copies nothing that can be read.
+ */
+export class FileContextStore implements ContextStore {
+  readonly isPrivate = true;
+  readonly #dataDir: string;
+  readonly #changes = new CommandQueues();
+  readonly #stamps = new Map<string, string>();
+  readonly #process = randomBytes(4).toString('hex');
+  #nextStamp = 1;
+  /** By catalog: the users who are being erased. Read once. */
+  readonly #erasing = new Map<string, Promise<Map<string, string>>>();
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  readServiceKey(): Promise<Buffer | null> {
+    return this.#working(() => contentOf(this.#serviceKey));
+  }
+
+  createServiceKey(record: Buffer): Promise<Buffer> {
+    return this.#working(async () => {
+      await createFolder(dirname(this.#serviceKey));
+      await createFileWhole(this.#serviceKey, record);
+      await syncFolder(dirname(this.#serviceKey));
+      return readFile(this.#serviceKey);
+    });
+  }
+
+  replaceServiceKey(record: Buffer): Promise<void> {
+    return this.#working(async () => {
+      await createFolder(dirname(this.#serviceKey));
+      // The one before lies open, perhaps: it is overwritten, but not before the new one is there.
+      const before = `${this.#serviceKey}.before${UNFINISHED}`;
+      await rm(before, { force: true });
+      await link(this.#serviceKey, before).catch(ignoringAbsence);
+      await writeFileDurably(this.#serviceKey, record);
+      await overwritten(before);
+      await rm(before, { force: true });
+    });
+  }
+
+  read(place: UserPlace, known?: string): Promise<SealedUser | 'same' | null> {
+    return this.#working(async () => {
+      const stamp = this.#stamps.get(nameOf(place));
+      if (stamp !== undefined && stamp === known) return 'same';
+      // After the changes under way: it has to see both parts of each.
+      return this.#changes.run(nameOf(place), () => this.#read(place));
+    });
+  }
+
+  change(
+    place: UserPlace,
+    update: (current: SealedUser | null) => Promise<SealedChange | null>,
+  ): Promise<string | null> {
+    return this.#changes.run(nameOf(place), async () => {
+      const current = await this.#working(async () => {
+        if ((await this.#erasuresOf(place.catalog)).has(place.user)) throw new BeingErasedError();
+        return this.#read(place);
+      });
+      const change = await update(current);
+      if (change === null) return current?.stamp ?? null;
+      if (current === null && change.key === undefined) throw new Error('A new user needs a key.');
+      return this.#working(async () => {
+        // Whatever fails half way, what is remembered elsewhere is not what is on disk any more.
+        const stamp = this.#stamped(place);
+        if (change.key !== undefined) await written(this.#key(place), change.key);
+        if (change.items !== undefined) await written(this.#part(place, 'items'), change.items);
+        if (change.signals !== undefined) await written(this.#part(place, 'signals'), change.signals);
+        return stamp;
+      });
+    });
+  }
+
+  beginErasure(place: UserPlace, note: string): Promise<void> {
+    return this.#changes.run(nameOf(place), () =>
+      this.#working(async () => {
+        await written(join(this.#erasures(place.catalog), place.user), Buffer.from(note));
+        (await this.#erasuresOf(place.catalog)).set(place.user, note);
+        this.#stamps.delete(nameOf(place));
+      }),
+    );
+  }
+
+  finishErasure(place: UserPlace): Promise<void> {
+    return this.#changes.run(nameOf(place), () =>
+      this.#working(async () => {
+        const erasing = await this.#erasuresOf(place.catalog);
+        if (!erasing.has(place.user)) return;
+        await removed(this.#key(place), place.user);
+        await removed(this.#part(place, 'items'), place.user);
+        await rm(join(this.#erasures(place.catalog), place.user), { force: true });
+        await syncFolder(this.#erasures(place.catalog));
+        erasing.delete(place.user);
+      }),
+    );
+  }
+
+  unfinishedErasures(catalog: string): Promise<readonly UnfinishedErasure[]> {
+    return this.#working(async () =>
+      [...(await this.#erasuresOf(catalog))].map(([user, note]) => ({ user, note })),
+    );
+  }
+
+  async *users(catalog: string): AsyncIterable<string> {
+    const folder = this.#keys(catalog);
+    for (const shard of (await namesIn(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()) {
+      yield* (await namesIn(join(folder, shard))).filter((name) => USER.test(name)).sort();
+    }
+  }
+
+  remove(catalog: string): Promise<void> {
+    return this.#working(async () => {
+      this.#erasing.delete(catalog);
+      for (const name of this.#stamps.keys()) {
+        if (name.startsWith(`${catalog}/`)) this.#stamps.delete(name);
+      }
+      await removeFolder(this.#keys(catalog));
+      await removeFolder(this.#data(catalog));
+    });
+  }
+
+  async #read(place: UserPlace): Promise<SealedUser | null> {
+    if ((await this.#erasuresOf(place.catalog)).has(place.user)) return null;
+    const key = await contentOf(this.#key(place));
+    if (key === null) return null;
+    const [items, signals] = await Promise.all([
+      contentOf(this.#part(place, 'items')),
+      contentOf(this.#part(place, 'signals')),
+    ]);
+    return { stamp: this.#stamps.get(nameOf(place)) ?? this.#stamped(place), key, items, signals };
+  }
+
+  #stamped(place: UserPlace): string {
+    const stamp = `${this.#process}-${this.#nextStamp++}`;
+    const name = nameOf(place);
+    this.#stamps.delete(name);
+    this.#stamps.set(name, stamp);
+    if (this.#stamps.size > MOST_STAMPS) this.#stamps.delete(this.#stamps.keys().next().value!);
+    return stamp;
+  }
+
+  #erasuresOf(catalog: string): Promise<Map<string, string>> {
+    const known = this.#erasing.get(catalog);
+    if (known !== undefined) return known;
+    const found = this.#readErasures(catalog).catch((error) => {
+      this.#erasing.delete(catalog);
+      throw error;
+    });
+    this.#erasing.set(catalog, found);
+    return found;
+  }
+
+  async #readErasures(catalog: string): Promise<Map<string, string>> {
+    const folder = this.#erasures(catalog);
+    const users = (await namesIn(folder)).filter((name) => USER.test(name));
+    return new Map(
+      await Promise.all(
+        users.map(
+          async (user): Promise<[string, string]> => [user, await readFile(join(folder, user), 'utf8')],
+        ),
+      ),
+    );
+  }
+
+  get #serviceKey(): string {
+    return join(this.#dataDir, 'keys', 'service');
+  }
+
+  #keys(catalog: string): string {
+    catalogFolder(this.#dataDir, catalog); // refuses what is no name of a catalog
+    return join(keysFolder(this.#dataDir), catalog);
+  }
+
+  #erasures(catalog: string): string {
+    return join(this.#keys(catalog), 'erasing');
+  }
+
+  #key({ catalog, user }: UserPlace): string {
+    return join(this.#keys(catalog), shardOf(user), user);
+  }
+
+  #data(catalog: string): string {
+    return join(catalogFolder(this.#dataDir, catalog), 'context');
+  }
+
+  #part({ catalog, user }: UserPlace, part: 'items' | 'signals'): string {
+    return join(this.#data(catalog), shardOf(user), `${user}.${part}`);
+  }
+
+  async #working<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (errorCode(error) === undefined) throw error;
+      throw unavailable(error, `What users have cannot be kept in "${this.#dataDir}"`);
+    }
+  }
+}
+
+const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
+
+/** @throws RangeError for what is no name that stands for a user, since it is part of a path */
+function shardOf(user: string): string {
+  if (!USER.test(user)) throw new RangeError('This is no name that stands for a user.');
+  return user.slice(0, 2);
+}
+
+async function contentOf(file: string): Promise<Buffer | null> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The folder is made when it is missing, and not looked for with every write. */
+async function written(file: string, bytes: Buffer): Promise<void> {
+  try {
+    await writeFileDurably(file, bytes);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT') throw error;
+    await createFolder(dirname(file));
+    await writeFileDurably(file, bytes);
+  }
+}
+
+/** Removes all files of a user from the folder of this one, also those that a crash left unfinished, each overwritten before. */
+async function removed(file: string, user: string): Promise<void> {
+  const folder = dirname(file);
+  const names = (await namesIn(folder)).filter((name) => name.startsWith(user));
+  for (const name of names) {
+    await overwritten(join(folder, name));
+    await rm(join(folder, name), { force: true });
+  }
+  if (names.length > 0) await syncFolder(folder);
+}
+
+/** Writes random bytes over a file and syncs them. Disks may keep old blocks all the same, which is why keys are wrapped. */
+async function overwritten(file: string): Promise<void> {
+  try {
+    const { size } = await stat(file);
+    const handle = await open(file, 'r+');
+    try {
+      await writeFully(handle, randomBytes(size), 0);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    ignoringAbsence(error);
+  }
+}
+
+function ignoringAbsence(error: unknown): void {
+  if (errorCode(error) !== 'ENOENT') throw error;
+}

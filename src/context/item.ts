@@ -1,0 +1,77 @@
+/** Something that a user has: a song, an event, a note, a person. Times are ms since the epoch. */
+export interface ContextItem {
+  /** Unique to the user in the catalog. */
+  readonly id: string;
+  /** What retrieval reads. */
+  readonly text: string;
+  /** Where it comes from: `mail`, `calendar`, `music`. Each store is ranked for itself. */
+  readonly store: string;
+  readonly kind?: string;
+  readonly categories?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly numbers?: Readonly<Record<string, number>>;
+  readonly place?: string;
+  /** When it takes place or took place; may be in the future. */
+  readonly at?: number;
+  /** From then on it is gone. */
+  readonly expiresAt?: number;
+}
+
+export const DEFAULT_STORE = 'default';
+/** Of one user in one catalog. */
+export const MAX_ITEMS = 2_000;
+/** In UTF-8. */
+export const MAX_TEXT_BYTES = 8 * 1024;
+
+/** What a change of items did. */
+export interface ItemChanges {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  /** Those that were taken away: by name, or because their time was over. */
+  readonly removed: number;
+}
+
+/**
+ * Puts items in the place of those with the same id, whatever their times say: what was put last counts. Those whose time is over
+ * go. The order is that in which ids came first.
+ */
+export function mergeItems(
+  before: readonly ContextItem[],
+  put: readonly ContextItem[],
+  now: number,
+): { readonly items: readonly ContextItem[]; readonly changes: ItemChanges } {
+  const items = new Map<string, ContextItem>();
+  for (const item of before) if (isLive(item, now)) items.set(item.id, item);
+  const removed = before.length - items.size;
+  const counts = { added: 0, changed: 0, unchanged: 0, removed };
+  for (const item of put) {
+    const known = items.get(item.id);
+    if (known === undefined) counts.added++;
+    else if (isSame(known, item)) counts.unchanged++;
+    else counts.changed++;
+    items.set(item.id, item);
+  }
+  return { items: [...items.values()], changes: counts };
+}
+
+export function isLive({ expiresAt }: ContextItem, now: number): boolean {
+  return expiresAt === undefined || expiresAt > now;
+}
+
+/** The first moment at which an item is gone, ms since the epoch; Infinity: none ever is. */
+export function firstExpiry(items: readonly ContextItem[]): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const { expiresAt = first } of items) first = Math.min(first, expiresAt);
+  return first;
+}
+
+function isSame(one: ContextItem, other: ContextItem): boolean {
+  return canonical(one) === canonical(other);
+}
+
+function canonical(item: ContextItem): string {
+  const numbers = item.numbers && Object.entries(item.numbers).sort(([a], [b]) => (a < b ? -1 : 1));
+  const { id, text, store, kind, categories, tags, place, at, expiresAt } = item;
+  return JSON.stringify([id, text, store, kind, categories, tags, numbers, place, at, expiresAt]);
+}

@@ -1,0 +1,192 @@
+import type { ContextStore, SealedUser, UserPlace } from './context-store.ts';
+import { type ContextItem, firstExpiry, isLive } from './item.ts';
+import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
+import { Seals, type UserKey } from './seals.ts';
+import { openServiceKey } from './service-key.ts';
+import { UsageSignals } from './usage-signals.ts';
+
+/** What is kept of a user, decrypted. */
+export interface OpenUser extends ItemRecord {
+  readonly place: UserPlace;
+  readonly signals: UsageSignals;
+  /** From then on an item is to be left out, ms since the epoch. */
+  readonly expiry: number;
+}
+
+export interface UserChange {
+  readonly items?: ItemRecord;
+  readonly signals?: UsageSignals;
+}
+
+interface Cached {
+  readonly stamp: string;
+  readonly user: OpenUser;
+  readonly bytes: number;
+}
+
+/**
+ * Opens and seals what is kept of users. What was opened stays in memory, the least recently used goes first; whether it is still
+ * what is kept says the stamp in the store, with every reading.
+ */
+export class OpenUsers {
+  readonly #store: ContextStore;
+  readonly #secret: string | undefined;
+  readonly #mostBytes: number;
+  #seals: Seals | null = null;
+  readonly #cache = new Map<string, Cached>();
+  #bytes = 0;
+
+  constructor(store: ContextStore, secret: string | undefined, mostBytes: number) {
+    this.#store = store;
+    this.#secret = secret;
+    this.#mostBytes = mostBytes;
+  }
+
+  /** About how much the cache takes. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Makes the service's key if there is none. @throws Problem unavailable */
+  async placeOf(catalog: string, userId: string): Promise<UserPlace> {
+    return (await this.#opened(true))!.placeOf(catalog, userId);
+  }
+
+  /** Returns null while there is no service's key, so that nothing can be kept of anybody. @throws Problem unavailable */
+  async placeIfAny(catalog: string, userId: string): Promise<UserPlace | null> {
+    return (await this.#opened(false))?.placeOf(catalog, userId) ?? null;
+  }
+
+  async read(place: UserPlace): Promise<OpenUser | null> {
+    const cached = this.#cache.get(nameOf(place));
+    const sealed = await this.#store.read(place, cached?.stamp);
+    if (sealed === 'same') return this.#touched(place, cached!).user;
+    if (sealed === null) {
+      this.drop(place);
+      return null;
+    }
+    const user = opened(place, sealed, await this.#keyOf(place, sealed));
+    this.#keep(sealed.stamp, user);
+    return user;
+  }
+
+  /** Writes what `update` returns (null: nothing), as `ContextStore.change`. What `update` is given is its own. */
+  async change(
+    place: UserPlace,
+    update: (before: OpenUser) => Promise<UserChange | null>,
+    { newKey = false, onlyIfKept = false } = {},
+  ): Promise<void> {
+    const seals = (await this.#opened(true))!;
+    let after: OpenUser | null = null;
+    const stamp = await this.#store.change(place, async (sealed) => {
+      after = null;
+      if (sealed === null && onlyIfKept) return null;
+      const before = sealed === null ? empty(place) : opened(place, sealed, seals.unwrap(place, sealed.key));
+      const change = await update(before);
+      if (change === null) return null;
+      const fresh = sealed === null || newKey ? seals.newKey(place) : null;
+      const key = fresh?.key ?? seals.unwrap(place, sealed!.key);
+      const { items, signals } = change;
+      const record = items ?? before;
+      after = {
+        ...{ place, items: record.items, vectors: record.vectors },
+        signals: signals ?? before.signals,
+        expiry: firstExpiry(record.items),
+      };
+      return {
+        ...(fresh !== null && { key: fresh.wrapped }),
+        ...((items !== undefined || newKey) && { items: key.seal('items', packItems(record)) }),
+        ...((signals !== undefined || newKey) && { signals: key.seal('signals', after.signals.pack()) }),
+      };
+    });
+    if (after !== null && stamp !== null) this.#keep(stamp, after);
+  }
+
+  /** The same without the items whose time is over. */
+  without(user: OpenUser, now: number): OpenUser {
+    const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
+    const items = rows.map((at) => user.items[at]);
+    const live = { ...user, items, vectors: rowsOf(user.vectors, rows), expiry: firstExpiry(items) };
+    const cached = this.#cache.get(nameOf(user.place));
+    if (cached?.user === user) this.#keep(cached.stamp, live);
+    return live;
+  }
+
+  drop(place: UserPlace): void {
+    const cached = this.#cache.get(nameOf(place));
+    if (cached === undefined) return;
+    this.#cache.delete(nameOf(place));
+    this.#bytes -= cached.bytes;
+  }
+
+  async #keyOf(place: UserPlace, { key }: SealedUser): Promise<UserKey> {
+    return (await this.#opened(true))!.unwrap(place, key);
+  }
+
+  #touched(place: UserPlace, cached: Cached): Cached {
+    this.#cache.delete(nameOf(place));
+    this.#cache.set(nameOf(place), cached);
+    return cached;
+  }
+
+  #keep(stamp: string, user: OpenUser): void {
+    this.drop(user.place);
+    const bytes = bytesOf(user);
+    if (bytes > this.#mostBytes) return;
+    this.#cache.set(nameOf(user.place), { stamp, user, bytes });
+    this.#bytes += bytes;
+    for (const { user: oldest } of this.#cache.values()) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.drop(oldest.place);
+    }
+  }
+
+  /** Tried again when it failed, and when there was none. */
+  async #opened(create: boolean): Promise<Seals | null> {
+    if (this.#seals !== null) return this.#seals;
+    const key = await openServiceKey(this.#store, this.#secret, create);
+    if (key !== null) this.#seals ??= new Seals(key);
+    return this.#seals;
+  }
+}
+
+const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
+
+function empty(place: UserPlace): OpenUser {
+  return {
+    ...{ place, items: [], vectors: noVectors(0), signals: new UsageSignals() },
+    expiry: Number.POSITIVE_INFINITY,
+  };
+}
+
+function opened(place: UserPlace, sealed: SealedUser, key: UserKey): OpenUser {
+  const items = sealed.items && key.open('items', sealed.items);
+  const signals = sealed.signals && key.open('signals', sealed.signals);
+  const user = empty(place);
+  const record = items === null ? user : unpackItems(items);
+  return {
+    ...{ place, items: record.items, vectors: record.vectors },
+    signals: signals === null ? user.signals : UsageSignals.unpack(signals),
+    expiry: firstExpiry(record.items),
+  };
+}
+
+function rowsOf({ values, scales, ...rest }: ItemVectors, rows: readonly number[]): ItemVectors {
+  const { dimensions } = rest;
+  const kept = new Int8Array(rows.length * dimensions);
+  for (const [to, from] of rows.entries()) {
+    kept.set(values.subarray(from * dimensions, (from + 1) * dimensions), to * dimensions);
+  }
+  return { ...rest, values: kept, scales: Float32Array.from(rows, (row) => scales[row]) };
+}
+
+function bytesOf({ items, vectors, signals }: OpenUser): number {
+  let bytes = 500 + vectors.values.byteLength + vectors.scales.byteLength + signals.bytes;
+  for (const item of items) bytes += itemBytes(item);
+  return bytes;
+}
+
+/** Two bytes a character, and what objects take. */
+function itemBytes({ text, tags = [], categories = [], numbers = {} }: ContextItem): number {
+  return 400 + 2 * text.length + 100 * (tags.length + categories.length + Object.keys(numbers).length);
+}

@@ -1,0 +1,330 @@
+import { createHash } from 'node:crypto';
+import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import { forget } from '../catalog/tools.ts';
+import { Problem } from '../errors/problem.ts';
+import { unitKey, unitNumber } from '../ledger/unit.ts';
+import type { ContextStore, UserPlace } from './context-store.ts';
+import { type ContextItem, type ItemChanges, isLive, MAX_ITEMS, mergeItems } from './item.ts';
+import { ItemEmbedding } from './item-embedding.ts';
+import type { ItemVectors } from './item-record.ts';
+import { type OpenUser, OpenUsers } from './open-users.ts';
+import type { ItemUsage, UsageSignals } from './usage-signals.ts';
+
+export interface UserContextsParts {
+  readonly catalogs: Catalogs;
+  readonly store: ContextStore;
+  /** The operator's secret, under which the service's key is kept. */
+  readonly secret: string | undefined;
+  /** ms since the epoch. */
+  now(): number;
+  onError(message: string, error: unknown): void;
+  /** Of what is kept decrypted in memory. */
+  readonly cacheBytes?: number;
+}
+
+const CACHE_BYTES = 64 * 1024 * 1024;
+/** A page ends before its texts become longer than this together, though not before its first item. */
+const PAGE_LENGTH = 2 * 1024 * 1024;
+
+/** What retrieval and ranking read of a user. Nothing of it may be changed. */
+export interface LoadedContext {
+  /** Those whose time is not over. */
+  readonly items: readonly ContextItem[];
+  /** Row i is that of item i; `fingerprint` is null, or that of the catalog's embedder. */
+  readonly vectors: ItemVectors;
+  readonly signals: Pick<UsageSignals, 'of' | 'used' | 'newest' | 'scaleAt'>;
+}
+
+/** A use of items as it is reported. */
+export interface ReportedUse {
+  /** The same key of the same user counts once, among the last 256. */
+  readonly key: string;
+  readonly items: readonly string[];
+  readonly tool?: string;
+  readonly place?: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  /** How well it went, 0 … 1. */
+  readonly outcome: number;
+}
+
+export interface ItemQuery {
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly store?: string | undefined;
+}
+
+export interface ItemPage {
+  readonly items: readonly ContextItem[];
+  readonly nextCursor: string | null;
+}
+
+interface WaitingUses {
+  readonly uses: ReportedUse[];
+  written: Promise<void>;
+}
+
+/** Everything that is held about a user. Weights are counted in uses, see `UsageSignals.scaleAt`. */
+export interface ExportedUser {
+  readonly items: readonly ContextItem[];
+  readonly usage: readonly (ItemUsage & { readonly item: string })[];
+}
+
+export interface ErasedUser {
+  /** Cases of unit memory that were erased. */
+  readonly forgotten: number;
+}
+
+/** What the users of catalogs have, and how they use it. Everything here throws Problem catalog-not-found. */
+export class UserContexts {
+  readonly #parts: UserContextsParts;
+  readonly #users: OpenUsers;
+  readonly #embedding: ItemEmbedding;
+  /** By user: uses that wait for the write before them. */
+  readonly #waiting = new Map<string, WaitingUses>();
+
+  constructor(parts: UserContextsParts) {
+    const { store, secret, cacheBytes = CACHE_BYTES } = parts;
+    this.#parts = parts;
+    this.#users = new OpenUsers(store, secret, cacheBytes);
+    this.#embedding = new ItemEmbedding(parts, this.#users);
+  }
+
+  /** The time by which items end; ms since the epoch. */
+  now(): number {
+    return this.#parts.now();
+  }
+
+  /** Puts items, each in the place of the one with its id: all of them or, if it throws, none. @throws Problem too-many-items */
+  put(
+    catalog: string,
+    userId: string,
+    put: readonly ContextItem[],
+    signal?: AbortSignal,
+  ): Promise<ItemChanges> {
+    return this.#holding(catalog, async (open) => {
+      const place = await this.#users.placeOf(catalog, userId);
+      const vectors = new Map<string, Float32Array>();
+      let changes: ItemChanges = { added: 0, changed: 0, unchanged: 0, removed: 0 };
+      await this.#users.change(place, async (before) => {
+        const merged = mergeItems(before.items, put, this.#parts.now());
+        changes = merged.changes;
+        const { items } = merged;
+        if (items.length > MAX_ITEMS) throw tooManyItems(items.length);
+        if (changes.added + changes.changed + changes.removed === 0) return null;
+        return {
+          items: { items, vectors: await this.#embedding.of(open, items, before, vectors, signal) },
+          ...signalsWithout(before, items),
+        };
+      });
+      return changes;
+    });
+  }
+
+  /** By id. The cursor is the last id of the page before, so that changes in between do no harm. */
+  list(catalog: string, userId: string, { limit, cursor, store }: ItemQuery): Promise<ItemPage> {
+    return this.#holding(catalog, async () => {
+      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+      const { items = [] } = (await this.#read(catalog, userId)) ?? {};
+      const now = this.#parts.now();
+      const rest = items
+        .filter(
+          (item) => isLive(item, now) && item.id > after && (store === undefined || item.store === store),
+        )
+        .sort((a, b) => (a.id < b.id ? -1 : 1));
+      let length = 0;
+      const page = rest.slice(0, limit).filter(({ text }, at) => {
+        length += text.length;
+        return at === 0 || length <= PAGE_LENGTH;
+      });
+      const last = page.at(-1)?.id;
+      const isLast = last === undefined || page.length === rest.length;
+      return { items: page, nextCursor: isLast ? null : Buffer.from(last).toString('base64url') };
+    });
+  }
+
+  /** Removes one item, or all of them and how they were used; in the second case the user gets a new key. */
+  remove(catalog: string, userId: string, id?: string): Promise<{ readonly removed: number }> {
+    return this.#holding(catalog, async () => {
+      const place = await this.#users.placeIfAny(catalog, userId);
+      let removed = 0;
+      if (place === null) return { removed };
+      const now = this.#parts.now();
+      await this.#users.change(
+        place,
+        async (before) => {
+          const live = before.items.filter((item) => isLive(item, now));
+          const items = id === undefined ? [] : live.filter((item) => item.id !== id);
+          removed = live.length - items.length;
+          if (before.items.length === items.length) return null;
+          return {
+            items: { items, vectors: this.#embedding.kept(items, before) },
+            ...signalsWithout(before, items),
+          };
+        },
+        { newKey: id === undefined, onlyIfKept: true },
+      );
+      return { removed };
+    });
+  }
+
+  export(catalog: string, userId: string): Promise<ExportedUser> {
+    return this.#holding(catalog, async () => {
+      const user = await this.#read(catalog, userId);
+      if (user === null) return { items: [], usage: [] };
+      const now = this.#parts.now();
+      const items = user.items.filter((item) => isLive(item, now));
+      const scale = user.signals.scaleAt(now);
+      const usage = items.flatMap(({ id }) => {
+        const used = user.signals.of(id);
+        return used === undefined ? [] : [{ item: id, ...scaled(used, scale) }];
+      });
+      return { items, usage };
+    });
+  }
+
+  /**
+   * Erases everything that is held about a user: what unit memory keeps, items, signals and key. Killed in between, it is completed
+   * by `finishErasures`.
+   */
+  erase(catalog: string, userId: string): Promise<ErasedUser> {
+    return this.#holding(catalog, async (open) => {
+      const { store } = this.#parts;
+      const place = await this.#users.placeIfAny(catalog, userId);
+      const unit = unitKey(userId);
+      if (place !== null) await store.beginErasure(place, unit);
+      const { forgotten } = await forget(open, { unit: unitNumber(unit) });
+      if (place !== null) await this.#finish(place);
+      return { forgotten };
+    });
+  }
+
+  /** Completes the erasures that broke off, of the catalogs that are open here. @throws what the stores throw */
+  async finishErasures(): Promise<void> {
+    for (const catalog of this.#parts.catalogs.all()) {
+      for (const { user, note } of await this.#parts.store.unfinishedErasures(catalog.name)) {
+        await forget(catalog, { unit: unitNumber(note) });
+        await this.#finish({ catalog: catalog.name, user });
+      }
+    }
+  }
+
+  /**
+   * Returns what a user has and how it was used; null: nothing is kept. Vectors that are missing, or that another embedder made, are
+   * made in the background, and are there a moment later. @throws Problem unavailable when it cannot be decrypted here
+   */
+  async load(catalog: string, userId: string): Promise<LoadedContext | null> {
+    const open = this.#parts.catalogs.get(catalog);
+    const user = await this.#read(catalog, userId);
+    if (user === null) return null;
+    const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
+    this.#embedding.look(open, live);
+    const { items, vectors, signals } = live;
+    return { items, signals, vectors: this.#embedding.usable(open, vectors, items.length) };
+  }
+
+  /**
+   * Adds a use to the signals of a user, durably and once by its key. Uses of one user that come while one is being written are
+   * written together. Items that the user does not have do not count, nor users of whom nothing is kept.
+   */
+  async recordUse(catalog: string, userId: string, use: ReportedUse): Promise<void> {
+    const place = await this.#users.placeIfAny(catalog, userId);
+    if (place === null) return;
+    const name = `${catalog}/${place.user}`;
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) {
+      waiting.uses.push(use);
+      return waiting.written;
+    }
+    const own: WaitingUses = { uses: [use], written: Promise.resolve() };
+    this.#waiting.set(name, own);
+    own.written = this.#writeUses(place, own.uses, () => {
+      if (this.#waiting.get(name) === own) this.#waiting.delete(name);
+    });
+    return own.written;
+  }
+
+  /** Resolves when nothing is being made in the background. */
+  idle(): Promise<void> {
+    return this.#embedding.idle();
+  }
+
+  async close(): Promise<void> {
+    await this.#embedding.close();
+  }
+
+  /** @param begin what comes from then on waits for the next write */
+  async #writeUses(place: UserPlace, uses: readonly ReportedUse[], begin: () => void): Promise<void> {
+    try {
+      await this.#users.change(
+        place,
+        async ({ items, signals }) => {
+          begin();
+          const now = this.#parts.now();
+          const own = new Set(items.filter((item) => isLive(item, now)).map(({ id }) => id));
+          let isChanged = false;
+          for (const { key, ...use } of uses) {
+            const used = use.items.filter((id) => own.has(id));
+            if (used.length === 0) continue;
+            isChanged = signals.add({ ...use, items: used, key: keyNumber(key) }, now) || isChanged;
+          }
+          return isChanged ? { signals } : null;
+        },
+        { onlyIfKept: true },
+      );
+    } finally {
+      begin();
+    }
+  }
+
+  async #read(catalog: string, userId: string): Promise<OpenUser | null> {
+    const place = await this.#users.placeIfAny(catalog, userId);
+    return place === null ? null : this.#users.read(place);
+  }
+
+  async #finish(place: UserPlace): Promise<void> {
+    this.#users.drop(place);
+    await this.#parts.store.finishErasure(place);
+  }
+
+  #holding<T>(catalog: string, work: (open: Catalog) => Promise<T>): Promise<T> {
+    return this.#parts.catalogs.holding(catalog, work);
+  }
+}
+
+function signalsWithout(before: OpenUser, items: readonly ContextItem[]): { signals?: UsageSignals } {
+  const ids = new Set(items.map(({ id }) => id));
+  const isGone = [...before.signals.used()].some((id) => !ids.has(id));
+  if (!isGone) return {};
+  before.signals.keepOnly(ids);
+  return { signals: before.signals };
+}
+
+function scaled(used: ItemUsage, scale: number): ItemUsage {
+  const links = (weights: ReadonlyMap<string, number>) =>
+    new Map([...weights].map(([name, weight]) => [name, weight * scale]));
+  return {
+    uses: used.uses * scale,
+    helped: used.helped * scale,
+    lastUsedAt: used.lastUsedAt,
+    hours: used.hours.map((weight) => weight * scale),
+    weekdays: used.weekdays.map((weight) => weight * scale),
+    places: links(used.places),
+    tools: links(used.tools),
+    items: links(used.items),
+  };
+}
+
+/** 48 bits of the key: two of the last 256 are mistaken for each other once in 10^12 uses. */
+function keyNumber(key: string): number {
+  return createHash('sha256').update(key).digest().readUIntBE(0, 6);
+}
+
+function tooManyItems(items: number): Problem {
+  return new Problem(
+    'too-many-items',
+    `The user would have ${items} items, and may have ${MAX_ITEMS}. None of the request was put.`,
+    'Put fewer, delete some before, or give them a time to live (`ttlSeconds`).',
+  );
+}

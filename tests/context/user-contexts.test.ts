@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import { FileContextStore } from '../../src/context/file-context-store.ts';
+import { type ContextItem, MAX_ITEMS } from '../../src/context/item.ts';
+import { UserContexts } from '../../src/context/user-contexts.ts';
+import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
+import { temporaryFolder } from '../storage/temporary-folder.ts';
+import { contentOf } from './content-of.ts';
+
+const root = temporaryFolder();
+const NOW = Date.UTC(2026, 10, 22, 12);
+const item = (id: string, more: Partial<ContextItem> = {}): ContextItem => ({
+  ...{ id, text: `a secret about ${id}`, store: 'notes', ...more },
+});
+const ALL = { limit: 1000 };
+
+/** Processes on one data folder, one after the other. */
+class Folder {
+  readonly path = join(root, randomUUID());
+  now = NOW;
+  fingerprint = 'one';
+  readonly embedded: string[] = [];
+  readonly forgotten: number[] = [];
+  ledgerIsAway = false;
+
+  constructor() {
+    mkdirSync(this.path);
+  }
+
+  start(secret?: string): UserContexts {
+    const { fingerprint } = this;
+    const embedder = {
+      fingerprint,
+      dimensions: 4,
+      embedDocuments: async (texts: readonly string[]) => {
+        this.embedded.push(...texts);
+        return texts.map((text) => Float32Array.of(text.length % 7, 1, -0.5, fingerprint.length));
+      },
+    };
+    const submit = async ({ unit }: { unit: number }) => {
+      if (this.ledgerIsAway) throw new Error('the ledger is away');
+      this.forgotten.push(unit);
+      return { kind: 'forget', forgotten: 1 };
+    };
+    const open = new Map(
+      ['default', 'other'].map((name) => [
+        name,
+        { name, embedder, now: () => this.now, replica: { submit } },
+      ]),
+    );
+    const catalogs = {
+      all: () => [...open.values()],
+      find: (name: string) => open.get(name),
+      get: (name: string) => open.get(name),
+      holding: async (name: string, work: (one: unknown) => unknown) => work(open.get(name)),
+    } as unknown as Catalogs;
+    const contexts = new UserContexts({
+      ...{ catalogs, store: new FileContextStore(this.path), secret },
+      now: () => this.now,
+      onError: (message) => {
+        throw new Error(message);
+      },
+    });
+    started.push(contexts);
+    return contexts;
+  }
+}
+
+const started: UserContexts[] = [];
+afterEach(async () => {
+  for (const contexts of started.splice(0)) await contexts.close();
+});
+const idsOf = async (contexts: UserContexts, user: string, catalog = 'default') =>
+  (await contexts.list(catalog, user, ALL)).items.map(({ id }) => id);
+
+describe('what users have', () => {
+  it('is put by id, found after a restart, and says what changed', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    expect(await first.load('default', 'ada')).toBeNull();
+    const put = [item('b'), item('a', { tags: ['x'], at: NOW + 1e12 })];
+    expect(await first.put('default', 'ada', put)).toEqual({
+      added: 2,
+      changed: 0,
+      unchanged: 0,
+      removed: 0,
+    });
+    const again = [item('a', { at: 5 }), item('b'), item('c')];
+    expect(await first.put('default', 'ada', again)).toEqual({
+      added: 1,
+      changed: 1,
+      unchanged: 1,
+      removed: 0,
+    });
+    const next = folder.start();
+    expect((await next.list('default', 'ada', ALL)).items).toEqual([
+      item('a', { at: 5 }),
+      item('b'),
+      item('c'),
+    ]);
+    const page = await next.list('default', 'ada', { limit: 2 });
+    expect(page.items).toHaveLength(2);
+    const rest = await next.list('default', 'ada', { limit: 2, cursor: page.nextCursor! });
+    expect([rest.items.map(({ id }) => id), rest.nextCursor]).toEqual([['c'], null]);
+    expect((await next.list('default', 'ada', { ...ALL, store: 'mail' })).items).toEqual([]);
+  });
+
+  it('is seen by no other user and in no other catalog', async () => {
+    const contexts = new Folder().start();
+    await contexts.put('default', 'ada', [item('a')]);
+    expect(await idsOf(contexts, 'bob')).toEqual([]);
+    expect(await idsOf(contexts, 'ada', 'other')).toEqual([]);
+    expect(await contexts.load('other', 'ada')).toBeNull();
+    expect(await contexts.export('default', 'Ada')).toEqual({ items: [], usage: [] });
+  });
+
+  it('is in no byte of the data folder, nor are ids of users, before and after it is erased', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    await contexts.put('default', 'ada-lovelace', [item('a', { place: 'the gym', tags: ['runner'] })]);
+    const use = { key: 'k', items: ['a'], tool: 'play_music', place: 'the gym', at: NOW, outcome: 1 };
+    await contexts.recordUse('default', 'ada-lovelace', use);
+    const readable = /secret|gym|runner|play_music|lovelace|notes/;
+    expect(contentOf(folder.path).toString('latin1')).not.toMatch(readable);
+    await contexts.erase('default', 'ada-lovelace');
+    expect(contentOf(folder.path).toString('latin1')).not.toMatch(readable);
+    expect(contentOf(folder.path).toString('latin1')).not.toMatch(/items|signals/);
+  });
+
+  it('is limited: one item too many, and none of the request is put', async () => {
+    const contexts = new Folder().start();
+    const many = Array.from({ length: MAX_ITEMS }, (_, n) => item(`n${n}`));
+    await contexts.put('default', 'ada', many);
+    await expect(contexts.put('default', 'ada', [item('n1', { text: 'other' }), item('z')])).rejects.toThrow(
+      'would have 2001 items, and may have 2000. None of the request was put',
+    );
+    const { items } = (await contexts.load('default', 'ada'))!;
+    expect(items).toHaveLength(MAX_ITEMS);
+    expect(items[1]).toEqual(item('n1'));
+  });
+
+  it('ends with its time to live, which makes room', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    await contexts.put('default', 'ada', [item('a', { expiresAt: NOW + 10 }), item('b')]);
+    folder.now = NOW + 10;
+    expect(await idsOf(contexts, 'ada')).toEqual(['b']);
+    const loaded = (await contexts.load('default', 'ada'))!;
+    expect([loaded.items.length, loaded.vectors.scales.length, loaded.vectors.values.length]).toEqual([
+      1, 1, 4,
+    ]);
+    expect(await contexts.put('default', 'ada', [item('b')])).toMatchObject({ removed: 1, unchanged: 1 });
+  });
+
+  it('has vectors of eight bits, made once, and again when the catalog has another embedder', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    await first.put('default', 'ada', [item('a')]);
+    await first.put('default', 'ada', [item('a'), item('b')]);
+    expect(folder.embedded).toEqual([item('a').text, item('b').text]);
+    const { vectors } = (await first.load('default', 'ada'))!;
+    const [length] = [item('a').text.length % 7];
+    const row = [...vectors.values.subarray(0, 4)].map((value) => value * vectors.scales[0]);
+    for (const [at, value] of [length, 1, -0.5, 3].entries()) expect(row[at]).toBeCloseTo(value, 1);
+    folder.fingerprint = 'another';
+    const next = folder.start();
+    expect((await next.load('default', 'ada'))!.vectors.fingerprint).toBeNull();
+    await next.idle();
+    const made = (await next.load('default', 'ada'))!.vectors;
+    expect([made.fingerprint, made.scales.every((scale) => scale > 0)]).toEqual(['another', true]);
+  });
+
+  it('counts a use once by its key, after a restart as well, and uses that come together', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    await first.put('default', 'ada', [item('a'), item('b')]);
+    const use = (key: string, items = ['a', 'b', 'gone']) => ({
+      key,
+      items,
+      tool: 't',
+      at: NOW,
+      outcome: 0.5,
+    });
+    await Promise.all(['1', '2', '1', '3'].map((key) => first.recordUse('default', 'ada', use(key))));
+    const next = folder.start();
+    await next.recordUse('default', 'ada', use('2'));
+    await next.recordUse('default', 'nobody', use('9'));
+    const { usage } = await next.export('default', 'ada');
+    expect(usage.map(({ item, uses, helped }) => ({ item, uses, helped }))).toEqual([
+      { item: 'a', uses: 3, helped: 1.5 },
+      { item: 'b', uses: 3, helped: 1.5 },
+    ]);
+    expect([...usage[0].items]).toEqual([['b', 3]]);
+    expect(await next.remove('default', 'ada', 'b')).toEqual({ removed: 1 });
+    expect((await next.export('default', 'ada')).usage[0].items.size).toBe(0);
+    expect(await next.load('default', 'nobody')).toBeNull();
+  });
+
+  it('is erased with unit memory, also when the erasure broke off, and an erased user starts anew', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    await first.put('default', 'ada', [item('a')]);
+    await first.recordUse('default', 'ada', { key: '1', items: ['a'], at: NOW, outcome: 1 });
+    folder.ledgerIsAway = true;
+    await expect(first.erase('default', 'ada')).rejects.toThrow('the ledger is away');
+    expect(await first.load('default', 'ada')).toBeNull();
+    await expect(first.put('default', 'ada', [item('b')])).rejects.toThrow('being erased');
+    // The process was killed.
+    const next = folder.start();
+    expect(await idsOf(next, 'ada')).toEqual([]);
+    folder.ledgerIsAway = false;
+    await next.finishErasures();
+    expect(folder.forgotten).toEqual([unitNumber(unitKey('ada'))]);
+    await next.put('default', 'ada', [item('a')]);
+    await next.finishErasures();
+    expect(await idsOf(next, 'ada')).toEqual(['a']);
+    expect((await next.export('default', 'ada')).usage).toEqual([]);
+    expect(await next.erase('default', 'ada')).toEqual({ forgotten: 1 });
+    expect(await next.erase('default', 'ada')).toEqual({ forgotten: 1 });
+    expect(await idsOf(next, 'ada')).toEqual([]);
+  });
+
+  it('can be deleted whole', async () => {
+    const contexts = new Folder().start();
+    expect(await contexts.remove('default', 'ada')).toEqual({ removed: 0 });
+    await contexts.put('default', 'ada', [item('a'), item('b')]);
+    expect(await contexts.remove('default', 'ada')).toEqual({ removed: 2 });
+    expect(await contexts.remove('default', 'ada')).toEqual({ removed: 0 });
+    expect(await idsOf(contexts, 'ada')).toEqual([]);
+    await contexts.put('default', 'ada', [item('c')]);
+    expect(await idsOf(contexts, 'ada')).toEqual(['c']);
+  });
+
+  it('can be put under a secret later, and is not read with another one', async () => {
+    const folder = new Folder();
+    await folder.start().put('default', 'ada', [item('a')]);
+    expect(await idsOf(folder.start('a secret of 16 or more'), 'ada')).toEqual(['a']);
+    await expect(idsOf(folder.start('another secret of 16'), 'ada')).rejects.toThrow(
+      'another BANDOLIER_TOKEN_KEY',
+    );
+    await expect(idsOf(folder.start(), 'ada')).rejects.toThrow('none is set');
+    expect(await idsOf(folder.start('a secret of 16 or more'), 'ada')).toEqual(['a']);
+  });
+});
