@@ -59,6 +59,11 @@ export const COMMANDS: Readonly<
     'split a system prompt into instructions, and put what changed into a catalog',
     async () => (await import('./import-prompt.ts')).importPromptCommand(),
   ],
+  context: [
+    '',
+    'what users have: show, put, export and erase it',
+    async () => (await import('./context.ts')).contextCommand(),
+  ],
   instructions: [
     '',
     'show the instructions of a catalog, change, approve and remove them',
