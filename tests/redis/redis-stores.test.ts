@@ -265,9 +265,9 @@ function contracts(name: string, url: () => string): void {
     };
   });
 
-  decisionLogContract(`${name}`, async () => {
+  decisionLogContract(`${name}`, async (retention) => {
     const { connections, dispose } = await emptyPlace();
-    const retainMs = 3_000;
+    const retainMs = retention === 'seconds' ? 3_000 : 3_600_000;
     const now = () => Date.now();
     return {
       connect: async () => new RedisDecisionLogs(await connections(), { retainMs, now }),
