@@ -126,8 +126,8 @@ const LOOK_EVERY_MS = 10;
 const TIMEOUT_MS = 30_000;
 
 /** Waits for a state; fails when it does not come about. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + TIMEOUT_MS;
+export async function until(isSo: () => boolean | Promise<boolean>, timeoutMs = TIMEOUT_MS): Promise<void> {
+  const deadline = performance.now() + timeoutMs;
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`This did not come about in time: ${isSo}`);
     await wait(LOOK_EVERY_MS);

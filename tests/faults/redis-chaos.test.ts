@@ -70,7 +70,8 @@ describe.skipIf(redisProgram.path === null)(
       },
       'the holder of the lease stands still until another one has it': async () => {
         const worker = await standStill();
-        await until(async () => ![null, worker.process.pid].includes(await leaseHolder()));
+        // The lease ends after 15 s; then another one needs something to make a snapshot of.
+        await until(async () => ![null, worker.process.pid].includes(await leaseHolder()), 120_000);
         // If it was in the middle of a snapshot, the fence refuses it now; the bits are compared at the end.
         worker.process.kill('SIGCONT');
       },
