@@ -45,6 +45,9 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
       abroad ? `the same definition at ${a.tool.server} and ${b.tool.server}` : 'the same definition twice',
     );
   }
+  // What stands before a name says where its tool is, as the name of a server does; nothing else tells these two apart.
+  if (a.definitionKey === b.definitionKey && a.space !== '' && b.space !== '')
+    return same(0.8, `the same definition in ${[a.space, b.space].sort().join(' and ')}`);
   const onlyA = unmatchedWords(coreA, a, b);
   const onlyB = unmatchedWords(coreB, b, a);
   if (likeness < OVERLAPPING && (shared < ENOUGH || onlyA.weight + onlyB.weight >= 2 * shared))

@@ -24,6 +24,10 @@ export interface ToolProfile {
   readonly tool: JudgedTool;
   /** Equal for tools that differ in nothing but their server: name there, description, schemas, annotations. */
   readonly copyKey: string;
+  /** The same without what stands before the name proper. */
+  readonly definitionKey: string;
+  /** What stands before the name proper, as `alpha` in `alpha.list_events`; empty: nothing. */
+  readonly space: string;
   /** Words of the name and of the first sentence that say something, without the verb, and how much they say, 0…1. */
   readonly core: ReadonlyMap<string, number>;
   /** Words of the name alone. */
@@ -137,18 +141,20 @@ export function profileOf(tool: JudgedTool): ToolProfile {
     for (const word of described) all.add(word);
   }
   const server = wordsOf(tool.server ?? '');
+  const definitionKey = JSON.stringify([
+    bare,
+    description,
+    tool.inputSchema,
+    tool.outputSchema ?? null,
+    tool.annotations ?? null,
+    tool.kind ?? 'tool',
+  ]);
   const texts = [...nameWords, ...wordsOf(description), ...wordsOf((tool.tags ?? []).join(' '))];
   return {
     tool,
-    copyKey: JSON.stringify([
-      space,
-      bare,
-      description,
-      tool.inputSchema,
-      tool.outputSchema ?? null,
-      tool.annotations ?? null,
-      tool.kind ?? 'tool',
-    ]),
+    copyKey: JSON.stringify([space, definitionKey]),
+    definitionKey,
+    space,
     core,
     named,
     spaced,
@@ -184,12 +190,18 @@ export function kindOf({
   return JSON.stringify([copyKey, [...products], [...contrasted], metadata, _meta, tags]);
 }
 
+/** `calendar2` in `calendar2_create_event`: which of several it belongs to. */
+const NUMBERED_PLACE = /^([a-z]+\d{1,2})_(.+)$/i;
+
 /** The name without its server, and what stands before it: `geometry.area_circle` is `area_circle` in `geometry`. */
 function nameParts({ name, server }: JudgedTool): { space: string; bare: string } {
   const prefix =
     server !== undefined && name.startsWith(server) && /^[._/:-]{1,2}/.exec(name.slice(server.length));
   const own = prefix ? name.slice((server as string).length + prefix[0].length) : name;
-  const parts = own.split(/[./:]+|__+/).filter((part) => part !== '');
+  const parts = own
+    .replace(NUMBERED_PLACE, '$1.$2')
+    .split(/[./:]+|__+/)
+    .filter((part) => part !== '');
   const last = parts.at(-1) ?? own;
   const bareIsVerb = wordsOf(last).every((word) => isVerb(word, true) || EMPTY_WORDS.has(word));
   return bareIsVerb

@@ -67,6 +67,17 @@ describe('the rules', () => {
     expect(await relation(at('team-a'), at('team-b'))).toBe('same');
   });
 
+  it('take what stands before a name for a place, where nothing else tells two tools apart', async () => {
+    const event = takes({ title: { type: 'string' }, start: { type: 'string' } });
+    const named = (name: string) => tool(name, 'Create an event in the calendar.', event);
+    expect(await relation(named('alpha.create_event'), named('beta.create_event'))).toBe('same');
+    expect(await relation(named('calendar1_create_event'), named('calendar2_create_event'))).toBe('same');
+    expect(await relation(named('google.create_event'), named('outlook.create_event'))).toBe('overlapping');
+    expect(await relation(named('staging.create_event'), named('production.create_event'))).not.toBe('same');
+    const wordy = tool('beta.create_event', 'Create an event in the calendar of the beta team.', event);
+    expect(await relation(named('alpha.create_event'), wordy)).not.toBe('same');
+  });
+
   it('keep apart what differs in annotations or in how it is authorised', async () => {
     const said = 'Remove old files from the workspace folder.';
     const gentle = tool('clean_folder', said, { annotations: { destructiveHint: false } });
