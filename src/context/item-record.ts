@@ -1,12 +1,12 @@
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { ContextItem } from './item.ts';
+import type { ContextItem, StoredItem } from './item.ts';
 
 const TAG = 0x69;
-const VERSION = 1;
+const VERSION = 2;
 
 /** The items of a user with their vectors. Row i is that of item i. */
 export interface ItemRecord {
-  readonly items: readonly ContextItem[];
+  readonly items: readonly StoredItem[];
   readonly vectors: ItemVectors;
 }
 
@@ -86,7 +86,7 @@ export function unpackItems(bytes: Uint8Array): ItemRecord {
   const { json, arrays } = unpackDocument(TAG, bytes);
   const { version, items, fingerprint, dimensions } = json as {
     readonly version: number;
-    readonly items: readonly ContextItem[];
+    readonly items: readonly StoredItem[];
     readonly fingerprint: string | null;
     readonly dimensions: number;
   };

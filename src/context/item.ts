@@ -17,6 +17,12 @@ export interface ContextItem {
   readonly expiresAt?: number;
 }
 
+/** An item as it is kept. */
+export interface StoredItem extends ContextItem {
+  /** When it was put as it is now, ms since the epoch. */
+  readonly putAt: number;
+}
+
 export const DEFAULT_STORE = 'default';
 /** Of one user in one catalog. */
 export const MAX_ITEMS = 2_000;
@@ -37,20 +43,23 @@ export interface ItemChanges {
  * go. The order is that in which ids came first.
  */
 export function mergeItems(
-  before: readonly ContextItem[],
+  before: readonly StoredItem[],
   put: readonly ContextItem[],
   now: number,
-): { readonly items: readonly ContextItem[]; readonly changes: ItemChanges } {
-  const items = new Map<string, ContextItem>();
+): { readonly items: readonly StoredItem[]; readonly changes: ItemChanges } {
+  const items = new Map<string, StoredItem>();
   for (const item of before) if (isLive(item, now)) items.set(item.id, item);
   const removed = before.length - items.size;
   const counts = { added: 0, changed: 0, unchanged: 0, removed };
   for (const item of put) {
     const known = items.get(item.id);
+    if (known !== undefined && isSame(known, item)) {
+      counts.unchanged++;
+      continue;
+    }
     if (known === undefined) counts.added++;
-    else if (isSame(known, item)) counts.unchanged++;
     else counts.changed++;
-    items.set(item.id, item);
+    items.set(item.id, { ...item, putAt: now });
   }
   return { items: [...items.values()], changes: counts };
 }

@@ -3,19 +3,19 @@ import { type ContextItem, firstExpiry, isLive } from './item.ts';
 import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
 import { Seals, type UserKey } from './seals.ts';
 import { openServiceKey } from './service-key.ts';
-import { UsageSignals } from './usage-signals.ts';
+import { UserSignals } from './user-signals.ts';
 
 /** What is kept of a user, decrypted. */
 export interface OpenUser extends ItemRecord {
   readonly place: UserPlace;
-  readonly signals: UsageSignals;
+  readonly signals: UserSignals;
   /** From then on an item is to be left out, ms since the epoch. */
   readonly expiry: number;
 }
 
 export interface UserChange {
   readonly items?: ItemRecord;
-  readonly signals?: UsageSignals;
+  readonly signals?: UserSignals;
 }
 
 interface Cached {
@@ -154,7 +154,7 @@ const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
 
 function empty(place: UserPlace): OpenUser {
   return {
-    ...{ place, items: [], vectors: noVectors(0), signals: new UsageSignals() },
+    ...{ place, items: [], vectors: noVectors(0), signals: new UserSignals() },
     expiry: Number.POSITIVE_INFINITY,
   };
 }
@@ -166,7 +166,7 @@ function opened(place: UserPlace, sealed: SealedUser, key: UserKey): OpenUser {
   const record = items === null ? user : unpackItems(items);
   return {
     ...{ place, items: record.items, vectors: record.vectors },
-    signals: signals === null ? user.signals : UsageSignals.unpack(signals),
+    signals: signals === null ? user.signals : UserSignals.unpack(signals),
     expiry: firstExpiry(record.items),
   };
 }

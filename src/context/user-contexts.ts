@@ -1,15 +1,22 @@
-import { createHash } from 'node:crypto';
+import type { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { forget } from '../catalog/tools.ts';
 import { Problem } from '../errors/problem.ts';
 import { unitKey, unitNumber } from '../ledger/unit.ts';
 import type { ContextStore, UserPlace } from './context-store.ts';
-import { type ContextItem, type ItemChanges, isLive, MAX_ITEMS, mergeItems } from './item.ts';
+import {
+  type ContextItem,
+  type ItemChanges,
+  isLive,
+  MAX_ITEMS,
+  mergeItems,
+  type StoredItem,
+} from './item.ts';
 import { ItemEmbedding } from './item-embedding.ts';
 import type { ItemVectors } from './item-record.ts';
 import { type OpenUser, OpenUsers } from './open-users.ts';
-import type { ItemUsage, UsageSignals } from './usage-signals.ts';
+import type { ReportedUse, UserSignals } from './user-signals.ts';
 
 export interface UserContextsParts {
   readonly catalogs: Catalogs;
@@ -30,23 +37,11 @@ const PAGE_LENGTH = 2 * 1024 * 1024;
 /** What retrieval and ranking read of a user. Nothing of it may be changed. */
 export interface LoadedContext {
   /** Those whose time is not over. */
-  readonly items: readonly ContextItem[];
+  readonly items: readonly StoredItem[];
   /** Row i is that of item i; `fingerprint` is null, or that of the catalog's embedder. */
   readonly vectors: ItemVectors;
-  readonly signals: Pick<UsageSignals, 'of' | 'used' | 'newest' | 'scaleAt'>;
-}
-
-/** A use of items as it is reported. */
-export interface ReportedUse {
-  /** The same key of the same user counts once, among the last 256. */
-  readonly key: string;
-  readonly items: readonly string[];
-  readonly tool?: string;
-  readonly place?: string;
-  /** ms since the epoch. */
-  readonly at: number;
-  /** How well it went, 0 … 1. */
-  readonly outcome: number;
+  /** What features of context read of each item; queries are those of the catalog's embedder. Their times are `localSeconds`. */
+  readonly signals: Pick<UserSignals, 'of' | 'used' | 'newest'>;
 }
 
 export interface ItemQuery {
@@ -56,7 +51,7 @@ export interface ItemQuery {
 }
 
 export interface ItemPage {
-  readonly items: readonly ContextItem[];
+  readonly items: readonly StoredItem[];
   readonly nextCursor: string | null;
 }
 
@@ -65,10 +60,21 @@ interface WaitingUses {
   written: Promise<void>;
 }
 
-/** Everything that is held about a user. Weights are counted in uses, see `UsageSignals.scaleAt`. */
+/** Everything that can be read of what is held about a user. */
 export interface ExportedUser {
-  readonly items: readonly ContextItem[];
-  readonly usage: readonly (ItemUsage & { readonly item: string })[];
+  readonly items: readonly StoredItem[];
+  readonly usage: readonly ExportedUsage[];
+}
+
+/** How an item was used; a use counts 1 when it happens, and half after 30 days. */
+export interface ExportedUsage extends Pick<UsageSignals, 'uses' | 'lastUsed'> {
+  readonly item: string;
+  /** 24, and 7 from Sunday. */
+  readonly hours: readonly number[];
+  readonly weekdays: readonly number[];
+  readonly places: ReadonlyMap<string, number>;
+  readonly tools: ReadonlyMap<string, number>;
+  readonly items: ReadonlyMap<string, number>;
 }
 
 export interface ErasedUser {
@@ -175,10 +181,9 @@ export class UserContexts {
       if (user === null) return { items: [], usage: [] };
       const now = this.#parts.now();
       const items = user.items.filter((item) => isLive(item, now));
-      const scale = user.signals.scaleAt(now);
       const usage = items.flatMap(({ id }) => {
         const used = user.signals.of(id);
-        return used === undefined ? [] : [{ item: id, ...scaled(used, scale) }];
+        return used === undefined ? [] : [exportedUsage(id, used, now)];
       });
       return { items, usage };
     });
@@ -221,6 +226,7 @@ export class UserContexts {
     const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
     this.#embedding.look(open, live);
     const { items, vectors, signals } = live;
+    signals.compareWith(open.embedder?.fingerprint ?? null);
     return { items, signals, vectors: this.#embedding.usable(open, vectors, items.length) };
   }
 
@@ -264,10 +270,9 @@ export class UserContexts {
           const now = this.#parts.now();
           const own = new Set(items.filter((item) => isLive(item, now)).map(({ id }) => id));
           let isChanged = false;
-          for (const { key, ...use } of uses) {
-            const used = use.items.filter((id) => own.has(id));
-            if (used.length === 0) continue;
-            isChanged = signals.add({ ...use, items: used, key: keyNumber(key) }, now) || isChanged;
+          for (const use of uses) {
+            const items = use.items.filter((id) => own.has(id));
+            if (items.length > 0) isChanged = signals.add({ ...use, items }, now) || isChanged;
           }
           return isChanged ? { signals } : null;
         },
@@ -293,7 +298,7 @@ export class UserContexts {
   }
 }
 
-function signalsWithout(before: OpenUser, items: readonly ContextItem[]): { signals?: UsageSignals } {
+function signalsWithout(before: OpenUser, items: readonly ContextItem[]): { signals?: UserSignals } {
   const ids = new Set(items.map(({ id }) => id));
   const isGone = [...before.signals.used()].some((id) => !ids.has(id));
   if (!isGone) return {};
@@ -301,24 +306,17 @@ function signalsWithout(before: OpenUser, items: readonly ContextItem[]): { sign
   return { signals: before.signals };
 }
 
-function scaled(used: ItemUsage, scale: number): ItemUsage {
+function exportedUsage(item: string, usage: UsageSignals, now: number): ExportedUsage {
+  const scale = usage.usesAt(now / 1000) / usage.uses;
+  const scaled = (weight: number): number => weight * scale;
   const links = (weights: ReadonlyMap<string, number>) =>
     new Map([...weights].map(([name, weight]) => [name, weight * scale]));
   return {
-    uses: used.uses * scale,
-    helped: used.helped * scale,
-    lastUsedAt: used.lastUsedAt,
-    hours: used.hours.map((weight) => weight * scale),
-    weekdays: used.weekdays.map((weight) => weight * scale),
-    places: links(used.places),
-    tools: links(used.tools),
-    items: links(used.items),
+    ...{ item, uses: usage.uses * scale, lastUsed: usage.lastUsed },
+    hours: Array.from(usage.hours, scaled),
+    weekdays: Array.from(usage.weekdays, scaled),
+    ...{ places: links(usage.places), tools: links(usage.tools), items: links(usage.items) },
   };
-}
-
-/** 48 bits of the key: two of the last 256 are mistaken for each other once in 10^12 uses. */
-function keyNumber(key: string): number {
-  return createHash('sha256').update(key).digest().readUIntBE(0, 6);
 }
 
 function tooManyItems(items: number): Problem {

@@ -1,89 +1,67 @@
+import { createHash } from 'node:crypto';
+import { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
-/** After this time a use counts half; ms. */
-export const HALF_LIFE_MS = 30 * DAY_MS;
-/** Of one item: places, tools, and items that were used with it. When there is one more, the lightest gives way. */
-const MOST_LINKS = { places: 8, tools: 8, items: 16 } as const;
 /** Keys of uses that are remembered, so that none counts twice. */
 export const REMEMBERED_KEYS = 256;
-/** Half-lives between the base of weights and the newest use: as 32-bit floats they grow to 2^24 and no further. */
-const MOST_HALF_LIVES = 24;
-/** 1 January 1970 was a Thursday; weekdays are counted from Monday. */
-const FIRST_WEEKDAY = 3;
+/** Clocks on earth are at most 14 hours from UTC. */
+export const MOST_UTC_OFFSET_MINUTES = 14 * 60;
 
 const TAG = 0x75;
-const VERSION = 1;
+const VERSION = 2;
 const HOURS = 24;
 const WEEKDAYS = 7;
-/** Columns of the dense part: uses, helped, hours, weekdays. */
-const COLUMNS = 2 + HOURS + WEEKDAYS;
+const SHORT = 32_767;
+/** A scale of 0 says that there are no queries. */
+const SMALLEST = 2 ** -126;
 const KINDS = ['places', 'tools', 'items'] as const;
 
-/** Items that were used, and how that went. */
-export interface ItemUse {
-  /** The same key counts once. 48 bits, see `keyNumber`. */
-  readonly key: number;
+/** A use of items as it is reported. */
+export interface ReportedUse {
+  /** The same key of the same user counts once, among the last 256. */
+  readonly key: string;
   /** Ids; those that the user does not have do not count. */
   readonly items: readonly string[];
-  readonly tool?: string;
-  readonly place?: string;
-  /** ms since the epoch. Later than `now` counts as `now`. */
+  readonly tool?: string | undefined;
+  /** Where the user was. */
+  readonly place?: string | undefined;
+  /** ms since the epoch. Later than now counts as now. */
   readonly at: number;
-  /** How well it went, 0 … 1. */
-  readonly outcome: number;
+  /** Of the user's clock, −840 … 840; absent: UTC. Habits are read by the hour and the weekday of that clock. */
+  readonly utcOffsetMinutes?: number | undefined;
+  /** What the items were used for: the embedding of the query, of unit length, and the fingerprint of the embedder that made it. */
+  readonly query?: { readonly fingerprint: string; readonly embedding: Float32Array } | undefined;
 }
 
 /**
- * How an item was used. Weights are comparable with each other only: multiply one by `UsageSignals.scaleAt(now)` to have it in
- * uses, of which one now counts 1, and one a half-life ago 1/2. Hours and weekdays (from Monday) are those of UTC.
+ * Returns a time as a clock shows it where the user is, in seconds: what `UsageSignals` and the features of context are given.
+ * @param at ms since the epoch
+ * @throws RangeError for what is no time, or an offset beyond 14 hours
  */
-export interface ItemUsage {
-  readonly uses: number;
-  /** The same, each use times its outcome. */
-  readonly helped: number;
-  /** ms since the epoch. */
-  readonly lastUsedAt: number;
-  /** 24 weights. */
-  readonly hours: Float32Array;
-  /** 7 weights. */
-  readonly weekdays: Float32Array;
-  readonly places: ReadonlyMap<string, number>;
-  readonly tools: ReadonlyMap<string, number>;
-  /** Other items that were used at the same time, by id. */
-  readonly items: ReadonlyMap<string, number>;
-}
-
-interface Row {
-  /** uses, helped, 24 hours, 7 weekdays */
-  readonly dense: Float32Array;
-  lastUsedAt: number;
-  readonly places: Map<string, number>;
-  readonly tools: Map<string, number>;
-  readonly items: Map<string, number>;
+export function localSeconds(at: number, utcOffsetMinutes = 0): number {
+  if (!Number.isFinite(at) || at < 0) throw new RangeError(`${at} is no time of a use.`);
+  if (!(Math.abs(utcOffsetMinutes) <= MOST_UTC_OFFSET_MINUTES)) {
+    throw new RangeError(
+      `A clock is at most ${MOST_UTC_OFFSET_MINUTES} minutes from UTC, not ${utcOffsetMinutes}.`,
+    );
+  }
+  return at / 1000 + utcOffsetMinutes * 60;
 }
 
 /**
- * The usage signals of one user (Context Tuning, §3.2: numerical, categorical and habitual): per item how often, when, where, with
- * which tools and which other items.
- *
- * A use at time `a` adds 2^((a − base) / half-life) to each weight that it concerns, and everything is read as divided by that of
- * the newest time. So weights do not depend on the order in which uses are told: a clock that goes back makes a use older, and
- * nothing else. Times that are read are never before the newest use, so that no age is negative.
+ * How the items of one user were used (Context Tuning, §3.2): `UsageSignals` of each, the keys of the uses that were counted, and how
+ * they are stored. Bounded by the items that the user has.
  */
-export class UsageSignals {
-  /** Time at which a use weighs 1, ms since the epoch. It moves by whole half-lives, which is exact for floats. */
-  #base = 0;
-  #newest = 0;
-  readonly #rows = new Map<string, Row>();
+export class UserSignals {
+  readonly #rows = new Map<string, UsageSignals>();
+  #newest = Number.NaN;
+  #fingerprint: string | null = null;
   /** Oldest first. */
   #keys: number[] = [];
 
   /** Returns how an item was used; undefined: it was not. */
-  of(item: string): ItemUsage | undefined {
-    const row = this.#rows.get(item);
-    return row && usageOf(row);
+  of(item: string): UsageSignals | undefined {
+    return this.#rows.get(item);
   }
 
   /** The items that were used. */
@@ -91,39 +69,37 @@ export class UsageSignals {
     return this.#rows.keys();
   }
 
-  /** The time of the newest use, ms since the epoch; 0: there is none. */
+  /** When anything was used last, in seconds as the user's clock showed; NaN: never. */
   get newest(): number {
     return this.#newest;
   }
 
-  /** By which weights are multiplied to be counted in uses at that time. A time before the newest use is that of the newest use. */
-  scaleAt(now: number): number {
-    return 2 ** (-(Math.max(now, this.#newest) - this.#base) / HALF_LIFE_MS);
-  }
-
-  /** Adds a use. Returns false, and changes nothing, if its key was added before. @throws RangeError for what is no time or no outcome */
-  add(use: ItemUse, now: number): boolean {
-    if (!Number.isFinite(use.at) || use.at < 0) throw new RangeError(`${use.at} is no time of a use.`);
-    if (!(use.outcome >= 0 && use.outcome <= 1))
-      throw new RangeError(`${use.outcome} is no outcome from 0 to 1.`);
-    if (this.#keys.includes(use.key)) return false;
-    this.#keys = [...this.#keys, use.key].slice(-REMEMBERED_KEYS);
-    const at = Math.min(use.at, now);
-    this.#moveTo(at);
-    const weight = 2 ** ((at - this.#base) / HALF_LIFE_MS);
+  /** Adds a use. Returns false, and changes nothing, if its key was added before. @throws RangeError as `localSeconds` */
+  add(use: ReportedUse, now: number): boolean {
+    const time = localSeconds(Math.min(use.at, now), use.utcOffsetMinutes);
+    const key = keyNumber(use.key);
+    if (this.#keys.includes(key)) return false;
+    this.#keys = [...this.#keys, key].slice(-REMEMBERED_KEYS);
+    if (use.query !== undefined) this.compareWith(use.query.fingerprint);
     const items = [...new Set(use.items)];
     for (const item of items) {
-      const row = this.#rowOf(item);
-      row.lastUsedAt = Math.max(row.lastUsedAt, at);
-      row.dense[0] += weight;
-      row.dense[1] += weight * use.outcome;
-      row.dense[2 + (Math.floor(at / HOUR_MS) % HOURS)] += weight;
-      row.dense[2 + HOURS + ((Math.floor(at / DAY_MS) + FIRST_WEEKDAY) % WEEKDAYS)] += weight;
-      if (use.place !== undefined) link(row.places, use.place, weight, MOST_LINKS.places);
-      if (use.tool !== undefined) link(row.tools, use.tool, weight, MOST_LINKS.tools);
-      for (const other of items) if (other !== item) link(row.items, other, weight, MOST_LINKS.items);
+      this.#rowOf(item).note({
+        time,
+        place: use.place ?? null,
+        tools: use.tool === undefined ? [] : [use.tool],
+        items: items.filter((other) => other !== item),
+        query: use.query?.embedding ?? null,
+      });
     }
+    this.#newest = Number.isNaN(this.#newest) ? time : Math.max(this.#newest, time);
     return true;
+  }
+
+  /** Forgets the queries that another embedder made: they cannot be compared with those of this one. */
+  compareWith(fingerprint: string | null): void {
+    if (this.#fingerprint === fingerprint) return;
+    this.#fingerprint = fingerprint;
+    for (const row of this.#rows.values()) row.queries = null;
   }
 
   /** Forgets everything about items that are not among these. */
@@ -137,12 +113,13 @@ export class UsageSignals {
   /** About how much memory they take. */
   get bytes(): number {
     let bytes = 400;
-    for (const { places, tools, items } of this.#rows.values()) {
-      bytes += 800 + 100 * (places.size + tools.size + items.size);
+    for (const { places, tools, items, queries } of this.#rows.values()) {
+      bytes += 1_000 + 100 * (places.size + tools.size + items.size) + (queries?.byteLength ?? 0);
     }
     return bytes;
   }
 
+  /** Counts as 32-bit floats, sums of queries in 16 bits a number with a scale. */
   pack(): Buffer {
     const rows = [...this.#rows];
     const names: string[] = [];
@@ -153,11 +130,17 @@ export class UsageSignals {
       numbers.set(name, names.length);
       return names.push(name) - 1;
     };
-    const dense = new Float32Array(rows.length * COLUMNS);
+    const asked = rows.flatMap(([, { queries }]) => (queries === null ? [] : [queries]));
+    const shorts = new Int16Array(asked.reduce((sum, queries) => sum + queries.length, 0));
+    const scales = new Float32Array(rows.length);
     const links: number[] = [];
     const weights: number[] = [];
+    let start = 0;
     for (const [at, [, row]] of rows.entries()) {
-      dense.set(row.dense, at * COLUMNS);
+      if (row.queries !== null) {
+        scales[at] = quantise(row.queries, shorts.subarray(start, start + row.queries.length));
+        start += row.queries.length;
+      }
       for (const [kind, name] of KINDS.entries()) {
         for (const [to, weight] of row[name]) {
           links.push(at, kind, numberOf(to));
@@ -167,27 +150,29 @@ export class UsageSignals {
     }
     const json = {
       version: VERSION,
-      base: this.#base,
-      newest: this.#newest,
+      fingerprint: this.#fingerprint,
+      dimensions: asked[0]?.length ?? 0,
       ids: rows.map(([id]) => id),
       names,
     };
     return packDocument(TAG, json, [
-      dense,
-      Float64Array.from(rows, ([, { lastUsedAt }]) => lastUsedAt),
+      Float64Array.from(rows.flatMap(([, { uses, lastUsed }]) => [uses, lastUsed])),
+      Float32Array.from(rows.flatMap(([, { hours, weekdays }]) => [...hours, ...weekdays])),
       Uint32Array.from(links),
-      Float64Array.from(weights),
-      Float64Array.from(this.#keys),
+      Float32Array.from(weights),
+      scales,
+      new Uint8Array(shorts.buffer),
+      Float64Array.of(this.#newest, ...this.#keys),
     ]);
   }
 
   /** @throws Error when another version of Bandolier wrote them */
-  static unpack(bytes: Uint8Array): UsageSignals {
+  static unpack(bytes: Uint8Array): UserSignals {
     const { json, arrays } = unpackDocument(TAG, bytes);
-    const { version, base, newest, ids, names } = json as {
+    const { version, fingerprint, dimensions, ids, names } = json as {
       readonly version: number;
-      readonly base: number;
-      readonly newest: number;
+      readonly fingerprint: string | null;
+      readonly dimensions: number;
       readonly ids: readonly string[];
       readonly names: readonly string[];
     };
@@ -196,20 +181,33 @@ export class UsageSignals {
         `Usage signals are kept in format ${version}, and this version of Bandolier reads format ${VERSION}: use the version that wrote them, or erase the user.`,
       );
     }
-    const [dense, lastUsed, links, weights, keys] = arrays as [
+    const [uses, times, links, weights, scales, packed, keys] = arrays as [
+      Float64Array,
       Float32Array,
-      Float64Array,
       Uint32Array,
-      Float64Array,
+      Float32Array,
+      Float32Array,
+      Uint8Array,
       Float64Array,
     ];
-    const signals = new UsageSignals();
-    signals.#base = base;
-    signals.#newest = newest;
-    signals.#keys = [...keys];
+    const shorts = new Int16Array(packed.buffer, packed.byteOffset, packed.byteLength / 2);
+    const signals = new UserSignals();
+    signals.#fingerprint = fingerprint;
+    signals.#newest = keys[0];
+    signals.#keys = [...keys.subarray(1)];
+    let start = 0;
     const rows = ids.map((id, at) => {
-      const row = newRow(dense.slice(at * COLUMNS, (at + 1) * COLUMNS), lastUsed[at]);
-      signals.#rows.set(id, row);
+      const row = signals.#rowOf(id);
+      const own = times.subarray(at * (HOURS + WEEKDAYS), (at + 1) * (HOURS + WEEKDAYS));
+      row.uses = uses[2 * at];
+      row.lastUsed = uses[2 * at + 1];
+      row.hours.set(own.subarray(0, HOURS));
+      row.weekdays.set(own.subarray(HOURS));
+      if (scales[at] > 0) {
+        const queries = shorts.subarray(start, start + dimensions);
+        row.queries = Float32Array.from(queries, (value) => value * scales[at]);
+        start += dimensions;
+      }
       return row;
     });
     for (let at = 0; at < weights.length; at++) {
@@ -219,54 +217,25 @@ export class UsageSignals {
     return signals;
   }
 
-  #rowOf(item: string): Row {
+  #rowOf(item: string): UsageSignals {
     const known = this.#rows.get(item);
     if (known !== undefined) return known;
-    const row = newRow(new Float32Array(COLUMNS), 0);
+    const row = new UsageSignals();
     this.#rows.set(item, row);
     return row;
   }
-
-  /** Moves the base, so that the weight of a use at this time can be added. */
-  #moveTo(at: number): void {
-    if (this.#rows.size === 0) this.#base = at;
-    this.#newest = Math.max(this.#newest, at);
-    const halfLives = Math.floor((at - this.#base) / HALF_LIFE_MS);
-    if (halfLives <= MOST_HALF_LIVES) return;
-    this.#base += halfLives * HALF_LIFE_MS;
-    const factor = 2 ** -halfLives;
-    for (const { dense, places, tools, items } of this.#rows.values()) {
-      for (let column = 0; column < COLUMNS; column++) dense[column] *= factor;
-      for (const links of [places, tools, items]) {
-        for (const [to, weight] of links) links.set(to, weight * factor);
-      }
-    }
-  }
 }
 
-function newRow(dense: Float32Array, lastUsedAt: number): Row {
-  return { dense, lastUsedAt, places: new Map(), tools: new Map(), items: new Map() };
+/** Rounds to sixteen bits; the largest number becomes ±32,767. Returns the scale, which is above 0 also for zeros. */
+function quantise(values: Float32Array, target: Int16Array): number {
+  let largest = 0;
+  for (const value of values) largest = Math.max(largest, Math.abs(value));
+  if (!(largest > 0)) return 1;
+  for (let j = 0; j < values.length; j++) target[j] = Math.round((values[j] / largest) * SHORT);
+  return Math.max(largest / SHORT, SMALLEST);
 }
 
-function usageOf({ dense, lastUsedAt, places, tools, items }: Row): ItemUsage {
-  return {
-    uses: dense[0],
-    helped: dense[1],
-    lastUsedAt,
-    hours: dense.subarray(2, 2 + HOURS),
-    weekdays: dense.subarray(2 + HOURS),
-    ...{ places, tools, items },
-  };
-}
-
-/** Of one more than `most` the lightest gives way, unless the new one is lighter still. */
-function link(links: Map<string, number>, to: string, weight: number, most: number): void {
-  const known = links.get(to);
-  if (known === undefined && links.size >= most) {
-    let [lightest, least] = ['', Number.POSITIVE_INFINITY];
-    for (const [name, value] of links) if (value < least) [lightest, least] = [name, value];
-    if (least > weight) return;
-    links.delete(lightest);
-  }
-  links.set(to, (known ?? 0) + weight);
+/** 48 bits of the key: two of the last 256 are mistaken for each other once in 10^12 uses. */
+function keyNumber(key: string): number {
+  return createHash('sha256').update(key).digest().readUIntBE(0, 6);
 }

@@ -96,7 +96,7 @@ describe('what users have', () => {
       removed: 0,
     });
     const next = folder.start();
-    expect((await next.list('default', 'ada', ALL)).items).toEqual([
+    expect((await next.list('default', 'ada', ALL)).items).toMatchObject([
       item('a', { at: 5 }),
       item('b'),
       item('c'),
@@ -106,6 +106,20 @@ describe('what users have', () => {
     const rest = await next.list('default', 'ada', { limit: 2, cursor: page.nextCursor! });
     expect([rest.items.map(({ id }) => id), rest.nextCursor]).toEqual([['c'], null]);
     expect((await next.list('default', 'ada', { ...ALL, store: 'mail' })).items).toEqual([]);
+  });
+
+  it('says when an item was put as it is now', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    await contexts.put('default', 'ada', [item('a'), item('b')]);
+    folder.now += 1000;
+    await contexts.put('default', 'ada', [item('a'), item('b', { at: 5 }), item('c')]);
+    const { items } = (await contexts.load('default', 'ada'))!;
+    expect(items.map(({ id, putAt }) => [id, putAt - NOW])).toEqual([
+      ['a', 0],
+      ['b', 1000],
+      ['c', 1000],
+    ]);
   });
 
   it('is seen by no other user and in no other catalog', async () => {
@@ -121,7 +135,7 @@ describe('what users have', () => {
     const folder = new Folder();
     const contexts = folder.start();
     await contexts.put('default', 'ada-lovelace', [item('a', { place: 'the gym', tags: ['runner'] })]);
-    const use = { key: 'k', items: ['a'], tool: 'play_music', place: 'the gym', at: NOW, outcome: 1 };
+    const use = { key: 'k', items: ['a'], tool: 'play_music', place: 'the gym', at: NOW };
     await contexts.recordUse('default', 'ada-lovelace', use);
     const readable = /secret|gym|runner|play_music|lovelace|notes/;
     expect(contentOf(folder.path).toString('latin1')).not.toMatch(readable);
@@ -139,7 +153,7 @@ describe('what users have', () => {
     );
     const { items } = (await contexts.load('default', 'ada'))!;
     expect(items).toHaveLength(MAX_ITEMS);
-    expect(items[1]).toEqual(item('n1'));
+    expect(items[1]).toEqual({ ...item('n1'), putAt: NOW });
   });
 
   it('ends with its time to live, which makes room', async () => {
@@ -182,16 +196,15 @@ describe('what users have', () => {
       items,
       tool: 't',
       at: NOW,
-      outcome: 0.5,
     });
     await Promise.all(['1', '2', '1', '3'].map((key) => first.recordUse('default', 'ada', use(key))));
     const next = folder.start();
     await next.recordUse('default', 'ada', use('2'));
     await next.recordUse('default', 'nobody', use('9'));
     const { usage } = await next.export('default', 'ada');
-    expect(usage.map(({ item, uses, helped }) => ({ item, uses, helped }))).toEqual([
-      { item: 'a', uses: 3, helped: 1.5 },
-      { item: 'b', uses: 3, helped: 1.5 },
+    expect(usage.map(({ item, uses }) => ({ item, uses }))).toEqual([
+      { item: 'a', uses: 3 },
+      { item: 'b', uses: 3 },
     ]);
     expect([...usage[0].items]).toEqual([['b', 3]]);
     expect(await next.remove('default', 'ada', 'b')).toEqual({ removed: 1 });
@@ -203,7 +216,7 @@ describe('what users have', () => {
     const folder = new Folder();
     const first = folder.start();
     await first.put('default', 'ada', [item('a')]);
-    await first.recordUse('default', 'ada', { key: '1', items: ['a'], at: NOW, outcome: 1 });
+    await first.recordUse('default', 'ada', { key: '1', items: ['a'], at: NOW });
     folder.ledgerIsAway = true;
     await expect(first.erase('default', 'ada')).rejects.toThrow('the ledger is away');
     expect(await first.load('default', 'ada')).toBeNull();

@@ -1,5 +1,11 @@
 import { z } from '@hono/zod-openapi';
-import { type ContextItem, DEFAULT_STORE, MAX_ITEMS, MAX_TEXT_BYTES } from '../../context/item.ts';
+import {
+  type ContextItem,
+  DEFAULT_STORE,
+  MAX_ITEMS,
+  MAX_TEXT_BYTES,
+  type StoredItem,
+} from '../../context/item.ts';
 import type { ExportedUser } from '../../context/user-contexts.ts';
 import { Problem } from '../../errors/problem.ts';
 import type { BodyLimits } from '../json-scanner.ts';
@@ -129,12 +135,19 @@ function definedOf<T extends object>(item: T): T {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined)) as T;
 }
 
-const itemViewSchema = z.object({ ...members, store: storeName }).openapi('StoredContextItem');
+const itemViewSchema = z
+  .object({
+    ...members,
+    store: storeName,
+    putAt: isoTime.meta({ description: 'When it was put as it is now.' }),
+  })
+  .openapi('StoredContextItem');
 
-export function itemView(item: ContextItem): z.input<typeof itemViewSchema> {
-  const { at, expiresAt, categories, tags, numbers, ...rest } = item;
+export function itemView(item: StoredItem): z.input<typeof itemViewSchema> {
+  const { at, expiresAt, putAt, categories, tags, numbers, ...rest } = item;
   return {
     ...rest,
+    putAt: new Date(putAt).toISOString(),
     ...(categories !== undefined && { categories: [...categories] }),
     ...(tags !== undefined && { tags: [...tags] }),
     ...(numbers !== undefined && { numbers: { ...numbers } }),
@@ -180,10 +193,12 @@ export const exportSchema = z
           .object({
             item: itemId,
             uses: z.number(),
-            helped: z.number().meta({ description: 'The same, each use times its outcome (0 … 1).' }),
-            lastUsedAt: z.string(),
-            hours: z.array(z.number()).meta({ description: 'By hour of the day in UTC.' }),
-            weekdays: z.array(z.number()).meta({ description: 'From Monday, in UTC.' }),
+            lastUsedAt: z.string().meta({
+              description: 'As a clock showed it where the user was; in UTC if that was not known.',
+              example: '2026-11-22T13:00:00.000',
+            }),
+            hours: z.array(z.number()).meta({ description: 'By hour of the day on that clock.' }),
+            weekdays: z.array(z.number()).meta({ description: 'By weekday on that clock, from Sunday.' }),
             places: weights,
             tools: weights,
             items: weights.meta({ description: 'Other items that were used at the same time.' }),
@@ -205,8 +220,8 @@ export function exportView(
     ...{ catalog, user },
     items: items.map(itemView),
     usage: usage.map((used) => ({
-      ...{ item: used.item, uses: used.uses, helped: used.helped },
-      lastUsedAt: new Date(used.lastUsedAt).toISOString(),
+      ...{ item: used.item, uses: used.uses },
+      lastUsedAt: new Date(used.lastUsed * 1000).toISOString().slice(0, -1),
       hours: [...used.hours],
       weekdays: [...used.weekdays],
       places: Object.fromEntries(used.places),
