@@ -16,6 +16,23 @@ export interface QueryFeatures {
   readonly embedding: Float32Array | null;
   /** Unit tf–idf vector of the query's tokens. */
   readonly terms: SparseVector;
+  /** What was chosen of the context of its user; absent: it names no user, or nothing was chosen. */
+  readonly context?: ChosenContext | undefined;
+}
+
+/** Most numbers of `ChosenContext.features`. */
+export const CONTEXT_NUMBERS = 16;
+
+/** What was chosen of a user's context for a query, in numbers. */
+export interface ChosenContext {
+  /** Number of the user, as learners know units. */
+  readonly unit: number;
+  /** ms since the epoch: when it was chosen. */
+  readonly at: number;
+  /** Items of the user, the best first, by numbers of 0 or more that mean nothing without the user's key. */
+  readonly items: readonly { readonly number: number }[];
+  /** What is known of the choice as a whole, 0…1 each, at most `CONTEXT_NUMBERS`. */
+  readonly features: ArrayLike<number>;
 }
 
 /** The n candidates of one request, column by column; every array has length n unless said. */
@@ -187,7 +204,7 @@ export interface Learner {
   changeTool(slot: number, similarity: number): void;
   /** Forgets everything about the tool at this slot (its tombstone expired). */
   forgetTool(slot: number): void;
-  /** Forgets every case in which this unit (a hash) took part, and returns how many there were. */
+  /** Forgets every case in which this unit (a hash) took part, and its habits; returns how many there were, habits counting as one. */
   forgetUnit(unit: number): number;
 
   /** Ends learning, so that `rank` can be quicker; its scores stay the same to about 1e-12. Learning may throw afterwards. */

@@ -1,15 +1,17 @@
-import type { QueryFeatures } from './policy.ts';
+import type { ChosenContext, QueryFeatures } from './policy.ts';
 import type { SparseVector } from './sparse-vector.ts';
 
 /** The query of several examples: what the parts of a policy derive from it to learn is computed once for all of them. */
 export class SharedQuery implements QueryFeatures {
   readonly embedding: Float32Array | null;
   readonly terms: SparseVector;
+  readonly context: ChosenContext | undefined;
   readonly #forms = new Map<object, unknown>();
 
-  constructor({ embedding, terms }: QueryFeatures) {
+  constructor({ embedding, terms, context }: QueryFeatures) {
     this.embedding = embedding;
     this.terms = terms;
+    this.context = context;
   }
 
   /** Returns what `part` derives from this query; it depends on nothing else that may change. */

@@ -9,11 +9,13 @@ import {
   PolicySettingsError,
 } from './policy-kind.ts';
 import { SC_LINUCB } from './sc-linucb.ts';
+import { SC_LINUCB_CONTEXT } from './sc-linucb-context.ts';
 import { SC_LINUCB_MEMORY } from './sc-linucb-memory.ts';
 
 /** All policies. A new one is a file beside these and a line here; tests and benches find it by this list. */
 export const POLICY_KINDS: readonly PolicyKind[] = [
   SC_LINUCB_MEMORY,
+  SC_LINUCB_CONTEXT,
   SC_LINUCB,
   LIN_TS,
   ITR,

@@ -23,7 +23,7 @@ import { TaughtVectors } from '../taught/taught-vectors.ts';
 import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
 import { MEMORY_FEATURES, type MemoryFeatures, memoryFeatures } from './memory-features.ts';
-import type { PolicyContext, PolicyKind } from './policy-kind.ts';
+import type { PolicyContext, PolicyKind, PolicyParameter } from './policy-kind.ts';
 import { embeddingsOf, savedRidge } from './sc-linucb.ts';
 
 const NAME = 'sc-linucb-memory';
@@ -37,73 +37,84 @@ const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0, 0];
  * wrong all at once. See docs/decisions/2026-11-22-evidence-never-counts-against.md.
  */
 const EVIDENCE = (['mx', 'vote', 'rho', 'taught'] as const).map((name) => MEMORY_FEATURES.indexOf(name));
-/** Names of what is logged of a candidate: the features of x, and the mean that it had. */
-const LOGGED = [...MEMORY_FEATURES, 'mean'];
-const MEAN_AT = MEMORY_FEATURES.length;
 /** However much a tool was taught, it is worth no more than this to try it. */
 const MOST_PROMISE = 1.5;
 /** A description that moved further than this is half another tool. */
-const SAME_TOOL_FROM = 0.8;
-const KEPT_OF_ANOTHER_TOOL = 0.5;
+export const SAME_TOOL_FROM = 0.8;
+export const KEPT_OF_ANOTHER_TOOL = 0.5;
+
+/** Parameters of the policies with outcome memory and taught vectors. */
+export const MEMORY_PARAMETERS: readonly PolicyParameter[] = [
+  { name: 'alpha', default: 0.1, minimum: 0, maximum: 10, sentence: 'α: how much uncertainty is worth.' },
+  {
+    name: 'localBonus',
+    default: 0.5,
+    minimum: 0,
+    maximum: 10,
+    sentence: 'How much it is worth to try a tool that was not tried for similar queries.',
+  },
+  {
+    name: 'cases',
+    default: 4000,
+    minimum: 10,
+    maximum: 20_000,
+    integer: true,
+    sentence:
+      'Most cases that outcome memory keeps; near-duplicates share one. With 256 dimensions each takes 2 to 3 KB.',
+  },
+  {
+    name: 'projection',
+    default: 32,
+    minimum: 0,
+    maximum: 1024,
+    integer: true,
+    sentence: 'Dimensions of query and description in the ridge, projected at random; 0: all of them.',
+  },
+  {
+    name: 'taughtRate',
+    default: 0.2,
+    minimum: 0,
+    maximum: 0.5,
+    sentence: 'How far one success moves the taught vector of a tool; 0: there are no taught vectors.',
+  },
+  {
+    name: 'taughtFailures',
+    default: 0.5,
+    minimum: 0,
+    maximum: 1,
+    sentence: 'How far a failure moves it, as a share of a success.',
+  },
+  {
+    name: 'taughtBuckets',
+    default: 1024,
+    minimum: 0,
+    maximum: 16_384,
+    integer: true,
+    sentence: 'Buckets for words in a taught vector, 4 bytes each; 0: it knows the embedding alone.',
+  },
+];
 
 export const SC_LINUCB_MEMORY: PolicyKind = {
   name: NAME,
   sentence:
     'SC-LinUCB with outcome memory and taught vectors: what happened with tools shown for similar queries decides as well.',
-  parameters: [
-    { name: 'alpha', default: 0.1, minimum: 0, maximum: 10, sentence: 'α: how much uncertainty is worth.' },
-    {
-      name: 'localBonus',
-      default: 0.5,
-      minimum: 0,
-      maximum: 10,
-      sentence: 'How much it is worth to try a tool that was not tried for similar queries.',
-    },
-    {
-      name: 'cases',
-      default: 4000,
-      minimum: 10,
-      maximum: 20_000,
-      integer: true,
-      sentence:
-        'Most cases that outcome memory keeps; near-duplicates share one. With 256 dimensions each takes 2 to 3 KB.',
-    },
-    {
-      name: 'projection',
-      default: 32,
-      minimum: 0,
-      maximum: 1024,
-      integer: true,
-      sentence: 'Dimensions of query and description in the ridge, projected at random; 0: all of them.',
-    },
-    {
-      name: 'taughtRate',
-      default: 0.2,
-      minimum: 0,
-      maximum: 0.5,
-      sentence: 'How far one success moves the taught vector of a tool; 0: there are no taught vectors.',
-    },
-    {
-      name: 'taughtFailures',
-      default: 0.5,
-      minimum: 0,
-      maximum: 1,
-      sentence: 'How far a failure moves it, as a share of a success.',
-    },
-    {
-      name: 'taughtBuckets',
-      default: 1024,
-      minimum: 0,
-      maximum: 16_384,
-      integer: true,
-      sentence: 'Buckets for words in a taught vector, 4 bytes each; 0: it knows the embedding alone.',
-    },
-  ],
+  parameters: MEMORY_PARAMETERS,
   learns: true,
   defaultExploration: 'plackett-luce',
   create: (context) => new ScLinUcbMemory(context),
   load: (context, state) => new ScLinUcbMemory(context, state),
 };
+
+/** What another policy adds to the features of this one; all of it is evidence for a tool. */
+export interface Widening {
+  readonly name: string;
+  /** Names of the features, which come after `MEMORY_FEATURES`. */
+  readonly features: readonly string[];
+  /** θ₀ of each. */
+  readonly prior: readonly number[];
+}
+
+const AS_IT_IS: Widening = { name: NAME, features: [], prior: [] };
 
 /**
  * The default policy. The paper's features, projected, and beside them what retrieval (h, c), outcome memory (mx, vote,
@@ -114,24 +125,31 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
  * the nearest cases say for it; rho: its success rate near the query; rate: that of all its calls; taught: the score of its
  * taught vector; n: remembered trials near the query.
  */
-class ScLinUcbMemory implements Policy {
-  readonly name = NAME;
-  readonly extras = LOGGED;
-  private readonly context: PolicyContext;
-  private readonly ridge: SemanticRidge;
-  private readonly memory: OutcomeMemory;
-  private readonly calls: CallCounts;
-  private readonly taught: TaughtVectors;
+export class ScLinUcbMemory implements Policy {
+  readonly name: string;
+  /** Names of what is logged of a candidate: the features of x, and the mean that it had. */
+  readonly extras: readonly string[];
+  protected readonly context: PolicyContext;
+  protected readonly ridge: SemanticRidge;
+  protected readonly memory: OutcomeMemory;
+  protected readonly calls: CallCounts;
+  protected readonly taught: TaughtVectors;
 
-  constructor(context: PolicyContext, state?: LearnerState) {
+  constructor(
+    context: PolicyContext,
+    state?: LearnerState,
+    { name, features, prior: more }: Widening = AS_IT_IS,
+  ) {
     this.context = context;
+    this.name = name;
+    this.extras = [...MEMORY_FEATURES, ...features, 'mean'];
     const { kernels, vectors, parameters, derived } = context;
-    const extras = MEMORY_FEATURES.length;
+    const extras = MEMORY_FEATURES.length + features.length;
     const { projection, taughtRate: rate, taughtFailures: failures, taughtBuckets: buckets } = parameters;
-    const prior = [0, 0, ...THETA_0];
+    const prior = [0, 0, ...THETA_0, ...more];
     const options = {
       ...{ kernels, vectors, projection, extras, lambda: LAMBDA, prior, derived },
-      neverAgainst: EVIDENCE,
+      neverAgainst: [...EVIDENCE, ...features.map((_, at) => MEMORY_FEATURES.length + at)],
     };
     const { dimensions } = vectors;
     const limits = { dimensions, cases: parameters.cases };
@@ -165,16 +183,16 @@ class ScLinUcbMemory implements Policy {
   /** At full width the mean is that of θ₀: θ is too much work to solve for there. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {
     const { slots, similarity } = candidates;
-    const { features, base } = this.featuresOf(candidates, recall);
+    const { features, base } = this.featuresOf(query, candidates, recall);
     const { taughtRate } = this.context.parameters;
     const needed = taughtRate > 0; // nobody else reads the mean
     const means = needed ? this.ridge.canonicalMeans(query.embedding, slots, similarity, features) : null;
-    return logged(features, means ?? base);
+    return this.logged(features, means ?? base);
   }
 
   rank({ query, candidates, recall }: RankingRequest): Ranking {
     const { slots, similarity, base: retrieval } = candidates;
-    const { features, base, trials, taught } = this.featuresOf(candidates, recall);
+    const { features, base, trials, taught } = this.featuresOf(query, candidates, recall);
     const { gain, uncertainty } = this.ridge.score(query.embedding, slots, similarity, features);
     const { alpha, localBonus } = this.context.parameters;
     const [score, mean, bonus] = float64Columns(slots.length, 3);
@@ -184,19 +202,19 @@ class ScLinUcbMemory implements Policy {
       bonus[i] = alpha * uncertainty[i] + (localBonus * promise) / (1 + trials[i]);
       score[i] = mean[i] + bonus[i];
     }
-    return { score, mean, base, gain, uncertainty, bonus, trials, features: logged(features, mean) };
+    return { score, mean, base, gain, uncertainty, bonus, trials, features: this.logged(features, mean) };
   }
 
   learn(example: Example, reward: number, weight: number): void {
-    checkExample(example, LOGGED.length, reward, weight);
+    checkExample(example, this.extras.length, reward, weight);
     // The taught vector first: its step is on what the mean of the decision left unexplained.
-    this.taught.learn(example.slot, example.query, reward, weight, example.extras[MEAN_AT]);
+    this.taught.learn(example.slot, example.query, reward, weight, example.extras[this.meanAt]);
     this.ridge.learn(this.rowOf(example), reward, weight);
   }
 
   correct(example: Example, from: number, to: number, weight: number): void {
-    checkExample(example, LOGGED.length, from, weight);
-    checkExample(example, LOGGED.length, to, weight);
+    checkExample(example, this.extras.length, from, weight);
+    checkExample(example, this.extras.length, to, weight);
     this.taught.correct(example.slot, example.query, from, to, weight);
     this.ridge.correct(this.rowOf(example), from, to, weight);
   }
@@ -258,7 +276,7 @@ class ScLinUcbMemory implements Policy {
     const memory = yield* this.memory.saveInSteps();
     const taught = yield* this.taught.saveInSteps();
     return {
-      policy: NAME,
+      policy: this.name,
       numbers: { updates, projection: this.context.parameters.projection, projectionSeed: PROJECTION_SEED },
       arrays: { matrix, target, ...this.calls.save(), ...memory, ...taught },
     };
@@ -288,22 +306,29 @@ class ScLinUcbMemory implements Policy {
     const { ridge } = this;
     const { embedding } = query;
     const projected = formOf(query, ridge, () => ridge.project(embedding));
-    return { embedding, projected, slot, similarity, extras: extras.subarray(0, MEAN_AT) };
+    return { embedding, projected, slot, similarity, extras: extras.subarray(0, this.meanAt) };
   }
 
-  private featuresOf(candidates: Candidates, recall: Recall): MemoryFeatures {
+  /** Returns the features of all candidates, those of a widened policy too, and what follows from them. */
+  protected featuresOf(_query: QueryFeatures, candidates: Candidates, recall: Recall): MemoryFeatures {
     return memoryFeatures(candidates, recall, this.calls, this.taught, THETA_0);
   }
-}
 
-/** The features of each candidate and its mean, row by row. */
-function logged(features: Float32Array, mean: Float64Array): Float32Array {
-  const rows = new Float32Array(mean.length * LOGGED.length);
-  for (let i = 0, from = 0, to = 0; i < mean.length; i++) {
-    while (from < (i + 1) * MEAN_AT) rows[to++] = features[from++];
-    rows[to++] = mean[i];
+  /** Where the mean is among what is logged of a candidate: last. */
+  private get meanAt(): number {
+    return this.extras.length - 1;
   }
-  return rows;
+
+  /** The features of each candidate and its mean, row by row. */
+  private logged(features: Float32Array, mean: Float64Array): Float32Array {
+    const { meanAt } = this;
+    const rows = new Float32Array(mean.length * (meanAt + 1));
+    for (let i = 0, from = 0, to = 0; i < mean.length; i++) {
+      while (from < (i + 1) * meanAt) rows[to++] = features[from++];
+      rows[to++] = mean[i];
+    }
+    return rows;
+  }
 }
 
 /** @throws Error when A was learned over another projection. */
