@@ -1,4 +1,4 @@
-import { type ChosenContext, CONTEXT_NUMBERS, type Example } from '../policy.ts';
+import type { Example } from '../policy.ts';
 
 /** Far above any weight that is meant, far below what drowns λ, and everything learned before, in rounding. */
 const MOST_WEIGHT = 1e6;
@@ -23,25 +23,4 @@ export function checkWeight(weight: number): void {
   if (!(weight > 0 && weight <= MOST_WEIGHT)) {
     throw new RangeError(`A weight is above 0 and at most ${MOST_WEIGHT}, not ${weight}.`);
   }
-}
-
-/** @throws RangeError like `isUsableContext` */
-export function checkContext(context: ChosenContext): void {
-  if (isUsableContext(context)) return;
-  throw new RangeError(
-    `A chosen context has a unit, a time, items with numbers of 0 or more and at most ${CONTEXT_NUMBERS} features of 0 to 1.`,
-  );
-}
-
-/** Whether a policy can learn from this choice: its numbers are within their ranges. */
-export function isUsableContext({ unit, at, items, features }: ChosenContext): boolean {
-  return (
-    Number.isInteger(unit) &&
-    unit > 0 &&
-    unit < 2 ** 32 &&
-    Number.isFinite(at) &&
-    items.every(({ number }) => Number.isSafeInteger(number) && number >= 0) &&
-    features.length <= CONTEXT_NUMBERS &&
-    Array.from(features).every((feature) => feature >= 0 && feature <= 1)
-  );
 }

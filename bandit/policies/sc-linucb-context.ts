@@ -1,3 +1,4 @@
+import { checkContext } from '../chosen-context.ts';
 import { float64Columns } from '../columns.ts';
 import { type ToolCounts, UserHabits } from '../memory/user-habits.ts';
 import {
@@ -12,7 +13,6 @@ import {
 } from '../policy.ts';
 import { formOf, SharedQuery } from '../shared-query.ts';
 import { TaughtVectors } from '../taught/taught-vectors.ts';
-import { checkContext } from './checks.ts';
 import { MEMORY_FEATURES, type MemoryFeatures } from './memory-features.ts';
 import type { PolicyContext, PolicyKind } from './policy-kind.ts';
 import {

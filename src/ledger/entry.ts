@@ -229,6 +229,14 @@ export interface ObservedDecision {
   readonly sufficiency?: ObservedSufficiency;
   /** How many of the shown tools, the last ones, were discovered: asked for when the others did not suffice. Absent: none. */
   readonly discovered?: number;
+  /** What was chosen of the context of its user; absent: the request named no user, or one who has nothing. */
+  readonly context?: ObservedContext;
+}
+
+/** Items of a user, the best first, by numbers that only the user's key tells anything about, and what policies read of them, 0…1. */
+export interface ObservedContext {
+  readonly items: readonly { readonly number: number }[];
+  readonly features: readonly number[];
 }
 
 /** The candidates among the instructions of a decision: lists of one length, and the indices of those that were shown. */

@@ -1,3 +1,4 @@
+import { chosenContext } from '../../bandit/chosen-context.ts';
 import type { Candidates, CaseOutcome, Example } from '../../bandit/policy.ts';
 import { SharedQuery } from '../../bandit/shared-query.ts';
 import type { ObservedDecision } from '../ledger/entry.ts';
@@ -19,7 +20,9 @@ export function teachingOf(
   record: ObservedRecord,
   decision: ObservedDecision,
 ): Teaching {
-  return { state, record, decision, query: new SharedQuery(decision) };
+  const { embedding, terms, unit, at } = decision;
+  const context = chosenContext(unit, at, decision.context);
+  return { state, record, decision, query: new SharedQuery({ embedding, terms, context }) };
 }
 
 /** Returns whether outcomes of this unit may still be learned for this tool; if so, its weight is used up. */

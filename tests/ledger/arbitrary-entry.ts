@@ -52,7 +52,15 @@ const instruction = withOptional(
   'status',
 );
 
-export const observedDecision: fc.Arbitrary<ObservedDecision> = fc.record(
+const context = fc.record(
+  {
+    items: fc.array(fc.record({ number: fc.maxSafeNat() }, { noNullPrototype: true }), { maxLength: 3 }),
+    features: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 16 }),
+  },
+  { noNullPrototype: true },
+);
+
+export const observedDecision: fc.Arbitrary<ObservedDecision> = withOptional<ObservedDecision, 'context'>(
   {
     id: text,
     at: time,
@@ -69,8 +77,9 @@ export const observedDecision: fc.Arbitrary<ObservedDecision> = fc.record(
     features,
     unit: fc.nat(),
     learn: fc.boolean(),
+    context,
   },
-  { noNullPrototype: true },
+  'context',
 );
 
 const report = withOptional(

@@ -134,10 +134,11 @@ describe('folding tools', () => {
   it('forgets what was learned of a tool with its tombstone, and not before', () => {
     const story = Story.withTools(2);
     const asked = decision('a', ['t0', 't1']);
+    const { embedding, terms } = asked;
     story.rewards(observe(asked, [report('r0', 't1')]));
     const { slot } = story.state.tools.find('t1')!;
     const { policy } = story.state.learners.active;
-    const rememberedSlots = (): number[] => [...policy.recall(asked).slots];
+    const rememberedSlots = (): number[] => [...policy.recall({ embedding, terms }).slots];
     const calls = (): number => policy.save().arrays.calls[slot];
     story.tell(putTools([], { remove: ['t1'] }));
     story.tell(putTools([tool('t0')], { at: START + 29 * DAY }));
