@@ -56,6 +56,9 @@ describe('propensities', () => {
   });
 });
 
+/** Policies with outcome memory. */
+const REMEMBERS = ['sc-linucb-memory', 'sc-linucb-context'];
+
 describe('every policy of the registry', () => {
   it.each(POLICY_KINDS.map(({ name }) => name))('serves, learns and explains itself: %s', async (name) => {
     const shop = await Shop.open(service, `policy-${name}`, { policy: { name } });
@@ -72,8 +75,8 @@ describe('every policy of the registry', () => {
       const values = [...Object.values(numbers), ...Object.values(features)];
       expect(values.every(Number.isFinite)).toBe(true);
     }
-    expect(nearestCases.length).toBe(name === 'sc-linucb-memory' ? 1 : 0);
-    const learns = ['sc-linucb-memory', 'sc-linucb', 'lin-ts'].includes(name);
+    expect(nearestCases.length).toBe(REMEMBERS.includes(name) ? 1 : 0);
+    const learns = [...REMEMBERS, 'sc-linucb', 'lin-ts'].includes(name);
     const { version } = policy;
     expect(await shop.metric('bandolier_learner_updates', { version })).toBe(learns ? 15 : 0);
   });
