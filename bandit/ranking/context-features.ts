@@ -1,5 +1,5 @@
 import { product } from './semantic-map.ts';
-import { hourOf, type UsageSignals, weekdayOf } from './usage-signals.ts';
+import { hourOf, type ItemUsage, weekdayOf } from './usage-signals.ts';
 
 /** Stores whose names have a meaning of their own; of any other name the feature is missing. */
 const KNOWN_STORES = ['mail', 'calendar', 'google', 'notes', 'music', 'reminders', 'phone'];
@@ -51,7 +51,7 @@ export const CONTEXT_FEATURES = [
 export interface ContextCandidate {
   readonly id: string;
   readonly store: string;
-  readonly usage: UsageSignals;
+  readonly usage: ItemUsage;
   /** When it was put, in seconds as a clock shows where the user is. */
   readonly put: number;
   /** When what it is about takes place, likewise; NaN: at no time. */
@@ -78,15 +78,19 @@ export interface ContextMoment {
   readonly recent: readonly string[];
 }
 
-/** What is computed of one candidate before it is compared with the others. */
+/** What is computed of each candidate before they are compared with each other: one number per candidate. */
 interface Known {
-  readonly cosine: number;
-  readonly mapped: number;
-  readonly uses: number;
-  readonly asked: number;
-  readonly atHour: number;
-  readonly atPlace: number;
-  readonly withTools: number;
+  readonly cosine: Float64Array;
+  readonly mapped: Float64Array;
+  readonly asked: Float64Array;
+  /** Counted as of now. */
+  readonly uses: Float64Array;
+  readonly atHour: Float64Array;
+  readonly atPlace: Float64Array;
+  readonly withTools: Float64Array;
+  /** Counted as of the last use. */
+  readonly aroundHour: Float64Array;
+  readonly besideTools: Float64Array;
 }
 
 /**
@@ -99,120 +103,139 @@ export function contextFeatures(
 ): Float64Array {
   const d = CONTEXT_FEATURES.length;
   const features = new Float64Array(candidates.length * d);
-  const known = candidates.map((candidate) => knownOf(candidate, moment));
-  const whole = totalsOf(known);
+  const known = knownOf(candidates, moment);
+  const { cosine, mapped, asked, uses, atHour, atPlace, withTools, aroundHour, besideTools } = known;
+  const everyone = Uint32Array.from(candidates.keys());
   const stores = new Map<string, number[]>();
-  for (const [at, { store }] of candidates.entries()) {
-    const own = stores.get(store);
-    if (own === undefined) stores.set(store, [at]);
+  for (const at of everyone) {
+    const own = stores.get(candidates[at].store);
+    if (own === undefined) stores.set(candidates[at].store, [at]);
     else own.push(at);
   }
-  const bestCosine = best(known.map(({ cosine }) => cosine));
-  const bestMapped = best(known.map(({ mapped }) => mapped));
-  const bestAsked = best(known.map(({ asked }) => asked));
-  const nearest = bestAsked.at < 0 ? null : candidates[bestAsked.at];
-  const { now } = moment;
+  const [allUses, allAtHour, allAtPlace, allWithTools] = [uses, atHour, atPlace, withTools].map((values) =>
+    sumOf(values, everyone),
+  );
+  const [bestCosine, bestMapped] = [cosine, mapped].map((values) => values[best(values, everyone)]);
+  const nearestAt = best(asked, everyone);
+  const bestAsked = asked[nearestAt];
+  const nearest = candidates[nearestAt] ?? null;
+  const { now, place, recent } = moment;
+  const weekday = weekdayOf(now);
   for (const [store, members] of stores) {
-    const ofStore = totalsOf(members.map((at) => known[at]));
-    const storeCosine = best(members.map((at) => known[at].cosine)).value;
-    const storeMapped = best(members.map((at) => known[at].mapped)).value;
-    const storeAsked = best(members.map((at) => known[at].asked)).value;
+    const [storeCosine, storeMapped, storeAsked] = [cosine, mapped, asked].map(
+      (values) => values[best(values, members)],
+    );
+    const storeAtHour = share(sumOf(atHour, members), allAtHour);
+    const storeWithTools = share(sumOf(withTools, members), allWithTools);
     const next = places(members, (at) => (candidates[at].at >= now ? candidates[at].at : Number.NaN));
     const newest = places(members, (at) => -candidates[at].put);
     const lastUsed = places(members, (at) => -candidates[at].usage.lastUsed);
     const code = KNOWN_STORES.indexOf(store);
-    for (const [place, at] of members.entries()) {
+    for (let member = 0; member < members.length; member++) {
+      const at = members[member];
       const { id, usage, put, at: time, words } = candidates[at];
-      const own = known[at];
-      features.set(
-        [
-          own.cosine,
-          bestCosine.value - own.cosine,
-          words,
-          own.mapped,
-          bestMapped.value - own.mapped,
-          storeMapped,
-          own.asked,
-          bestAsked.value - own.asked,
-          storeAsked,
-          bestCosine.value - storeCosine,
-          Math.log2(1 + own.uses),
-          share(own.uses, whole.uses),
-          hours(now - usage.lastUsed),
-          hours(now - put),
-          hours(time - now),
-          next[place],
-          newest[place],
-          lastUsed[place],
-          members.length,
-          share(aroundHour(usage.hours, now), usage.uses),
-          share(own.atHour, whole.atHour),
-          share(usage.weekdays[weekdayOf(now)], usage.uses),
-          share(onSuchDays(usage.weekdays, now), usage.uses),
-          moment.place === null ? Number.NaN : share(usage.places.get(moment.place) ?? 0, usage.uses),
-          share(own.atPlace, whole.atPlace),
-          share(ofStore.atHour, whole.atHour),
-          share(sumOver(usage.tools, moment.tools), usage.uses),
-          share(ofStore.withTools, whole.withTools),
-          share(
-            moment.recent.reduce((sum, item) => sum + (usage.items.get(item) ?? 0), 0),
-            usage.uses,
-          ),
-          nearest === null || nearest.id === id
-            ? Number.NaN
-            : share(nearest.usage.items.get(id) ?? 0, nearest.usage.uses),
-          code < 0 ? Number.NaN : code,
-        ],
-        at * d,
+      let column = at * d;
+      // In the order of CONTEXT_FEATURES.
+      features[column++] = cosine[at];
+      features[column++] = bestCosine - cosine[at];
+      features[column++] = words;
+      features[column++] = mapped[at];
+      features[column++] = bestMapped - mapped[at];
+      features[column++] = storeMapped;
+      features[column++] = asked[at];
+      features[column++] = bestAsked - asked[at];
+      features[column++] = storeAsked;
+      features[column++] = bestCosine - storeCosine;
+      features[column++] = Math.log2(1 + uses[at]);
+      features[column++] = share(uses[at], allUses);
+      features[column++] = hours(now - usage.lastUsed);
+      features[column++] = hours(now - put);
+      features[column++] = hours(time - now);
+      features[column++] = next[member];
+      features[column++] = newest[member];
+      features[column++] = lastUsed[member];
+      features[column++] = members.length;
+      features[column++] = share(aroundHour[at], usage.uses);
+      features[column++] = share(atHour[at], allAtHour);
+      features[column++] = share(usage.weekdays[weekday], usage.uses);
+      features[column++] = share(onSuchDays(usage.weekdays, weekday), usage.uses);
+      features[column++] = place === null ? Number.NaN : share(usage.places.get(place) ?? 0, usage.uses);
+      features[column++] = share(atPlace[at], allAtPlace);
+      features[column++] = storeAtHour;
+      features[column++] = share(besideTools[at], usage.uses);
+      features[column++] = storeWithTools;
+      features[column++] = share(
+        recent.reduce((sum, item) => sum + (usage.items.get(item) ?? 0), 0),
+        usage.uses,
       );
+      features[column++] =
+        nearest === null || nearest.id === id
+          ? Number.NaN
+          : share(nearest.usage.items.get(id) ?? 0, nearest.usage.uses);
+      features[column] = code < 0 ? Number.NaN : code;
     }
   }
   return features;
 }
 
-function knownOf({ usage, vector }: ContextCandidate, moment: ContextMoment): Known {
-  const { query, mapped, now, place, tools } = moment;
-  const uses = usage.usesAt(now);
-  // Counts are as old as the last use; this makes them of now.
-  const aged = usage.uses > 0 ? uses / usage.uses : 0;
-  return {
-    cosine: query === null || vector === null ? Number.NaN : product(query, vector),
-    mapped: mapped === null || vector === null ? Number.NaN : product(mapped, vector),
-    uses,
-    asked: query === null || usage.queries === null ? Number.NaN : cosineOf(query, usage.queries),
-    atHour: aged * aroundHour(usage.hours, now),
-    atPlace: place === null ? 0 : aged * (usage.places.get(place) ?? 0),
-    withTools: aged * sumOver(usage.tools, tools),
-  };
-}
-
-function totalsOf(all: readonly Known[]): Omit<Known, 'cosine' | 'mapped' | 'asked'> {
-  const sum = (value: (one: Known) => number): number => all.reduce((total, one) => total + value(one), 0);
-  return {
-    uses: sum(({ uses }) => uses),
-    atHour: sum(({ atHour }) => atHour),
-    atPlace: sum(({ atPlace }) => atPlace),
-    withTools: sum(({ withTools }) => withTools),
-  };
-}
-
-/** Uses at this hour of the day, with half of those an hour earlier and later. */
-function aroundHour(uses: Float64Array, now: number): number {
+function knownOf(candidates: readonly ContextCandidate[], moment: ContextMoment): Known {
+  const { query, mapped, now, place } = moment;
+  const tools = [...moment.tools];
   const hour = hourOf(now);
-  return uses[hour] + (uses[(hour + 23) % 24] + uses[(hour + 1) % 24]) / 2;
+  const [before, after] = [(hour + 23) % 24, (hour + 1) % 24];
+  const column = (): Float64Array => new Float64Array(candidates.length);
+  const known: Known = {
+    cosine: column(),
+    mapped: column(),
+    asked: column(),
+    uses: column(),
+    atHour: column(),
+    atPlace: column(),
+    withTools: column(),
+    aroundHour: column(),
+    besideTools: column(),
+  };
+  for (let at = 0; at < candidates.length; at++) {
+    const { usage, vector } = candidates[at];
+    const uses = usage.usesAt(now);
+    // Counts are as old as the last use; this makes them of now.
+    const aged = usage.uses > 0 ? uses / usage.uses : 0;
+    const aroundHour = usage.hours[hour] + (usage.hours[before] + usage.hours[after]) / 2;
+    let besideTools = 0;
+    for (const [name, weight] of tools) besideTools += weight * (usage.tools.get(name) ?? 0);
+    known.cosine[at] = query === null || vector === null ? Number.NaN : product(query, vector);
+    known.mapped[at] = mapped === null || vector === null ? Number.NaN : product(mapped, vector);
+    known.asked[at] = query === null || usage.queries === null ? Number.NaN : cosineOf(query, usage.queries);
+    known.uses[at] = uses;
+    known.atHour[at] = aged * aroundHour;
+    known.atPlace[at] = place === null ? 0 : aged * (usage.places.get(place) ?? 0);
+    known.withTools[at] = aged * besideTools;
+    known.aroundHour[at] = aroundHour;
+    known.besideTools[at] = besideTools;
+  }
+  return known;
+}
+
+function sumOf(values: Float64Array, members: ArrayLike<number>): number {
+  let sum = 0;
+  for (let i = 0; i < members.length; i++) sum += values[members[i]];
+  return sum;
+}
+
+/** The member with the largest value, the first one of equals; −1 if none has a value. */
+function best(values: Float64Array, members: ArrayLike<number>): number {
+  let at = -1;
+  for (let i = 0; i < members.length; i++) {
+    const value = values[members[i]];
+    if (!Number.isNaN(value) && (at < 0 || value > values[at])) at = members[i];
+  }
+  return at;
 }
 
 /** Uses from Monday to Friday, or on Saturday and Sunday. */
-function onSuchDays(uses: Float64Array, now: number): number {
-  const isWeekend = (day: number): boolean => day === 0 || day === 6;
-  const such = isWeekend(weekdayOf(now));
-  return uses.reduce((sum, count, day) => (isWeekend(day) === such ? sum + count : sum), 0);
-}
-
-function sumOver(counts: ReadonlyMap<string, number>, weights: ReadonlyMap<string, number>): number {
-  let sum = 0;
-  for (const [name, weight] of weights) sum += weight * (counts.get(name) ?? 0);
-  return sum;
+function onSuchDays(uses: ArrayLike<number>, weekday: number): number {
+  if (weekday === 0 || weekday === 6) return uses[0] + uses[6];
+  return uses[1] + uses[2] + uses[3] + uses[4] + uses[5];
 }
 
 /** NaN where there is nothing to have a share of. */
@@ -225,20 +248,23 @@ function hours(seconds: number): number {
   return Math.sign(seconds) * Math.log2(1 + Math.abs(seconds) / 3600);
 }
 
-/** The largest value and where it is, the first one of equals; NaN and −1 if there is none. */
-function best(values: readonly number[]): { readonly value: number; readonly at: number } {
-  let at = -1;
-  for (const [i, value] of values.entries()) {
-    if (!Number.isNaN(value) && (at < 0 || value > values[at])) at = i;
-  }
-  return { value: at < 0 ? Number.NaN : values[at], at };
+/** The place of each member in the order of its value, the smallest first, from 0; NaN for a value of NaN. Equals share a place. */
+function places(members: readonly number[], value: (at: number) => number): Float64Array {
+  const values = Float64Array.from(members, value);
+  const sorted = values.toSorted();
+  return values.map((one) => (Number.isNaN(one) ? Number.NaN : lowerBound(sorted, one)));
 }
 
-/** The place of each member in the order of its value, the smallest first, from 0; NaN for a value of NaN. Equals share a place. */
-function places(members: readonly number[], value: (at: number) => number): number[] {
-  const values = members.map(value);
-  const sorted = Float64Array.from(values).sort();
-  return values.map((one) => (Number.isNaN(one) ? Number.NaN : sorted.indexOf(one)));
+/** How many are smaller. */
+function lowerBound(sorted: Float64Array, value: number): number {
+  let [begin, end] = [0, sorted.length];
+  while (begin < end) {
+    const middle = (begin + end) >>> 1;
+    // Not "≥", so that those of NaN, which come last, are not counted.
+    if (sorted[middle] < value) begin = middle + 1;
+    else end = middle;
+  }
+  return begin;
 }
 
 function cosineOf(query: Float32Array, sum: Float32Array): number {

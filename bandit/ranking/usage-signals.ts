@@ -18,11 +18,30 @@ export interface ItemUse {
 }
 
 /**
+ * How one item was used, as its features read it. Counts are in any unit, the same for all of them. Hours are 24, weekdays 7 from
+ * Sunday.
+ */
+export interface ItemUsage {
+  readonly uses: number;
+  /** Seconds; NaN: never. */
+  readonly lastUsed: number;
+  readonly hours: ArrayLike<number>;
+  readonly weekdays: ArrayLike<number>;
+  readonly places: ReadonlyMap<string, number>;
+  readonly tools: ReadonlyMap<string, number>;
+  readonly items: ReadonlyMap<string, number>;
+  /** The sum of the queries it was used for, of any length; null: none. */
+  readonly queries: Float32Array | null;
+  /** Uses, each counted by its age at `now`, in seconds. */
+  usesAt(now: number): number;
+}
+
+/**
  * What is known about how one item is used: how often, when, where, with which tools and items, for which queries. Every count halves
  * in 30 days, so that habits that were given up fade. Bounded: 16 places, tools and items each. Deterministic; the same uses in the
  * same order give the same bits. A use from before the last one counts in full and fades nothing.
  */
-export class UsageSignals {
+export class UsageSignals implements ItemUsage {
   /** Uses, each counted by its age at the last use. */
   uses = 0;
   /** Seconds; NaN: never used. */

@@ -93,7 +93,7 @@ describe('sets without much to learn', () => {
       ]),
       { ...SMALL, minDataInLeaf: 1 },
     );
-    const [one, two, three] = [1.2, 2.2, 3.5].map((x) => trees.score(Float64Array.of(x)));
+    const [one, two, three] = [1.2, 2.2, 3.5].map((x) => trees.scores(Float64Array.of(x))[0]);
     expect(one).toBeGreaterThan(two);
     expect(two).toBeGreaterThan(three);
   });
@@ -109,7 +109,7 @@ describe('sets without much to learn', () => {
     for (const set of sets) {
       const trees = trainLambdaMart(set, { ...SMALL, minDataInLeaf: 1 });
       expect(trees.size).toBe(0);
-      expect(trees.score(Float64Array.of(1))).toBe(0);
+      expect(trees.scores(Float64Array.of(1))[0]).toBe(0);
     }
   });
 
@@ -118,9 +118,11 @@ describe('sets without much to learn', () => {
     const missing = setOf(grades.map((grade, at) => [grade === 1 ? Number.NaN : at, grade] as const));
     const settings = { ...SMALL, minDataInLeaf: 1, numLeaves: 2, rounds: 1 };
     const learned = trainLambdaMart(missing, settings);
-    expect(learned.score(Float64Array.of(Number.NaN))).toBeGreaterThan(learned.score(Float64Array.of(5)));
+    expect(learned.scores(Float64Array.of(Number.NaN))[0]).toBeGreaterThan(
+      learned.scores(Float64Array.of(5))[0],
+    );
     const known = trainLambdaMart(setOf(grades.map((grade, at) => [at, grade] as const)), settings);
-    expect(known.score(Float64Array.of(Number.NaN))).toBe(known.score(Float64Array.of(7)));
+    expect(known.scores(Float64Array.of(Number.NaN))[0]).toBe(known.scores(Float64Array.of(7))[0]);
   });
 
   it('gives finite scores and leaves as many rows in each leaf as asked, whatever the numbers are', () => {

@@ -60,7 +60,7 @@ describe('our own format', () => {
       const damaged = bytes.slice();
       damaged[at] ^= 0xff;
       try {
-        expect(typeof decodeTrees(damaged).score(row)).toBe('number');
+        expect(typeof decodeTrees(damaged).scores(row)[0]).toBe('number');
       } catch (error) {
         expect(error).toBeInstanceOf(TreesUnreadableError);
       }
