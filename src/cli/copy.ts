@@ -23,6 +23,7 @@ export function backupCommand(): Command {
       `
 With REDIS_URL the service may go on meanwhile. Without, it has to be stopped: its data folder belongs to it.
 The folder is a data folder like any other: \`bandolier serve --data-dir <folder>\` runs on it.
+What users have (\`bandolier context\`) is left out, so that no backup brings back a user who was erased.
 
 Example:
   REDIS_URL=redis://127.0.0.1:6379 bandolier backup backups/monday`,
@@ -69,7 +70,7 @@ export function migrateCommand(): Command {
       'after',
       `
 Stop the service first. Needs REDIS_URL and the data folder; what is moved stays where it was as well, until you
-delete it.
+delete it. What users have moves with its keys: if there is any, set BANDOLIER_TOKEN_KEY as for the service.
 
 Example:
   REDIS_URL=redis://127.0.0.1:6379 bandolier migrate --to redis --data-dir .bandolier`,
@@ -78,12 +79,13 @@ Example:
       const { settings } = settingsWith(options);
       const { redisUrl, dataDir } = settings;
       if (redisUrl === undefined) throw new UserError('Set REDIS_URL to the Redis to move to, or from.');
+      const context = { secret: settings.tokenKey };
       const folder = (): Promise<Stores> => inFolder(dataDir, settings);
       const redis = (): Promise<Stores> => openRedisStores(redisUrl, settings, listeners);
       if (to === 'redis') {
         await refuseEmpty(dataDir);
-        await copy(folder, redis);
-      } else if (to === 'embedded') await copy(redis, folder);
+        await copy(folder, redis, context);
+      } else if (to === 'embedded') await copy(redis, folder, context);
       else throw new UserError(`--to is "${to}". It has to be redis or embedded.`);
     });
 }
@@ -92,12 +94,16 @@ function inFolder(dataDir: string, settings: Settings): Promise<Stores> {
   return openEmbeddedStores({ ...settings, dataDir }, listeners);
 }
 
-async function copy(openSource: () => Promise<Stores>, openTarget: () => Promise<Stores>): Promise<void> {
+async function copy(
+  openSource: () => Promise<Stores>,
+  openTarget: () => Promise<Stores>,
+  context?: { readonly secret: string | undefined },
+): Promise<void> {
   const source = await openSource();
   try {
     const target = await openTarget();
     try {
-      process.stdout.write(summary(await copyStores(source, target)));
+      process.stdout.write(summary(await copyStores(source, target, context)));
     } finally {
       await target.close();
     }
@@ -106,8 +112,9 @@ async function copy(openSource: () => Promise<Stores>, openTarget: () => Promise
   }
 }
 
-function summary({ catalogs, entries, snapshots, decisions, jobs }: Copied): string {
-  return `Copied ${catalogs} catalogs: ${snapshots} snapshots, ${entries} entries, ${decisions} decisions, ${jobs} jobs.\n`;
+function summary({ catalogs, entries, snapshots, decisions, jobs, users }: Copied): string {
+  const context = users === 0 ? '' : `, what ${users} ${users === 1 ? 'user has' : 'users have'}`;
+  return `Copied ${catalogs} catalogs: ${snapshots} snapshots, ${entries} entries, ${decisions} decisions, ${jobs} jobs${context}.\n`;
 }
 
 async function refuseContent(folder: string): Promise<void> {

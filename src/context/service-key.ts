@@ -32,20 +32,27 @@ export async function openServiceKey(
   if (secret === undefined && !store.isPrivate) throw noSecret('Over Redis');
   kept ??= await store.createServiceKey(await recordOf(randomBytes(32), secret));
   const record = parsed(kept);
-  if (record.key === undefined) return unwrapped(record, secret);
-  const key = Buffer.from(record.key, 'base64');
-  if (secret !== undefined) await store.replaceServiceKey(await recordOf(key, secret));
+  const key = await keyOf(record, secret);
+  const isOpen = record.key !== undefined;
+  if (isOpen && secret !== undefined) await store.replaceServiceKey(await recordOf(key, secret));
   return key;
 }
 
-/** Gives a store that is still empty the service's key of another one, so that what is copied can be read there. */
-export async function adoptServiceKey(
-  store: ContextStore,
-  key: Buffer,
+/**
+ * Gives a store of which no user is kept the service's key of another one, which stays as it is, so that what is copied can be read
+ * there. Returns false if there is no key, so that nothing is to be copied.
+ * @throws Problem unavailable as `openServiceKey`
+ */
+export async function copyServiceKey(
+  from: ContextStore,
+  to: ContextStore,
   secret: string | undefined,
-): Promise<void> {
-  if (secret === undefined && !store.isPrivate) throw noSecret('Over Redis');
-  await store.replaceServiceKey(await recordOf(key, secret));
+): Promise<boolean> {
+  const kept = await from.readServiceKey();
+  if (kept === null) return false;
+  if (secret === undefined && !to.isPrivate) throw noSecret('Over Redis');
+  await to.replaceServiceKey(await recordOf(await keyOf(parsed(kept), secret), secret));
+  return true;
 }
 
 async function recordOf(key: Buffer, secret: string | undefined): Promise<Buffer> {
@@ -60,7 +67,8 @@ async function recordOf(key: Buffer, secret: string | undefined): Promise<Buffer
   return asJson({ ...head, salt: saltText, iv: ivText, tag, data: dataText });
 }
 
-async function unwrapped(record: ServiceKeyRecord, secret: string | undefined): Promise<Buffer> {
+async function keyOf(record: ServiceKeyRecord, secret: string | undefined): Promise<Buffer> {
+  if (record.key !== undefined) return Buffer.from(record.key, 'base64');
   if (secret === undefined) throw noSecret('Here');
   const bytes = (member: 'salt' | 'iv' | 'tag' | 'data') => Buffer.from(record[member] ?? '', 'base64');
   const derivedKey = await derived(secret, bytes('salt'));

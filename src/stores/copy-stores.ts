@@ -1,4 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import type { ContextStore } from '../context/context-store.ts';
+import { copyServiceKey } from '../context/service-key.ts';
 import { settlementJobOf } from '../decisions/settlements.ts';
 import { firstPosition } from '../ledger/find-position.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -13,6 +15,8 @@ export interface Copied {
   snapshots: number;
   decisions: number;
   jobs: number;
+  /** Users whose context was copied. */
+  users: number;
 }
 
 /** Thrown when the copy cannot be made; the message says why. */
@@ -32,9 +36,16 @@ const RETRY_MS = 200;
  * or to a folder as a backup. The source may be in use if it is Redis: jobs are read before the ledger that they are written
  * to, and the ledger before its decisions, so that everything that was accepted before is in the copy, perhaps twice; the fold
  * applies it once.
+ * @param context copies what users have as well, with their keys: the source is left for good. Absent: it is left out, so that a backup
+ * cannot bring back a user who was erased. `secret` is the operator's.
  * @throws CopyRefusedError when the target has a catalog already
+ * @throws Problem unavailable when keys of users cannot be read, or not be kept there, without another secret; nothing was copied then
  */
-export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
+export async function copyStores(
+  from: Stores,
+  to: Stores,
+  context?: { readonly secret: string | undefined },
+): Promise<Copied> {
   const names = await from.ledgers.list();
   const [present] = await to.ledgers.list();
   if (present !== undefined) {
@@ -42,8 +53,10 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
       `The target has a catalog "${present}" already. Use an empty folder or an empty Redis: nothing is merged.`,
     );
   }
+  const hasContext =
+    context !== undefined && (await copyServiceKey(from.contexts, to.contexts, context.secret));
   await to.deployment.beginCopy(await from.deployment.id());
-  const copied = { catalogs: names.length, entries: 0, snapshots: 0, decisions: 0, jobs: 0 };
+  const copied = { catalogs: names.length, entries: 0, snapshots: 0, decisions: 0, jobs: 0, users: 0 };
   await copyJobs(from, to, copied);
   for (const name of names) {
     await copyLedger(name, from, to, copied);
@@ -51,9 +64,27 @@ export async function copyStores(from: Stores, to: Stores): Promise<Copied> {
     for (const evaluation of [...(await from.evaluations.list(name))].reverse()) {
       await to.evaluations.save(evaluation);
     }
+    if (hasContext) copied.users += await copyContexts(name, from.contexts, to.contexts);
   }
   await to.deployment.endCopy();
   return copied;
+}
+
+/** Copies what the users of a catalog have, as it is encrypted, and erasures that broke off. Returns how many users. */
+async function copyContexts(catalog: string, from: ContextStore, to: ContextStore): Promise<number> {
+  for (const { user, note } of await from.unfinishedErasures(catalog)) {
+    await to.beginErasure({ catalog, user }, note);
+  }
+  let users = 0;
+  for await (const user of from.users(catalog)) {
+    const sealed = await from.read({ catalog, user });
+    if (sealed === null || sealed === 'same') continue;
+    const { key, items, signals } = sealed;
+    const parts = { key, ...(items !== null && { items }), ...(signals !== null && { signals }) };
+    await to.change({ catalog, user }, async () => parts);
+    users++;
+  }
+  return users;
 }
 
 /**

@@ -9,6 +9,9 @@ import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } fr
 import { SHOP_TOOLS, Shop } from './shop.ts';
 
 const WORDS = { BANDOLIER_MODEL: 'none' };
+const SECRET = { BANDOLIER_TOKEN_KEY: 'a secret of sixteen characters or more' };
+const CONTEXT = '/v1/catalogs/shop/users/ada/context';
+const ITEM = { id: 'usual', text: 'Two portions of lentils' };
 
 describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing ?? ''}`, () => {
   const folder = temporaryFolder();
@@ -25,7 +28,7 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
     folder.remove();
   });
 
-  const run = (...words: string[]) => runWith(redis.url, folder.path, ...words);
+  const run = (...words: string[]) => runWith(redis.url, folder.path, SECRET, ...words);
 
   const digestOf = (service: RunningService): Promise<StateDigest> =>
     service.ask('GET', '/v1/catalogs/shop/digest');
@@ -47,22 +50,35 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
     await shop.report(decisionId, { tool: 'refund_payment', value: 1, more: true });
     const { decisionId: delayed } = await shop.route('nobody ever reports on this');
     await shop.settled();
+    await service.ask('PUT', CONTEXT, { items: [ITEM] });
     known = { digest: await digestOf(service), decisionId, delayed };
     expect(await service.stop()).toBe(0);
   });
 
   it('it moves to Redis, and routers there know the same', async () => {
+    const refused = await runWith(
+      redis.url,
+      folder.path,
+      {},
+      'migrate',
+      '--to',
+      'redis',
+      '--data-dir',
+      embedded,
+    );
+    expect(refused).toEqual({ code: 1, output: expect.stringMatching(/under a secret .* none is set/) });
     const moved = await run('migrate', '--to', 'redis', '--data-dir', embedded);
     expect(moved).toEqual({
       code: 0,
-      output: expect.stringMatching(/^Copied 2 catalogs: .* 2 decisions, 2 jobs/m),
+      output: expect.stringMatching(/^Copied 2 catalogs: .* 2 decisions, 2 jobs, what 1 user has\.$/m),
     });
     const again = await run('migrate', '--to', 'redis', '--data-dir', embedded);
     expect(again).toEqual({ code: 1, output: expect.stringMatching(/has a catalog "default" already/) });
     const deployment = new Deployment(redis.url);
     try {
-      const router = await deployment.startRouter();
+      const router = await deployment.startRouter([], SECRET);
       await expectAllOfIt(router);
+      expect((await router.ask('GET', CONTEXT)).items).toMatchObject([ITEM]);
       await deployment.startWorker();
       await new Shop(router, 'shop').settled();
       const { called } = await new Shop(router, 'shop').stats(SHOP_TOOLS[0].name);
@@ -84,10 +100,12 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
     await deployment.dispose();
 
     const moved = await run('migrate', '--to', 'embedded', '--data-dir', back);
-    expect(moved.code).toBe(0);
+    expect(moved).toEqual({ code: 0, output: expect.stringMatching(/what 1 user has/) });
     for (const place of [back, backup]) {
-      const service = await RunningService.start(place, [], WORDS);
+      const service = await RunningService.start(place, [], { ...WORDS, ...SECRET });
       expect(await digestOf(service)).toEqual(known.digest);
+      // A backup cannot bring back a user who was erased.
+      expect((await service.ask('GET', CONTEXT)).items).toMatchObject(place === back ? [ITEM] : []);
       // The decision that waits for its deadline is still there, and so is the job that will settle it.
       await new Shop(service, 'shop').explain(known.delayed);
       const metrics = await (await fetch(`${service.url}/metrics`)).text();
@@ -98,7 +116,7 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
 
   it('a backup is restored into an empty Redis', async () => {
     const staging = await startRedis();
-    const child = await runWith(staging.url, folder.path, 'restore', join(folder.path, 'backup'));
+    const child = await runWith(staging.url, folder.path, {}, 'restore', join(folder.path, 'backup'));
     expect(child).toEqual({ code: 0, output: expect.stringMatching(/^Copied 2 catalogs/m) });
     const deployment = new Deployment(staging.url);
     const router = await deployment.startRouter();
@@ -112,10 +130,11 @@ describe.skipIf(redisProgram.path === null)(`moving house${redisProgram.missing 
 async function runWith(
   url: string,
   cwd: string,
+  settings: Readonly<Record<string, string>>,
   ...words: string[]
 ): Promise<{ code: number; output: string }> {
   const child = spawn(process.execPath, [mainFile, ...words], {
-    env: cleanEnvironment({ ...WORDS, REDIS_URL: url }),
+    env: cleanEnvironment({ ...WORDS, ...settings, REDIS_URL: url }),
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
