@@ -7,7 +7,7 @@
  * Thresholds were chosen on the parts marked "chosen on".
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import { openModelFolder } from '../src/models/open-embedder.ts';
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const bench = new MergeBench(options.data, await loadKernels(), embedder);
   const result: Record<string, unknown> = {
     ...measuredOn('npx tsx --expose-gc bench/merging.ts'),
-    model: options.model,
+    model: basename(options.model),
   };
   for (const part of options.parts.split(',')) {
     console.log(`\n## ${part}\n`);
