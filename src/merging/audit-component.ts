@@ -18,6 +18,8 @@ interface AuditedClusters {
   readonly clusters: readonly (readonly MergeableTool[])[];
   readonly reason: string;
   readonly isSplit: boolean;
+  /** Tools about which the judge did not decide; they are in no cluster. */
+  readonly undecided: readonly MergeableTool[];
 }
 
 /** Audits a component: at once, or lot by lot with the representative in each, so that a thousand copies can be one merge. */
@@ -31,14 +33,21 @@ export async function auditComponent(
   const whole: MergeableTool[] = [head];
   const apart: MergeableTool[][] = [];
   const reasons: string[] = [];
+  const undecided: MergeableTool[] = [];
   let isSplit = false;
   for (let from = 0; from < others.length; from += AUDITED_AT_ONCE - 1) {
     const lot = [head, ...others.slice(from, from + AUDITED_AT_ONCE - 1)];
     const { reason, ...said } = await audit(lot);
+    if (
+      said.verdict === 'UNDECIDED' ||
+      (said.verdict === 'MERGE_BAD' && !areClusters(said.clusters, lot.length))
+    ) {
+      undecided.push(...lot);
+      continue;
+    }
     reasons.push(reason);
     if (said.verdict === 'MERGE_BAD') isSplit = true;
     const clusters = said.verdict === 'MERGE_OK' ? [[...lot.keys()]] : said.clusters;
-    if (!areClusters(clusters, lot.length)) continue;
     for (const cluster of clusters) {
       const tools = cluster.map((at) => lot[at]);
       if (tools.includes(head)) whole.push(...tools.filter((tool) => tool !== head));
@@ -46,7 +55,7 @@ export async function auditComponent(
     }
   }
   const clusters = [whole, ...apart].flatMap((cluster) => inMerges(cluster));
-  return { clusters, reason: reasons[isSplit ? reasons.length - 1 : 0], isSplit };
+  return { clusters, reason: reasons.at(isSplit ? -1 : 0) ?? '', isSplit, undecided };
 }
 
 /** Whether clusters are lists of indices below `size`, none of which is in two of them. */

@@ -109,7 +109,10 @@ export function verdictIn(answer: unknown): PairVerdict | null {
 }
 
 /** Returns the audit; null: it is not of the shape, names strangers, names a tool twice or contradicts itself. */
-export function auditIn(answer: unknown, size: number): Audit | null {
+export function auditIn(
+  answer: unknown,
+  size: number,
+): Exclude<Audit, { readonly verdict: 'UNDECIDED' }> | null {
   const { verdict, clusters: said, reason } = members(answer);
   if (!Array.isArray(said) || !said.every((cluster) => Array.isArray(cluster))) return null;
   const clusters = (said as unknown[][]).filter(({ length }) => length > 1) as number[][];

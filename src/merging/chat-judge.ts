@@ -90,7 +90,7 @@ export class ChatJudge implements Judge {
     const audit = answer === null ? null : auditIn(answer, first.length);
     if (audit === null)
       return undecided(`the model did not decide${answer === null ? `: ${this.#lastFailure}` : ''}`);
-    const said = audit.verdict === 'MERGE_OK' ? [[...first.keys()]] : audit.clusters;
+    const said = audit.verdict === 'MERGE_BAD' ? audit.clusters : [[...first.keys()]];
     const parted = said.flatMap((cluster) => this.#withoutGuarded(cluster, first));
     const isWhole = parted.length === 1 && parted[0].length === first.length;
     const clusters = parted.map((cluster) => cluster.flatMap((kind) => kinds[kind]).sort((a, b) => a - b));
@@ -230,7 +230,7 @@ export class ChatJudge implements Judge {
 /** Nothing more is asked; the message says why. */
 class BudgetSpentError extends Error {}
 
-const undecided = (reason: string): Audit => ({ verdict: 'MERGE_BAD', clusters: [], reason });
+const undecided = (reason: string): Audit => ({ verdict: 'UNDECIDED', reason });
 
 const givesOrders = (tools: readonly JudgedTool[]) => atOnce(toolsThatGiveOrders(tools)).length > 0;
 

@@ -39,7 +39,8 @@ export interface PairVerdict {
 
 /**
  * What an audit of a whole component says (ToolScope, appendix H.2). `clusters` are indices into the tools that were audited; none
- * is in two of them, each has at least two, and what is in none of them stays on its own.
+ * is in two of them, each has at least two, and what is in none of them stays on its own. `UNDECIDED`: the judge failed, contradicted
+ * itself or has spent what it may; nothing is merged, and the next pass asks again.
  */
 export type Audit =
   | { readonly verdict: 'MERGE_OK'; readonly reason: string }
@@ -47,7 +48,8 @@ export type Audit =
       readonly verdict: 'MERGE_BAD';
       readonly clusters: readonly (readonly number[])[];
       readonly reason: string;
-    };
+    }
+  | { readonly verdict: 'UNDECIDED'; readonly reason: string };
 
 export type JudgeName = 'rules' | 'chat';
 
@@ -61,10 +63,7 @@ export interface Judge {
    */
   judgePairs(pairs: readonly Pair[], signal?: AbortSignal): Promise<(PairVerdict | null)[]>;
 
-  /**
-   * Looks at all tools of a component at once. A judge that cannot decide answers `MERGE_BAD` without clusters, so that nothing is
-   * merged, and says why. @throws only the reason of `signal`
-   */
+  /** Looks at all tools of a component at once. @throws only the reason of `signal` */
   audit(tools: readonly JudgedTool[], signal?: AbortSignal): Promise<Audit>;
 
   /**

@@ -44,6 +44,8 @@ export interface MergeCounts {
   overlapping: number;
   different: number;
   undecided: number;
+  /** Components with tools about which an audit did not decide. */
+  unaudited: number;
   /** Components with at least two tools, those that were audited in this pass, and those that an audit took apart. */
   components: number;
   audited: number;
@@ -68,11 +70,13 @@ interface SamePair extends CandidatePair {
   readonly verdict: PairVerdict;
 }
 
-/** What an audit came to, and in which pass it was looked at last. */
+/** What an audit came to. */
 interface Audited {
   readonly proposals: readonly ProposedMerge[];
   readonly isSplit: boolean;
   readonly conflicts: number;
+  /** Names of the tools about which it did not decide. */
+  readonly undecided: readonly string[];
 }
 
 /**
@@ -93,6 +97,8 @@ export class MergeFindings {
   /** By the id of the component; of the last pass, and of this one. */
   #audited = new Map<string, Audited>();
   #auditedNow = new Map<string, Audited>();
+  /** Names of the tools about which an audit of this pass did not decide. */
+  #unaudited = new Set<string>();
   #confused = new Map<number, number>();
 
   constructor({ kernels, vectors, threshold, judge }: MergeScope) {
@@ -223,23 +229,32 @@ export class MergeFindings {
       counts.audited++;
       await setImmediate();
     }
-    // What came to nothing may not have been decided: it is asked again.
-    if (known.proposals.length > 0) this.#auditedNow.set(key, known);
+    if (known.undecided.length === 0) this.#auditedNow.set(key, known);
+    else counts.unaudited++;
+    for (const name of known.undecided) this.#unaudited.add(name);
     if (known.isSplit) counts.split++;
     counts.conflicts += known.conflicts;
     return known.proposals.filter((proposal) => keepsWhole(proposal, request.merged ?? []));
   }
 
+  /** Returns the names of the tools about which the judge left something undecided in this pass, a pair or an audit. */
+  undecided(): ReadonlySet<string> {
+    const names = new Set(this.#unaudited);
+    for (const pair of this.#undecided.values()) for (const name of this.#namesOf(pair)) names.add(name);
+    return names;
+  }
+
   /** @param complete every component was looked at: audits of others are forgotten. */
   endPass(complete: boolean): void {
     this.#neighbours.rest();
+    this.#unaudited.clear();
     if (!complete) return;
     this.#audited = this.#auditedNow;
     this.#auditedNow = new Map();
   }
 
   async #audit(members: readonly MergeableTool[], request: MergeScope): Promise<Audited> {
-    const { clusters, reason, isSplit } = await auditComponent(members, (some) =>
+    const { clusters, reason, isSplit, undecided } = await auditComponent(members, (some) =>
       request.judge.audit(
         some.map(({ slot }) => this.judged(slot)),
         request.signal,
@@ -253,7 +268,7 @@ export class MergeFindings {
       conflicts += left;
       for (const group of groups) proposals.push(await this.#propose(group, reason, request));
     }
-    return { proposals, isSplit, conflicts };
+    return { proposals, isSplit, conflicts, undecided: undecided.map(({ tool }) => tool.name) };
   }
 
   async #propose(

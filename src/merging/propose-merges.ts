@@ -21,6 +21,8 @@ export interface MergePass {
   /** All merges that can be proposed now, by id; what is not among them any more can be withdrawn. */
   readonly proposals: readonly ProposedMerge[];
   readonly counts: MergeCounts;
+  /** Names of the tools about which the judge left something undecided: that speaks against no earlier proposal with one of them. */
+  readonly undecided: ReadonlySet<string>;
   /** For the next pass in this process. */
   readonly findings: MergeFindings;
 }
@@ -48,6 +50,7 @@ export async function proposeMerges(request: MergePassRequest): Promise<MergePas
     overlapping: 0,
     different: 0,
     undecided: 0,
+    unaudited: 0,
     components: 0,
     audited: 0,
     split: 0,
@@ -82,8 +85,9 @@ export async function proposeMerges(request: MergePassRequest): Promise<MergePas
       proposals.push(...(await findings.proposalsOf(component, request, counts)));
       report(JUDGED + (1 - JUDGED) * ((at + 1) / components.length), pairs.length);
     }
+    const undecided = findings.undecided();
     findings.endPass(true);
-    return { proposals, counts, findings };
+    return { proposals, counts, undecided, findings };
   } catch (error) {
     // Pairs of these tools may not have been judged: the next pass does it.
     findings.forget(changed);

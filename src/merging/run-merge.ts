@@ -210,9 +210,9 @@ class Run {
     // A catalog that is deleted ends it as well.
     const watched = this.#watch().catch(() => this.#over.abort(new RunOverError()));
     try {
-      const { proposals, counts } = await this.#pass();
+      const { proposals, undecided } = await this.#pass();
       await this.#tell();
-      await this.#propose(proposals, counts.undecided === 0);
+      await this.#propose(proposals, undecided);
       await this.#approve(proposals);
       const { mergeRuns, tools } = this.#catalog.state;
       const lookAlikes = this.#lookAlikes.after(mergeRuns.lookAlikes, tools);
@@ -333,9 +333,9 @@ class Run {
 
   /**
    * Proposes what is new, and withdraws what is no proposal any more.
-   * @param decided whether the judge decided about all pairs; what it did not decide speaks against no earlier proposal
+   * @param undecided names of tools about which the judge left something open: earlier proposals with one of them stay
    */
-  async #propose(found: readonly ProposedMerge[], decided: boolean): Promise<void> {
+  async #propose(found: readonly ProposedMerge[], undecided: ReadonlySet<string>): Promise<void> {
     const { merges } = this.#catalog.state;
     const ids = new Set(found.map(({ id }) => id));
     const fresh = found.filter((merge) => {
@@ -343,7 +343,8 @@ class Run {
       return record === undefined || record.status === 'dissolved' || differs(record, merge);
     });
     const withdraw = [...merges.all()]
-      .filter(({ id, status }) => decided && status === 'proposed' && !ids.has(id))
+      .filter(({ id, status }) => status === 'proposed' && !ids.has(id))
+      .filter(({ members }) => !members.some(({ name }) => undecided.has(name)))
       .map(({ id }) => id);
     for (let from = 0; from < fresh.length || (from === 0 && withdraw.length > 0); from += PROPOSED_AT_ONCE) {
       this.#over.signal.throwIfAborted();

@@ -14,6 +14,7 @@ interface Merge {
   readonly representative: string;
   readonly confidence: number;
   readonly tokensSaved: number;
+  readonly evidence: { readonly judge: string };
   readonly actor?: string;
   readonly left?: readonly string[];
   readonly definition: { readonly name: string };
@@ -274,6 +275,25 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     const status = Object.fromEntries(merges.map((merge) => [merge.members[0], merge.status]));
     expect(status).toEqual({ calendar_delete_event: 'proposed', calendar_list_events: 'approved' });
     expect(await catalog.found({ autoApprove: null })).toMatchObject({ counts: { approved: 1 } });
+  });
+
+  it('stay proposed where the judge of a later run decides nothing, and are told anew where it says something else', async () => {
+    model.release();
+    const [catalog] = both('open');
+    const [list] = CALENDARS;
+    const copies = ['east', 'west'].map((server) => ({
+      ...{ ...list, server, name: `${server}_list_days`, description: 'List the days off of a team.' },
+    }));
+    await catalog.open([...CALENDARS, ...copies]);
+    const found = await catalog.found();
+    expect(found.counts.proposed).toBe(3);
+    const judges = ({ merges }: Page) =>
+      Object.fromEntries(merges.map(({ representative, evidence }) => [representative, evidence.judge]));
+    expect(new Set(Object.values(judges(found)))).toEqual(new Set(['rules']));
+    // Of copies nothing is asked; everything else the model refuses to answer.
+    const later = await catalog.found({ judge: 'chat', touched: 'all' });
+    expect(later).toMatchObject({ run: { status: 'succeeded' }, counts: { proposed: 3 } });
+    expect(judges(later)).toEqual({ ...judges(found), east_list_days: 'chat' });
   });
 
   it('are looked for by themselves where that is set, once the tools have changed', async () => {

@@ -159,9 +159,58 @@ describe('a pass', () => {
     const first = await proposeMerges(requestOf(tools, { judge }));
     expect(first.proposals).toEqual([]);
     expect(first.counts.undecided).toBe(1);
+    expect([...first.undecided].sort()).toEqual(['a1', 'a2']);
     decides = true;
     const second = await proposeMerges(requestOf(tools, { judge, previous: first.findings }));
     expect(second.proposals).toHaveLength(1);
+    expect(second.undecided.size).toBe(0);
+  });
+
+  it('asks again about a component whose audit was not decided, and not about one that came to nothing', async () => {
+    const tools = listed(
+      ['a1', 'a2', 'b1', 'b2'].map((name) => tool(name, `same thing ${name[0].repeat(3)}`)),
+    );
+    const audited: string[] = [];
+    let decides = false;
+    const judge = firstWordJudge({
+      judgePairs: async (pairs) =>
+        pairs.map(([a, b]): PairVerdict => {
+          const relation = a.name[0] === b.name[0] ? 'same' : 'different';
+          return { relation, confidence: 0.9, reason: 'They begin alike.' };
+        }),
+      audit: async ([{ name }]) => {
+        audited.push(name);
+        if (name === 'b1') return { verdict: 'MERGE_BAD', clusters: [], reason: 'They are not.' };
+        return decides
+          ? { verdict: 'MERGE_OK', reason: 'All are.' }
+          : { verdict: 'UNDECIDED', reason: 'The model is away.' };
+      },
+    });
+    const first = await proposeMerges(requestOf(tools, { judge }));
+    expect(first.proposals).toEqual([]);
+    expect(first.counts).toMatchObject({ undecided: 0, unaudited: 1, split: 1 });
+    expect([...first.undecided].sort()).toEqual(['a1', 'a2']);
+    decides = true;
+    const second = await proposeMerges(requestOf(tools, { judge, previous: first.findings }));
+    expect(second.proposals.map(({ representative }) => representative)).toEqual(['a1']);
+    expect(second.undecided.size).toBe(0);
+    expect(audited).toEqual(['a1', 'b1', 'a1']);
+  });
+
+  it('keeps what a lot of a large component decided, though the judge did not decide about another', async () => {
+    const names = Array.from({ length: 150 }, (_, at) => `t${String(at).padStart(3, '0')}`);
+    const tools = listed(names.map((name) => tool(name, 'same thing whatever it is called')));
+    const judge = firstWordJudge({
+      audit: async (some) =>
+        some.some(({ name }) => name === 't149')
+          ? { verdict: 'UNDECIDED', reason: 'The budget is spent.' }
+          : { verdict: 'MERGE_OK', reason: 'All are.' },
+    });
+    const vectors = vectorsOf(names.map(() => [1, 2, 3]));
+    const { proposals, undecided } = await proposeMerges(requestOf(tools, { judge, vectors }));
+    expect(proposals.map(({ members }) => members.length)).toEqual([100]);
+    expect(proposals[0].evidence.reason).toBe('All are.');
+    expect(undecided).toContain('t149');
   });
 
   it('leaves skills alone', async () => {
