@@ -14,6 +14,7 @@ const LOOK_EVERY_MS = 300;
 interface ListedMerge extends Omit<ProposedMerge, 'members'> {
   readonly members: readonly string[];
   readonly status: MergeStatus;
+  readonly digest: string;
   readonly actor?: string;
   readonly why?: string;
 }
@@ -197,8 +198,12 @@ async function decide(decision: Decision, ids: readonly string[], options: Actor
   if (options.json) print(true, { merges: decided }, '');
 }
 
-function post(decision: Decision, id: string, options: ActorOptions): Promise<ListedMerge> {
-  return api(options).post<ListedMerge>(`${mergePath(options, id)}/${decision}`, { actor: actorOf(options) });
+/** @param digest of what was looked at, to approve nothing else */
+function post(decision: Decision, id: string, options: ActorOptions, digest?: string): Promise<ListedMerge> {
+  return api(options).post<ListedMerge>(`${mergePath(options, id)}/${decision}`, {
+    actor: actorOf(options),
+    ...(digest !== undefined && { digest }),
+  });
 }
 
 /** Asks about one proposal after the other. Where nobody can answer, it prints them all. */
@@ -224,7 +229,7 @@ async function review(options: ActorOptions): Promise<void> {
       const answer = await answered(terminal, lines, merge);
       if (answer === 'quit') return;
       if (answer === 'later') continue;
-      await post(answer, merge.id, options);
+      await post(answer, merge.id, options, answer === 'approve' ? merge.digest : undefined);
       process.stdout.write(`${DONE[answer]}\n`);
     }
   } finally {

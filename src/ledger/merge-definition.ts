@@ -83,6 +83,8 @@ export type MergesChange =
   | {
       readonly action: 'approve';
       readonly id: string;
+      /** `mergeDigest` of what it was prepared from: what was proposed in another form meanwhile is not approved. */
+      readonly digest: string;
       /** Of the united definition. */
       readonly hash: string;
       /** Unit vector of the document text of the united definition; null when there is no embedder. */
@@ -92,6 +94,20 @@ export type MergesChange =
     }
   | { readonly action: 'reject'; readonly id: string }
   | { readonly action: 'undo'; readonly id: string };
+
+/** Who approved, and who asked for a run, where nobody did. */
+export const AUTOMATIC = 'automatic';
+
+/** Returns the digest of what an approval is about, the united definition and the mappings: a later run may propose the same tools in another form. */
+export function mergeDigest({
+  definition,
+  mappings,
+}: Pick<ProposedMerge, 'definition' | 'mappings'>): string {
+  return createHash('sha256')
+    .update(JSON.stringify([definition, mappings]))
+    .digest('hex')
+    .slice(0, 32);
+}
 
 /** Returns the id of a merge of these tools with these definitions, whatever their order: the same proposal twice is one. */
 export function mergeId(members: readonly MergeMember[]): string {

@@ -10,19 +10,33 @@ import { definitionHash } from '../catalog/definition-hash.ts';
 import { refusingUnusable } from '../catalog/embedders.ts';
 import { Problem } from '../errors/problem.ts';
 import type { MergesEntry } from '../ledger/entry.ts';
-import type { MergesChange } from '../ledger/merge-definition.ts';
+import { type MergesChange, mergeDigest } from '../ledger/merge-definition.ts';
 import { denseText } from '../retrieval/document-text.ts';
 import type { MergeRecord } from '../state/merge-table.ts';
 
+export interface ApproveOptions extends ChangeOptions {
+  /** `mergeDigest` of what was reviewed: nothing else is approved. */
+  readonly digest?: string | undefined;
+}
+
 /** Serves a merge from now on. @throws Problem merge-not-found, merge-conflict */
-export function approveMerge(catalog: Catalog, id: string, options: ChangeOptions): Promise<MergeRecord> {
-  return decide(catalog, { action: 'approve', id }, options, async () => {
+export function approveMerge(
+  catalog: Catalog,
+  id: string,
+  { digest: reviewed, ...options }: ApproveOptions,
+): Promise<MergeRecord> {
+  const content = { action: 'approve', id, ...(reviewed !== undefined && { digest: reviewed }) } as const;
+  return decide(catalog, content, options, async () => {
     const { fingerprint, settings } = catalog.state;
-    const { definition } = getMerge(catalog, id);
+    const merge = getMerge(catalog, id);
+    const { definition } = merge;
+    const digest = mergeDigest(merge);
+    if (merge.status === 'proposed' && reviewed !== undefined && reviewed !== digest) throw notReviewed(id);
     const [embedding] = await refusingUnusable(() =>
       catalog.embedDocuments([denseText(definition)], options.signal),
     );
-    return { action: 'approve', id, hash: definitionHash(definition, settings), embedding, fingerprint };
+    const hash = definitionHash(definition, settings);
+    return { action: 'approve', id, digest, hash, embedding, fingerprint };
   });
 }
 
@@ -62,6 +76,14 @@ function decide(
     if (outcome.reason === 'unknown') return getMerge(catalog, id);
     throw new Problem('merge-conflict', outcome.sentence, FIXES[content.action]);
   }, 'the merge was being prepared');
+}
+
+function notReviewed(id: string): Problem {
+  return new Problem(
+    'merge-conflict',
+    `Merge "${id}" has been proposed in another form since it was read.`,
+    'GET …/merges/{id} has what would be served now, and its `digest`.',
+  );
 }
 
 const FIXES = {

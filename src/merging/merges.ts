@@ -6,7 +6,7 @@ import type { LookAlike, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeRecord } from '../state/merge-table.ts';
-import { approveMerge, getMerge, rejectMerge, undoMerge } from './decide-merge.ts';
+import { type ApproveOptions, approveMerge, getMerge, rejectMerge, undoMerge } from './decide-merge.ts';
 import { cancelRun, mergeJobOf, startRun } from './run-merge.ts';
 
 /** A page ends before its merges become longer than this together, as JSON, though not before its first one. */
@@ -108,8 +108,8 @@ export class Merges {
     return getMerge(this.#catalogs.get(catalog), id);
   }
 
-  /** Serves a merge from now on. @throws Problem merge-conflict when its tools are not what they were, or it is decided already */
-  approve(catalog: string, id: string, options: ChangeOptions = {}): Promise<MergeRecord> {
+  /** Serves a merge from now on. @throws Problem merge-conflict when it or its tools are not what they were, or it is decided already */
+  approve(catalog: string, id: string, options: ApproveOptions = {}): Promise<MergeRecord> {
     return this.#catalogs.holding(catalog, (open) => approveMerge(open, id, options));
   }
 

@@ -7,7 +7,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
-import type { ProposedMerge } from '../ledger/merge-definition.ts';
+import { AUTOMATIC, mergeDigest, type ProposedMerge } from '../ledger/merge-definition.ts';
 import type { LookAlike, MergeRunChange, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
@@ -41,9 +41,6 @@ const PROPOSED_AT_ONCE = 50;
 /** An automatic run comes so long after the one before, so that many small changes are looked at together; after one that failed, later. */
 const AUTOMATIC_AFTER_MS = 10_000;
 const AFTER_FAILURE_MS = 10 * 60_000;
-
-/** Who approved, and who asked for a run, where nobody did. */
-const AUTOMATIC = 'automatic';
 
 const mergeJob = z.object({ catalog: z.string(), position: z.int() });
 
@@ -359,12 +356,14 @@ class Run {
   async #approve(found: readonly ProposedMerge[]): Promise<void> {
     const { autoApprove } = this.#run.request;
     if (autoApprove === null) return;
-    for (const { id, confidence, guarded } of found) {
+    for (const merge of found) {
+      const { id, confidence, guarded } = merge;
       const { merges } = this.#catalog.state;
       if (confidence < autoApprove || guarded !== undefined || merges.get(id)?.status !== 'proposed')
         continue;
       this.#over.signal.throwIfAborted();
-      await approveMerge(this.#catalog, id, { actor: AUTOMATIC }).catch((error) => {
+      const options = { actor: AUTOMATIC, digest: mergeDigest(merge) };
+      await approveMerge(this.#catalog, id, options).catch((error) => {
         // One of its tools changed meanwhile, or somebody has decided.
         if (!(error instanceof Problem) || !NOT_APPROVED.has(error.code)) throw error;
       });

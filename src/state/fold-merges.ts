@@ -1,5 +1,5 @@
 import type { MergesEntry } from '../ledger/entry.ts';
-import { type MergeMember, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
+import { type MergeMember, mergeDigest, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { MergeRefusal, MergesResult } from './fold-result.ts';
 import type { MergeRecord } from './merge-table.ts';
@@ -67,7 +67,7 @@ function isWellFormed({ id, members, representative, definition, mappings }: Pro
 function approve(
   state: CatalogState,
   { at, actor }: MergesEntry,
-  { hash, embedding, fingerprint }: Change<'approve'>,
+  { digest, hash, embedding, fingerprint }: Change<'approve'>,
   record: MergeRecord,
 ): MergesResult {
   const { merges } = state;
@@ -79,6 +79,9 @@ function approve(
   if (why !== null) return why;
   if (fingerprint !== state.fingerprint) {
     return refused('stale', 'The embedding model of the catalog changed meanwhile.');
+  }
+  if (digest !== mergeDigest(record)) {
+    return refused('stale', `Merge "${record.id}" was proposed in another form meanwhile.`);
   }
   for (const inner of approvedAmong(state, record.members)) {
     const ended = {

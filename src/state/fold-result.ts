@@ -131,7 +131,8 @@ export type MergesResult =
   | { readonly kind: 'merges-refused'; readonly reason: MergeRefusal; readonly sentence: string };
 
 /**
- * Why a merge is not approved, rejected or undone. `stale`: the vector is of another embedder, and has to be made again; `changed`: a member
+ * Why a merge is not approved, rejected or undone. `stale`: it was prepared from another definition
+ * or for another embedder, and has to be prepared again; `changed`: a member
  * is not what it was; `merged`: a member is in another approved merge.
  */
 export type MergeRefusal = 'unknown' | 'status' | 'changed' | 'merged' | 'stale';

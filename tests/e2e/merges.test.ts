@@ -17,6 +17,7 @@ interface Merge {
   readonly evidence: { readonly judge: string };
   readonly actor?: string;
   readonly left?: readonly string[];
+  readonly digest: string;
   readonly definition: { readonly name: string };
 }
 
@@ -151,11 +152,16 @@ class Catalog {
     return page!;
   }
 
-  decide(id: string, how: 'approve' | 'reject' | 'undo', headers: Record<string, string> = {}) {
+  decide(
+    id: string,
+    how: 'approve' | 'reject' | 'undo',
+    headers: Record<string, string> = {},
+    more: { readonly digest?: string } = {},
+  ) {
     return this.#service().request<Merge & { code: string; detail: string }>(
       'POST',
       `${this.path}/merges/${id}/${how}`,
-      { actor: 'anna' },
+      { actor: 'anna', ...more },
       headers,
     );
   }
@@ -197,12 +203,17 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     await until(async () => (await elsewhere.page()).counts.proposed === 2);
     const before = await elsewhere.slate();
     expect(before.filter((name) => name.endsWith('list_events'))).toHaveLength(2);
+    expect(await elsewhere.decide(list.id, 'approve', {}, { digest: 'of something else' })).toMatchObject({
+      status: 409,
+      body: { code: 'merge-conflict', detail: expect.stringContaining('in another form') },
+    });
     const key = { 'idempotency-key': 'monday' };
-    expect(await elsewhere.decide(list.id, 'approve', key)).toMatchObject({
+    const { digest } = list;
+    expect(await elsewhere.decide(list.id, 'approve', key, { digest })).toMatchObject({
       status: 200,
       body: { status: 'approved', actor: 'anna' },
     });
-    expect((await elsewhere.decide(list.id, 'approve', key)).status).toBe(200);
+    expect((await elsewhere.decide(list.id, 'approve', key, { digest })).status).toBe(200);
     const merged = await elsewhere.slate();
     expect(merged.filter((name) => name.endsWith('list_events'))).toEqual([list.representative]);
     expect(await catalog.tools()).toEqual(tools);

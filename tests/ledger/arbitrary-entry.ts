@@ -270,6 +270,7 @@ export const entry = fc.oneof(
         {
           action: fc.constant('approve'),
           id: text,
+          digest: text,
           hash: text,
           embedding: vector,
           fingerprint: fc.option(text),

@@ -38,7 +38,7 @@ function mergedTools(members: readonly Member[]) {
     members.map(({ name, mapping = { arguments: {}, absent: [] } }) => [name, mapping]),
   );
   story.tell(propose({ ...proposal, mappings }));
-  expect(story.tell(approve(proposal.id, {}))).toMatchObject({ kind: 'merges' });
+  expect(story.tell(approve(story.state, proposal.id))).toMatchObject({ kind: 'merges' });
   return { story, representative: proposal.representative, proposal };
 }
 
@@ -274,7 +274,7 @@ describe('three calendars that offer the same', () => {
       const proposal = proposalOf(story.state, names);
       const mappings = { ...proposal.mappings, [names[2]]: mapping };
       story.tell(propose({ ...proposal, mappings }));
-      expect(story.tell(approve(proposal.id))).toMatchObject({ kind: 'merges' });
+      expect(story.tell(approve(story.state, proposal.id))).toMatchObject({ kind: 'merges' });
     };
     const same = { arguments: { title: 'name', start: 'begins' }, absent: [] };
     merge(['north.create_event', 'south.create_event', 'west.make_event'], same);

@@ -8,7 +8,7 @@ function merging(members = ['t1', 't2', 't3'], more = {}): { catalog: RoutedCata
   const catalog = new RoutedCatalog(5, more);
   const proposal = proposalOf(catalog.state, members);
   catalog.story.tell(propose(proposal));
-  catalog.story.tell(approve(proposal.id));
+  catalog.story.tell(approve(catalog.story.state, proposal.id));
   return { catalog, id: proposal.id };
 }
 
@@ -97,7 +97,7 @@ describe('a merged tool', () => {
     const { decisionId } = await catalog.ask({ query: 'does t0', k: 1 });
     const proposal = proposalOf(catalog.state, ['t1', 't2', 't3']);
     catalog.story.tell(propose(proposal));
-    catalog.story.tell(approve(proposal.id));
+    catalog.story.tell(approve(catalog.story.state, proposal.id));
     const more = await catalog.routing.discover(decisionId, { k: 10 });
     expect(names(more)).toEqual(['t1', 't4']);
     const { summary } = await catalog.routing.discover(decisionId, { summary: true });
@@ -110,7 +110,7 @@ describe('a merged tool', () => {
     expect(names(await catalog.route({ ...session, query: 'does t3' }))).toEqual(['t3']);
     const proposal = proposalOf(catalog.state, ['t1', 't2', 't3']);
     catalog.story.tell(propose(proposal));
-    catalog.story.tell(approve(proposal.id));
+    catalog.story.tell(approve(catalog.story.state, proposal.id));
     const answer = await catalog.route({ ...session, query: 'does t0' });
     expect(names(answer)).not.toContain('t3');
     expect(answer.notes?.join()).toContain('Served before, and not any more: the tool "t3"');

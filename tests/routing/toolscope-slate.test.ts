@@ -155,7 +155,7 @@ describe('a slate that ToolScope chooses', () => {
     const proposal = proposalOf(catalog.state, ['t4', 't5']);
     const definition = { ...proposal.definition, description: 'parcel of either kind' };
     catalog.story.tell(propose({ ...proposal, definition }));
-    expect(catalog.story.tell(approve(proposal.id))).toMatchObject({ kind: 'merges' });
+    expect(catalog.story.tell(approve(catalog.story.state, proposal.id))).toMatchObject({ kind: 'merges' });
     catalog.rerank = async (_, documents) => ({
       scores: documents.map((text) => (text.includes('of either kind') ? 1 : 0)),
     });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { mergeDigest } from '../../src/ledger/merge-definition.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
@@ -10,7 +11,7 @@ function merged(): { story: Story; id: string } {
   const story = Story.withTools(4);
   const proposal = proposalOf(story.state, ['t0', 't1', 't2']);
   story.tell(propose(proposal));
-  expect(story.tell(approve(proposal.id))).toMatchObject({ kind: 'merges' });
+  expect(story.tell(approve(story.state, proposal.id))).toMatchObject({ kind: 'merges' });
   return { story, id: proposal.id };
 }
 
@@ -105,8 +106,11 @@ describe('merges of tools', () => {
   it('say why they cannot be approved, and what to do', () => {
     const { story, id } = merged();
     const { state } = story;
-    expect(story.tell(approve('m_none'))).toMatchObject({ kind: 'merges-refused', reason: 'unknown' });
-    expect(story.tell(approve(id))).toMatchObject({
+    expect(story.tell(approve(story.state, 'm_none'))).toMatchObject({
+      kind: 'merges-refused',
+      reason: 'unknown',
+    });
+    expect(story.tell(approve(story.state, id))).toMatchObject({
       reason: 'status',
       sentence: expect.stringContaining('already'),
     });
@@ -114,30 +118,57 @@ describe('merges of tools', () => {
     expect(story.tell(propose(partly))).toMatchObject({ proposed: 0, ignored: 1 });
     story.tell(merges({ action: 'undo', id }));
     story.tell(propose(partly));
-    story.tell(approve(id));
+    story.tell(approve(story.state, id));
     expect(state.merges.get(partly.id)).toBeUndefined();
     story.tell(merges({ action: 'undo', id }));
     story.tell(putTools([tool('t1', { description: 'changed' })]));
-    expect(story.tell(approve(id))).toMatchObject({
+    expect(story.tell(approve(story.state, id))).toMatchObject({
       reason: 'changed',
       sentence: expect.stringContaining('"t1" was changed'),
     });
     const more = proposalOf(state, ['t1', 't3']);
     story.tell(propose(more));
     const revision = { ifMatch: 'r0' };
-    expect(story.tell(approve(more.id, revision))).toMatchObject({
+    expect(story.tell(approve(story.state, more.id, revision))).toMatchObject({
       reason: 'revision',
       revision: state.revision,
     });
-    const stale = { action: 'approve', id: more.id, hash: 'h', embedding: null, fingerprint: 'e2' } as const;
+    const stale = {
+      action: 'approve',
+      id: more.id,
+      digest: 'd',
+      hash: 'h',
+      embedding: null,
+      fingerprint: 'e2',
+    } as const;
     expect(story.tell(merges(stale))).toMatchObject({ reason: 'stale' });
+  });
+
+  it('are not approved in another form than they were prepared in', () => {
+    const story = Story.withTools(3);
+    const proposal = proposalOf(story.state, ['t0', 't1']);
+    story.tell(propose(proposal));
+    const prepared = approve(story.state, proposal.id);
+    const others = [
+      { ...proposal, definition: { ...proposal.definition, description: 'nobody has seen this' } },
+      { ...proposal, mappings: { ...proposal.mappings, t1: { arguments: { to: 'from' }, absent: [] } } },
+    ];
+    for (const other of others) {
+      story.tell(propose(other));
+      expect(
+        story.tell({ ...prepared, key: other.definition.description + JSON.stringify(other.mappings) }),
+      ).toMatchObject({ reason: 'stale', sentence: expect.stringContaining('in another form') });
+      expect(story.state.merges.size).toBe(0);
+    }
+    story.tell(propose({ ...proposal, confidence: 0.7 }));
+    expect(story.tell({ ...prepared, key: 'the same form' })).toMatchObject({ kind: 'merges' });
   });
 
   it('take in a merge all of whose tools they have', () => {
     const { story, id } = merged();
     const larger = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
     expect(story.tell(propose(larger))).toMatchObject({ proposed: 1 });
-    story.tell(approve(larger.id));
+    story.tell(approve(story.state, larger.id));
     expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved' });
     expect(story.state.merges.membersOf(slots(story, 't0')[0])).toHaveLength(4);
     story.tell(merges({ action: 'undo', id: larger.id }));
@@ -214,7 +245,7 @@ describe('merges of tools', () => {
     story.tell(putTools(names.map((name) => tool(name))));
     const proposal = proposalOf(story.state, names);
     story.tell(propose(proposal));
-    story.tell(approve(proposal.id));
+    story.tell(approve(story.state, proposal.id));
     expect(story.state.tools.servedSize).toBe(1);
     story.tell(putTools([], { remove: names.slice(500) }));
     const record = story.state.merges.get(proposal.id)!;
@@ -234,7 +265,8 @@ describe('merges of tools', () => {
     story.tell(putTools([], { put: plain, fingerprint: null }));
     const { id, ...proposal } = proposalOf(story.state, ['a', 'b']);
     story.tell(propose({ id, ...proposal }));
-    const change = { action: 'approve', id, hash: 'h', embedding: null, fingerprint: null } as const;
+    const digest = mergeDigest(proposal);
+    const change = { action: 'approve', id, digest, hash: 'h', embedding: null, fingerprint: null } as const;
     expect(story.tell(merges(change))).toMatchObject({ kind: 'merges' });
     const bytes = encodeSnapshot(story.state);
     const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });

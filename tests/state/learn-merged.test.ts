@@ -7,7 +7,7 @@ function shown(more = {}): { story: Story; id: string; decided: ReturnType<typeo
   const story = Story.withTools(4);
   const { id, ...proposal } = proposalOf(story.state, ['t0', 't1', 't2']);
   story.tell(propose({ id, ...proposal }));
-  story.tell(approve(id));
+  story.tell(approve(story.state, id));
   const tools = ['t0', 't3', 't1'];
   const decided = decision('a', tools, { shown: 2, merged: { t0: id }, ...more });
   return { story, id, decided };

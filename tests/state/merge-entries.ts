@@ -1,5 +1,10 @@
 import type { MergesEntry } from '../../src/ledger/entry.ts';
-import { type MergesChange, mergeId, type ProposedMerge } from '../../src/ledger/merge-definition.ts';
+import {
+  type MergesChange,
+  mergeDigest,
+  mergeId,
+  type ProposedMerge,
+} from '../../src/ledger/merge-definition.ts';
 import type { CatalogState } from '../../src/state/catalog-state.ts';
 import { axis, START, tool } from './entries.ts';
 
@@ -28,7 +33,10 @@ export function propose(...propose: readonly ProposedMerge[]): MergesEntry {
   return merges({ action: 'propose', propose, withdraw: [] });
 }
 
-export function approve(id: string, more: Partial<MergesEntry> = {}): MergesEntry {
-  const embedding = axis(id);
-  return merges({ action: 'approve', id, hash: `hash of ${id}`, embedding, fingerprint: 'e1' }, more);
+/** An approval of a merge as it is in the catalog now. */
+export function approve(state: CatalogState, id: string, more: Partial<MergesEntry> = {}): MergesEntry {
+  const record = state.merges.get(id);
+  const digest = record === undefined ? 'of none' : mergeDigest(record);
+  const prepared = { digest, hash: `hash of ${id}`, embedding: axis(id), fingerprint: 'e1' };
+  return merges({ action: 'approve', id, ...prepared }, more);
 }

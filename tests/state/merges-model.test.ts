@@ -148,7 +148,7 @@ function told(
         }
         merge.status = 'approved';
       }
-      return approve(id, { at });
+      return approve(state, id, { at });
     }
     case 'reject':
       if (merge?.status === 'proposed') merge.status = 'rejected';

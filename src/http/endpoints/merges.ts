@@ -3,6 +3,7 @@ import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import {
+  approveMergeBody,
   cancelMergeRunQuery,
   decideMergeBody,
   mergePageSchema,
@@ -104,14 +105,14 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     tag: 'Merges',
     summary: 'Serve these tools as one.',
     description:
-      'The tools stay as they were put, and can still be called by their names. With `If-Match` only at that revision of the tools.',
-    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
+      'The tools stay as they were put, and can still be called by their names. With `If-Match` only at that revision of the tools, with `digest` only what was read.',
+    request: { params: mergeParams, headers: changeHeaders, body: approveMergeBody },
     bodyOptional: true,
     example: { actor: 'anna' },
     answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
     problems: DECIDING,
-    handle: async ({ params, headers, body: { actor } }, { signal }) => {
-      const options = { ...conditionsOf(headers), ...(actor && { actor }), signal };
+    handle: async ({ params, headers, body: { actor, digest } }, { signal }) => {
+      const options = { ...conditionsOf(headers), ...(actor && { actor }), digest, signal };
       return { status: 200, body: mergeView(await merges.approve(params.catalog, params.id, options)) };
     },
   }),

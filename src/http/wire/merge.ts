@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { MERGE_STATUSES } from '../../ledger/merge-definition.ts';
+import { MERGE_STATUSES, mergeDigest } from '../../ledger/merge-definition.ts';
 import type { MergePage, Merges } from '../../merging/merges.ts';
 import type { MergeRun } from '../../state/merge-runs.ts';
 import type { MergeRecord } from '../../state/merge-table.ts';
@@ -34,6 +34,13 @@ const status = z.enum(MERGE_STATUSES).meta({
 });
 
 export const mergesQuery = pageQuery.extend({ status: status.optional() });
+
+const digest = z.string().max(100).meta({
+  description:
+    'Of the united definition and the mappings: it changes where a run proposes them in another form.',
+});
+
+export const approveMergeBody = z.strictObject({ digest: digest.optional(), actor });
 
 export const decideMergeBody = z.strictObject({ actor });
 
@@ -143,6 +150,7 @@ export const mergeViewSchema = z
         description:
           'How a call of the merged tool becomes one of a member, by its name: its parameters by those of the merged tool, what it always gets, and which it cannot take.',
       }),
+    digest,
     proposedAt: z.iso.datetime(),
     changedAt: z.iso.datetime(),
     actor: z.string().optional().meta({ description: 'Who decided last.' }),
@@ -159,6 +167,7 @@ export function mergeView(record: MergeRecord): z.input<typeof mergeViewSchema> 
     ...(rest as unknown as z.input<typeof mergeViewSchema>),
     members: members.map(({ name }) => name),
     ...(left !== undefined && { left: left.map(({ name }) => name) }),
+    digest: mergeDigest(record),
     proposedAt: timeOf(proposedAt),
     changedAt: timeOf(changedAt),
   };
