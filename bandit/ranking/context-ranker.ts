@@ -32,6 +32,8 @@ const WITHOUT_MODEL = [
 export interface RankedItem {
   readonly item: number;
   readonly score: number;
+  /** Its `CONTEXT_FEATURES`. */
+  readonly features: Float64Array;
 }
 
 /** Ranks the items of a user's context for a query: LambdaMART over `CONTEXT_FEATURES`. Never changes. */
@@ -56,8 +58,9 @@ export class ContextRanker {
   rank(candidates: readonly ContextCandidate[], moment: Omit<ContextMoment, 'mapped'>): RankedItem[] {
     const { query } = moment;
     const mapped = query !== null && query.length === this.map.dimensions ? this.map.map(query) : null;
-    const scores = this.trees.scores(contextFeatures(candidates, { ...moment, mapped }));
-    return Array.from(scores, (score, item) => ({ item, score })).sort(
+    const features = contextFeatures(candidates, { ...moment, mapped });
+    const scores = this.trees.scores(features);
+    return Array.from(scores, (score, item) => ({ item, score, features: rowOf(features, item) })).sort(
       (a, b) => b.score - a.score || a.item - b.item,
     );
   }
@@ -121,5 +124,13 @@ export function rankBySignals(
     const items = [...candidates.keys()].filter((item) => value(item) > 0);
     return { items: items.sort((a, b) => value(b) - value(a) || a - b), weight };
   });
-  return reciprocalRankFusion(lists);
+  return reciprocalRankFusion(lists).map(({ item, score }) => ({
+    item,
+    score,
+    features: rowOf(features, item),
+  }));
+}
+
+function rowOf(features: Float64Array, item: number): Float64Array {
+  return features.subarray(item * CONTEXT_FEATURES.length, (item + 1) * CONTEXT_FEATURES.length);
 }

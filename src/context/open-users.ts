@@ -8,6 +8,7 @@ import { UserSignals } from './user-signals.ts';
 /** What is kept of a user, decrypted. */
 export interface OpenUser extends ItemRecord {
   readonly place: UserPlace;
+  readonly key: UserKey;
   readonly signals: UserSignals;
   /** From then on an item is to be left out, ms since the epoch. */
   readonly expiry: number;
@@ -81,15 +82,16 @@ export class OpenUsers {
     const stamp = await this.#store.change(place, async (sealed) => {
       after = null;
       if (sealed === null && onlyIfKept) return null;
-      const before = sealed === null ? empty(place) : opened(place, sealed, seals.unwrap(place, sealed.key));
+      const fresh = sealed === null || newKey ? seals.newKey(place) : null;
+      const kept = sealed && { sealed, key: seals.unwrap(place, sealed.key) };
+      const before = kept === null ? empty(place, fresh!.key) : opened(place, kept.sealed, kept.key);
       const change = await update(before);
       if (change === null) return null;
-      const fresh = sealed === null || newKey ? seals.newKey(place) : null;
-      const key = fresh?.key ?? seals.unwrap(place, sealed!.key);
+      const key = fresh?.key ?? before.key;
       const { items, signals } = change;
       const record = items ?? before;
       after = {
-        ...{ place, items: record.items, vectors: record.vectors },
+        ...{ place, key, items: record.items, vectors: record.vectors },
         signals: signals ?? before.signals,
         expiry: firstExpiry(record.items),
       };
@@ -152,9 +154,9 @@ export class OpenUsers {
 
 const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
 
-function empty(place: UserPlace): OpenUser {
+function empty(place: UserPlace, key: UserKey): OpenUser {
   return {
-    ...{ place, items: [], vectors: noVectors(0), signals: new UserSignals() },
+    ...{ place, key, items: [], vectors: noVectors(0), signals: new UserSignals() },
     expiry: Number.POSITIVE_INFINITY,
   };
 }
@@ -162,10 +164,10 @@ function empty(place: UserPlace): OpenUser {
 function opened(place: UserPlace, sealed: SealedUser, key: UserKey): OpenUser {
   const items = sealed.items && key.open('items', sealed.items);
   const signals = sealed.signals && key.open('signals', sealed.signals);
-  const user = empty(place);
+  const user = empty(place, key);
   const record = items === null ? user : unpackItems(items);
   return {
-    ...{ place, items: record.items, vectors: record.vectors },
+    ...{ place, key, items: record.items, vectors: record.vectors },
     signals: signals === null ? user.signals : UserSignals.unpack(signals),
     expiry: firstExpiry(record.items),
   };

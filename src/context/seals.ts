@@ -1,14 +1,15 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import type { UserPlace } from './context-store.ts';
 
-/** What of a user is encrypted: one record each. */
-export type Part = 'items' | 'signals';
+/** What of a user is encrypted: one record each. Of a decision it lies with the decision. */
+export type Part = 'items' | 'signals' | `decision ${string}`;
 
 const FORMAT = 1;
 const ID_BYTES = 8;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
+const NUMBER_BYTES = 6;
 const TAG = { authTagLength: TAG_BYTES };
 
 /** Thrown when a sealed record cannot be opened. The message says nothing of its content. */
@@ -64,6 +65,11 @@ export class UserKey {
     this.#place = place;
     this.#bytes = bytes;
     this.#id = createHash('sha256').update('id of a key').update(bytes).digest().subarray(0, ID_BYTES);
+  }
+
+  /** What stands for an item, 48 bits: only this key tells which one it is. */
+  numberOf(item: string): number {
+    return createHmac('sha256', this.#bytes).update('item').update(item).digest().readUIntBE(0, NUMBER_BYTES);
   }
 
   seal(part: Part, bytes: Uint8Array): Buffer {

@@ -16,6 +16,7 @@ import {
 import { ItemEmbedding } from './item-embedding.ts';
 import type { ItemVectors } from './item-record.ts';
 import { type OpenUser, OpenUsers } from './open-users.ts';
+import type { UserKey } from './seals.ts';
 import type { ReportedUse, UserSignals } from './user-signals.ts';
 
 export interface UserContextsParts {
@@ -42,6 +43,14 @@ export interface LoadedContext {
   readonly vectors: ItemVectors;
   /** What features of context read of each item; queries are those of the catalog's embedder. Their times are `localSeconds`. */
   readonly signals: Pick<UserSignals, 'of' | 'used' | 'newest'>;
+  readonly place: UserPlace;
+  /** For what decisions keep of the user: numbers of items, and what is sealed. */
+  readonly key: UserKey;
+}
+
+/** A use of items, by their ids or by the numbers that stand for them (`UserKey.numberOf`). */
+export interface ItemsUse extends Omit<ReportedUse, 'items'> {
+  readonly items: readonly (string | number)[];
 }
 
 export interface ItemQuery {
@@ -56,7 +65,7 @@ export interface ItemPage {
 }
 
 interface WaitingUses {
-  readonly uses: ReportedUse[];
+  readonly uses: ItemsUse[];
   written: Promise<void>;
 }
 
@@ -220,24 +229,34 @@ export class UserContexts {
    * made in the background, and are there a moment later. @throws Problem unavailable when it cannot be decrypted here
    */
   async load(catalog: string, userId: string): Promise<LoadedContext | null> {
-    const open = this.#parts.catalogs.get(catalog);
-    const user = await this.#read(catalog, userId);
+    const place = await this.#users.placeIfAny(catalog, userId);
+    return place === null ? null : this.loadPlace(place);
+  }
+
+  /** The same, of the user at this place. */
+  async loadPlace(place: UserPlace): Promise<LoadedContext | null> {
+    const open = this.#parts.catalogs.get(place.catalog);
+    const user = await this.#users.read(place);
     if (user === null) return null;
     const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
     this.#embedding.look(open, live);
-    const { items, vectors, signals } = live;
+    const { key, items, vectors, signals } = live;
     signals.compareWith(open.embedder?.fingerprint ?? null);
-    return { items, signals, vectors: this.#embedding.usable(open, vectors, items.length) };
+    return { place, key, items, signals, vectors: this.#embedding.usable(open, vectors, items.length) };
   }
 
   /**
    * Adds a use to the signals of a user, durably and once by its key. Uses of one user that come while one is being written are
    * written together. Items that the user does not have do not count, nor users of whom nothing is kept.
    */
-  async recordUse(catalog: string, userId: string, use: ReportedUse): Promise<void> {
+  async recordUse(catalog: string, userId: string, use: ItemsUse): Promise<void> {
     const place = await this.#users.placeIfAny(catalog, userId);
-    if (place === null) return;
-    const name = `${catalog}/${place.user}`;
+    if (place !== null) await this.recordUseAt(place, use);
+  }
+
+  /** The same, for the user at this place. */
+  recordUseAt(place: UserPlace, use: ItemsUse): Promise<void> {
+    const name = `${place.catalog}/${place.user}`;
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined) {
       waiting.uses.push(use);
@@ -261,17 +280,21 @@ export class UserContexts {
   }
 
   /** @param begin what comes from then on waits for the next write */
-  async #writeUses(place: UserPlace, uses: readonly ReportedUse[], begin: () => void): Promise<void> {
+  async #writeUses(place: UserPlace, uses: readonly ItemsUse[], begin: () => void): Promise<void> {
     try {
       await this.#users.change(
         place,
-        async ({ items, signals }) => {
+        async ({ items, signals, key: ownKey }) => {
           begin();
           const now = this.#parts.now();
-          const own = new Set(items.filter((item) => isLive(item, now)).map(({ id }) => id));
+          const own = new Map<string | number, string>();
+          const live = items.filter((item) => isLive(item, now));
+          for (const { id } of live) own.set(id, id);
+          const isNumbered = uses.some((use) => use.items.some((item) => typeof item === 'number'));
+          if (isNumbered) for (const { id } of live) own.set(ownKey.numberOf(id), id);
           let isChanged = false;
           for (const use of uses) {
-            const items = use.items.filter((id) => own.has(id));
+            const items = use.items.map((item) => own.get(item)).filter((id) => id !== undefined);
             if (items.length > 0) isChanged = signals.add({ ...use, items }, now) || isChanged;
           }
           return isChanged ? { signals } : null;

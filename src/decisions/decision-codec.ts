@@ -1,13 +1,13 @@
 import { crc32 } from 'node:zlib';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { Decision, DecisionColumns } from './decision.ts';
+import type { Decision, DecisionColumns, DecisionContext } from './decision.ts';
 import { LostNamesError, type NumberedNames } from './decision-names.ts';
 import { packColumns, unpackColumns } from './packed-columns.ts';
 
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 9;
+const VERSION = 10;
 
 /** Index of each column among the columns. A new one goes to the end, and needs a new version. */
 const INDICES: Readonly<Record<keyof DecisionColumns, number>> = {
@@ -28,8 +28,9 @@ const COLUMNS = Object.keys(INDICES) as readonly (keyof DecisionColumns)[];
 
 type PackedDecision = Omit<
   Decision,
-  'query' | 'columns' | 'features' | 'temperature' | 'logProbability' | 'candidates'
+  'query' | 'columns' | 'features' | 'temperature' | 'logProbability' | 'candidates' | 'context'
 > & {
+  readonly context?: Omit<DecisionContext, 'features'> & { readonly features: readonly number[] };
   readonly version: typeof VERSION;
   readonly embedded: boolean;
   /** Absent when they are numbers of names, in an array that ends with the checksum of the names. */
@@ -44,7 +45,7 @@ type PackedDecision = Omit<
  * @param names with all candidates; absent: the record spells them out
  */
 export function encodeDecision(decision: Decision, names?: NumberedNames): Buffer {
-  const { query, columns, features, temperature, logProbability, candidates, ...plain } = decision;
+  const { query, columns, features, temperature, logProbability, candidates, context, ...plain } = decision;
   const all = COLUMNS.map((column) => columns[column]);
   const versions = Object.entries(features).map(([version, rows]) => {
     const table = columnsOf(rows, plain.extras.length);
@@ -53,7 +54,8 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
   });
   const embedded = query.embedding !== null;
   const spelled = names === undefined ? { candidates } : {};
-  const packed: PackedDecision = { ...plain, ...spelled, version: VERSION, embedded, versions };
+  const kept = context && { context: { ...context, features: [...context.features] } };
+  const packed: PackedDecision = { ...plain, ...spelled, ...kept, version: VERSION, embedded, versions };
   const arrays: NumberArray[] = [
     Float64Array.of(temperature, logProbability),
     query.terms.terms,
@@ -78,7 +80,7 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
       `This is a decision of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote it, or begin with an empty data folder or Redis.`,
     );
   }
-  const { embedded, versions, candidates, ...plain } = packed;
+  const { embedded, versions, candidates, context, ...plain } = packed;
   const [doubles, terms, weights, block, numbers] = arrays;
   const [temperature, logProbability] = doubles;
   const all = unpackColumns(block as Uint32Array);
@@ -90,6 +92,7 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
   });
   return {
     ...plain,
+    ...(context && { context: { ...context, features: Float32Array.from(context.features) } }),
     candidates: candidates ?? namesOf(numbers as Uint32Array, names!, plain.id),
     temperature,
     logProbability,

@@ -98,6 +98,22 @@ export interface Decision {
   readonly carried?: DecisionCarried;
   /** Key of the session or task whose prompt it goes on with; absent: its assembly is not `append`. */
   readonly thread?: string;
+  /** What its user has that the query needs; absent: the request named no user, or one who has nothing. */
+  readonly context?: DecisionContext;
+}
+
+/** Items of a user, by names and numbers that only the keys of the service and of the user tell anything about. */
+export interface DecisionContext {
+  /** Name that stands for the user. */
+  readonly user: string;
+  /** Best first. Score: the estimated probability that the query needs it, 0…1. */
+  readonly items: readonly { readonly number: number; readonly score: number }[];
+  /** Of the text of each item; absent: no tokens were counted. */
+  readonly tokens?: readonly number[];
+  /** What policies read of the items: 16 numbers, 0…1. */
+  readonly features: Float32Array;
+  /** Why each was chosen, and where the user was: encrypted under the key of the user, in base64. */
+  readonly sealed: string;
 }
 
 /** Tools that were asked for when a slate did not suffice. Lists of one length. */
@@ -278,6 +294,8 @@ export interface DecisionHead
   extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt' | 'task'> {
   /** Names of the tools in its slate. */
   readonly shown: readonly string[];
+  /** Whether its user has items; absent: no. */
+  readonly hasContext?: true;
 }
 
 export function headOf({
@@ -289,9 +307,15 @@ export function headOf({
   task,
   slate,
   candidates,
+  context,
 }: Decision): DecisionHead {
   const shown = slate.map((index) => candidates[index]);
-  return { id, catalog, at, deadline, activatedAt, ...(task !== undefined && { task }), shown };
+  return {
+    ...{ id, catalog, at, deadline, activatedAt },
+    ...(task !== undefined && { task }),
+    shown,
+    ...(context !== undefined && { hasContext: true as const }),
+  };
 }
 
 /** Returns when the last of a decision was shown, its slate or a discovery; ms since the epoch. */

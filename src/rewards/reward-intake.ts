@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import type { ContextOutcome } from '../context/route-contexts.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
 import { isStoreAway, type RetryableError } from '../errors/store-errors.ts';
@@ -24,6 +25,11 @@ export interface TakenReports<Found extends DecisionHead = DecisionHead> {
   readonly reported: RewardsJob['decisions'][number];
 }
 
+interface CheckedReports<Found extends DecisionHead> extends TakenReports<Found> {
+  /** What they say about the items of the user's context. */
+  readonly uses: readonly ContextOutcome[];
+}
+
 /** Where checked reports go; one adapter per mode. */
 export interface RewardSink<Found extends DecisionHead> {
   /**
@@ -38,6 +44,8 @@ export interface RewardIntakeParts<Found extends DecisionHead> {
   readonly find: (decisionId: string) => Promise<Found>;
   readonly sink: RewardSink<Found>;
   readonly refused: RefusedReports;
+  /** Notes how items of a decision's user were used. Does not reject. */
+  noteUses(decision: Found, uses: readonly ContextOutcome[]): Promise<void>;
 }
 
 /** Accepts reports of rewards: checks them, makes them durable, and says for each what will become of it. */
@@ -46,18 +54,20 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
   readonly #find: RewardIntakeParts<Found>['find'];
   readonly #sink: RewardSink<Found>;
   readonly #refused: RefusedReports;
+  readonly #noteUses: RewardIntakeParts<Found>['noteUses'];
   readonly #clock: RewardClock;
 
   constructor(
     catalogs: Catalogs,
     { clock }: { readonly clock: RewardClock },
-    { find, sink, refused }: RewardIntakeParts<Found>,
+    { find, sink, refused, noteUses }: RewardIntakeParts<Found>,
   ) {
     this.#catalogs = catalogs;
     this.#clock = clock;
     this.#find = find;
     this.#sink = sink;
     this.#refused = refused;
+    this.#noteUses = noteUses;
   }
 
   /**
@@ -82,7 +92,10 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
         }
       }),
     );
-    const failed = await this.#send(taken.filter((one) => one !== null));
+    const sent = taken.filter((one) => one !== null);
+    const failed = await this.#send(sent);
+    const noted = sent.filter(({ decision, uses }) => uses.length > 0 && !failed.has(decision.id));
+    await Promise.all(noted.map(({ decision, uses }) => this.#noteUses(decision, uses)));
     for (const [index, result] of results.entries()) {
       const { decisionId } = reports[index];
       const problem = failed.get(decisionId);
@@ -121,7 +134,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     indices: readonly number[],
     reports: readonly DecisionReport[],
     results: RewardResult[],
-  ): Promise<TakenReports<Found> | null> {
+  ): Promise<CheckedReports<Found> | null> {
     const decision = await this.#findShown(decisionId);
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
@@ -131,6 +144,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
 
     const known = catalog.state.decisions.get(decisionId);
     const accepted: TakenReports['reported']['reports'] = [];
+    const uses: ContextOutcome[] = [];
     for (const index of indices) {
       const report = named(reports[index], decision, catalog);
       const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
@@ -146,6 +160,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
       }
       const { outcome, value } = completeOutcome(report);
       const { tool = null, weight = 1, latencyMs, cost, rating } = report;
+      if (decision.hasContext) uses.push({ rewardId, items: report.context, tool, outcome: value });
       accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
       const note = noteOn(report, decision, catalog);
@@ -156,7 +171,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     // In a task a shown tool may be of use later: of single reports only one that is about the whole slate closes it.
     const isFinal = decision.task === undefined || all.some(({ tool }) => tool === undefined);
     const closes = isFinal && !all.some(({ more }) => more === true);
-    return { catalog, decision, reported: { decisionId, closes, reports: accepted } };
+    return { catalog, decision, reported: { decisionId, closes, reports: accepted }, uses };
   }
 
   /** Returns when it happened in the time of the store, between the decision and now. */

@@ -43,6 +43,8 @@ interface ReportedOutcome {
   readonly occurredAt?: string;
   /** Importance, 0 < weight ≤ 10. */
   readonly weight?: number;
+  /** Ids of the items of the user's context that were used; absent: the best one that was chosen, if it went well. */
+  readonly context?: readonly string[];
 }
 
 export interface RewardReceipt {

@@ -51,7 +51,7 @@ export function withToolsThatFit(
 
 /** Returns what a prompt takes beside the parts of a decision; 0: it has none. */
 function frameOf(
-  { budget, instructions, slate, candidates }: Decision,
+  { budget, instructions, slate, candidates, context }: Decision,
   { instructions: table, tools }: Pick<CatalogState, 'instructions' | 'tools'>,
   costs: TokenCosts,
 ): number {
@@ -63,8 +63,9 @@ function frameOf(
     ),
     ...slate.map((index) => tools.findServed(candidates[index])?.tool),
   ];
-  const numbered = texts.some((one) => one !== undefined && costs.hasDelimiter(one));
-  const parts = { overlay: overlay.length, instructions: shown.length, tools: slate.length };
+  const items = context?.items.length ?? 0;
+  const numbered = items > 0 || texts.some((one) => one !== undefined && costs.hasDelimiter(one));
+  const parts = { overlay: overlay.length, instructions: shown.length, context: items, tools: slate.length };
   return promptFrame(parts, numbered, costs.counter);
 }
 

@@ -35,6 +35,8 @@ export interface BudgetParts {
   readonly detail: DetailLevel;
   readonly costs: TokenCosts;
   readonly carried: Carried | undefined;
+  /** Tokens of each item of the user's context that is served. */
+  readonly context: readonly number[];
   readonly catalog: Pick<Catalog, 'state' | 'instructionIndex'>;
   readonly random: Random;
 }

@@ -46,6 +46,8 @@ export interface AnswerTokens {
   /** Of all definitions, carried ones too. */
   readonly slate: number;
   readonly instructions: number;
+  /** Of the items of the user's context; absent: there are none. */
+  readonly context?: number;
   /** Of what the tools' documents say beside their definitions. */
   readonly documents: number;
   /** Of all that is served. */
@@ -87,21 +89,26 @@ type BudgetedDecision = Decision & { readonly budget: DecisionBudget };
  * What the answer says about tokens, and the instructions; nothing where the request named no budget and wanted no instructions.
  *
  * @param documents of each tool of the slate
+ * @param context texts of the items of its user, best first; absent: they are counted as they were when it was made
  */
 export function budgetedAnswer(
   decision: Decision,
   state: CatalogState,
   costs: TokenCosts,
   documents: readonly ServedDocument[],
+  context: readonly string[] | undefined,
 ): Partial<BudgetedAnswer> {
   if (!isBudgeted(decision)) return {};
   const instructions = instructionsOf(decision, state);
   const { assembly } = decision.budget;
-  const prompt = assembly === 'prompt' ? promptOf(decision, instructions ?? [], state, costs) : undefined;
+  const prompt =
+    assembly === 'prompt'
+      ? promptOf(decision, { routed: instructions ?? [], context: context ?? [] }, state, costs)
+      : undefined;
   const tokens =
     prompt === undefined
       ? spentTokens(decision, tokensOf(documents))
-      : { ...spentTokens(decision, prompt.documents), total: prompt.tokens };
+      : ofPrompt(spentTokens(decision, prompt.documents), prompt.tokens, context === undefined);
   return {
     ...(instructions !== undefined && { instructions }),
     tokens,
@@ -113,6 +120,10 @@ export function budgetedAnswer(
   };
 }
 
+function ofPrompt(spent: AnswerTokens, tokens: number, isWithoutContext: boolean): AnswerTokens {
+  return { ...spent, total: tokens + (isWithoutContext ? (spent.context ?? 0) : 0) };
+}
+
 /**
  * Returns what the answer to a decision said about its budget, and the tokens of definitions that were discovered since, beside
  * `tokens.total`; null: the request named no budget and wanted no instructions.
@@ -121,10 +132,12 @@ export function answeredBudget(
   decision: Decision,
   state: CatalogState,
   costs: TokenCosts,
+  context?: readonly string[],
 ): (BudgetedAnswer & { readonly discovered: number }) | null {
   if (!isBudgeted(decision)) return null;
   const first = withoutDiscoveries(decision);
-  const answer = budgetedAnswer(first, state, costs, documentsOf(first, state, costs)) as BudgetedAnswer;
+  const documents = documentsOf(first, state, costs);
+  const answer = budgetedAnswer(first, state, costs, documents, context) as BudgetedAnswer;
   const later = decision.slate.slice(first.slate.length);
   return { ...answer, discovered: later.reduce((sum, index) => sum + decision.budget.tokens[index], 0) };
 }
@@ -159,14 +172,18 @@ export function tokensOf(documents: readonly ServedDocument[]): number {
 
 /** Returns what the parts of a decision take; headings of a prompt are not among them. */
 export function spentTokens(
-  { slate, budget, instructions }: BudgetedDecision,
+  { slate, budget, instructions, context }: BudgetedDecision,
   documents: number,
 ): AnswerTokens {
   const tools = slate.reduce((sum, index) => sum + budget.tokens[index], 0);
   const overlay = instructions?.overlay.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
   const texts = instructions?.shown.reduce((sum, index) => sum + instructions.tokens[index], overlay) ?? 0;
-  const total = tools + texts + documents;
-  return { slate: tools, instructions: texts, documents, total, monolithic: budget.monolithic };
+  const items = context?.tokens?.reduce((sum, tokens) => sum + tokens, 0) ?? 0;
+  return {
+    ...{ slate: tools, instructions: texts, ...(items > 0 && { context: items }), documents },
+    total: tools + texts + items + documents,
+    monolithic: budget.monolithic,
+  };
 }
 
 /** Best first, as the decision has it. */
@@ -239,7 +256,7 @@ function byPriority(
 
 function promptOf(
   { slate, candidates, format, detail, budget, instructions }: BudgetedDecision,
-  routed: readonly RoutedInstruction[],
+  { routed, context }: { readonly routed: readonly RoutedInstruction[]; readonly context: readonly string[] },
   { tools }: CatalogState,
   costs: TokenCosts,
 ): AssembledPrompt {
@@ -250,6 +267,7 @@ function promptOf(
   const parts = {
     overlay: routed.slice(0, always),
     instructions: routed.slice(always),
+    context: context.map((text) => ({ text, tokens: costs.counter.count(text) })),
     tools: records.map(({ tool }) => ({
       text: textForModel(format, detail, tool),
       tokens: costs.tool(tool, format, detail),

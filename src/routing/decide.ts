@@ -1,6 +1,6 @@
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Decision } from '../decisions/decision.ts';
+import type { Decision, DecisionContext } from '../decisions/decision.ts';
 import { type AssignedVariant, assign, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { type Carried, startedAnew } from './carried.ts';
@@ -25,6 +25,8 @@ export interface Question {
   readonly costs?: TokenCosts;
   /** What was served before in its session or task, where it goes on with that. */
   readonly carried?: Carried;
+  /** What its user has that it needs; absent: nothing is known of a user. */
+  readonly context?: DecisionContext;
   /** What its answer has to say beside what is found out here. */
   readonly notes?: readonly string[];
 }
@@ -63,6 +65,7 @@ export function decide(
       ? selectSlate(request, found, ranking, settings, random, state.learners.kernels)
       : selectSlateUnderBudget({
           ...{ request, query, found, costs, catalog, random, carried, detail },
+          context: question.context?.tokens ?? [],
           ranked: rankedBy(request, found, ranking, settings),
           temperature: settings.policy.temperature,
           policy: learner.settings,

@@ -1,8 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { AnsweredItem, ItemsAgain } from '../context/route-contexts.ts';
 import {
   type Assembly,
   type Decision,
   type DecisionCarried,
+  type DecisionContext,
   type DecisionInstructions,
   type DecisionRerank,
   type DecisionSplit,
@@ -55,9 +57,14 @@ export interface DecisionExplanation {
   readonly rewards: readonly KeptReward[];
   /** Absent, like the instructions: the request named neither a token budget nor instructions. */
   readonly budget?: ExplainedBudget;
+  /** What was chosen of what its user had, best first; absent: no user was named, or nothing was kept of the user. */
+  readonly context?: readonly ExplainedItem[];
   /** Those that were served, in the order of the decision, then the others by gain; the safety overlay first. */
   readonly instructions?: readonly ExplainedInstruction[];
 }
+
+/** An item of a user, as it is now; `note` in its place: it is gone since. */
+export type ExplainedItem = AnsweredItem | { readonly score: number; readonly note: string };
 
 export interface ExplainedBudget {
   readonly tokenBudget: number | null;
@@ -105,11 +112,12 @@ function discoveriesOf(discoveries: readonly Discovery[]): ExplainedDiscovery[] 
   }));
 }
 
-/** Returns why a decision came out as it did, and its rewards so far. */
+/** Returns why a decision came out as it did, and its rewards so far. @param again what its user still has of what was chosen */
 export function explainDecision(
   decision: Decision,
   catalog: Catalog,
   costs: TokenCosts,
+  again: ItemsAgain,
 ): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
   return {
@@ -139,8 +147,13 @@ export function explainDecision(
     candidates: explainCandidates(decision, catalog),
     nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
+    ...(decision.context !== undefined && { context: explainContext(decision.context, again) }),
     ...explainBudget(decision, catalog, costs),
   };
+}
+
+function explainContext({ items }: DecisionContext, { items: known, note }: ItemsAgain): ExplainedItem[] {
+  return items.map(({ score }, at) => known.get(at) ?? { score, note: note ?? 'it is gone since' });
 }
 
 function explainBudget(

@@ -2,7 +2,7 @@ import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-featur
 import { asFloat32Columns } from '../../bandit/columns.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import type { Decision, SlateReason } from '../decisions/decision.ts';
+import type { Decision, DecisionContext, SlateReason } from '../decisions/decision.ts';
 import { type AssignedVariant, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
 import { taskKey, unitKey } from '../ledger/unit.ts';
@@ -22,6 +22,7 @@ interface DecisionParts {
   readonly text: string;
   readonly query: UnderstoodQuery;
   readonly carried?: Carried;
+  readonly context?: DecisionContext;
   readonly notes?: readonly string[];
   readonly learner: LearnerVersion;
   readonly assigned: AssignedVariant | null;
@@ -121,6 +122,7 @@ export function recordDecision(parts: DecisionParts): Decision {
     ...(instructions !== undefined && { instructions }),
     ...(taken !== undefined && { carried: taken.carried }),
     ...(thread !== undefined && { thread }),
+    ...(parts.context !== undefined && { context: parts.context }),
     ...(notes.length > 0 && { notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };

@@ -1,3 +1,4 @@
+import type { AnsweredItem } from '../context/route-contexts.ts';
 import {
   type Decision,
   type DecisionPolicy,
@@ -52,6 +53,8 @@ export interface RouteAnswer extends Partial<BudgetedAnswer> {
   readonly detail: DetailLevel;
   /** What was asked for and could not be had, in words; absent: nothing. */
   readonly notes?: readonly string[];
+  /** What the user has that the query needs, best first; absent: no user was named, or nothing is kept of the user. */
+  readonly context?: readonly AnsweredItem[];
   /** ISO time until which rewards are learned. */
   readonly rewardDeadline: string;
   /** Probability that the slate is enough, 0…1. */
@@ -60,8 +63,16 @@ export interface RouteAnswer extends Partial<BudgetedAnswer> {
   readonly sufficient?: boolean;
 }
 
-/** A decision as the agent gets it, with definitions in the format that its model takes. */
-export function answerOf(decided: Decision, state: CatalogState, costs: TokenCosts): RouteAnswer {
+/**
+ * A decision as the agent gets it, with definitions in the format that its model takes.
+ * @param context the items that were chosen, as they are now
+ */
+export function answerOf(
+  decided: Decision,
+  state: CatalogState,
+  costs: TokenCosts,
+  context: readonly AnsweredItem[] = [],
+): RouteAnswer {
   const fitting = withToolsThatFit(decided, state, costs);
   const { decision, notes: withheld } = withApprovedInstructions(fitting.decision, state, costs);
   const notes = [...(decision.notes ?? []), ...fitting.notes, ...withheld];
@@ -107,9 +118,16 @@ export function answerOf(decided: Decision, state: CatalogState, costs: TokenCos
     ...(decision.domain !== undefined && { domain: decision.domain }),
     detail,
     ...(notes.length > 0 && { notes }),
+    ...(decision.context !== undefined && { context }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     ...(decision.sufficiency !== undefined && sufficiencyAnswer(decision.sufficiency, state)),
-    ...budgetedAnswer(decision, state, costs, documents),
+    ...budgetedAnswer(
+      decision,
+      state,
+      costs,
+      documents,
+      context.map(({ text }) => text),
+    ),
   };
 }
 

@@ -1,17 +1,19 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { RouteContexts } from '../context/route-contexts.ts';
 import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
 import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import { LostNamesError } from '../decisions/decision-names.ts';
 import { Problem } from '../errors/problem.ts';
 import { StoreUnavailableError } from '../errors/store-errors.ts';
-import { assign } from '../experiments/assign.ts';
+import { type AssignedVariant, assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { readCarried, threadOf } from './carried.ts';
-import { decide } from './decide.ts';
+import { decide, type Question } from './decide.ts';
+import { contextOf, notServed } from './query-context.ts';
 import { ofSameRequest, requestDigest } from './repeated-request.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
-import { countsTokens, maxInstructions, type RouteRequest } from './route-request.ts';
+import { countsTokens, maxContext, maxInstructions, type RouteRequest } from './route-request.ts';
 import type { ShadowRanking } from './shadow-ranking.ts';
 import type { TokenCosts } from './token-costs.ts';
 import { slateMethodFor } from './toolscope-slate.ts';
@@ -25,6 +27,7 @@ export interface RoutingParts {
   readonly exposures: ExposureRecorder;
   readonly shadows: ShadowRanking;
   readonly costs: TokenCosts;
+  readonly contexts: RouteContexts;
   /** Names of tools that cannot be called now, since their servers are down: they are in no slate. */
   unavailable(catalog: string): readonly string[];
   /** ms since the epoch. */
@@ -59,14 +62,16 @@ export async function routeQuery(
   const id = decisionIdFor(catalog.name, parts.now(), idempotencyKey);
   const log = await parts.decisionLogs.open(catalog.name);
   const digest = idempotencyKey === undefined ? undefined : requestDigest(idempotencyKey, request);
-  const routed = (decision: Decision): Routed => {
-    // A request that is repeated gets the same answer, whatever was discovered since.
-    return { decision, answer: answerOf(withoutDiscoveries(decision), catalog.state, parts.costs) };
+  // A request that is repeated gets the same answer, whatever was discovered since.
+  const again = async (earlier: Decision): Promise<Routed> => {
+    const decision = ofSameRequest(earlier, digest);
+    return { decision, answer: await answerAgain(withoutDiscoveries(decision), catalog, parts) };
   };
   const earlier = digest === undefined ? null : await log.get(id);
-  if (earlier !== null) return routed(ofSameRequest(earlier, digest));
+  if (earlier !== null) return again(earlier);
 
   const asked = readQuery(request);
+  const reading = maxContext(request) > 0 ? parts.contexts.read(catalog.name, request.userId!) : null;
   const signal = waitsForModels(catalog) ? options.signal : undefined;
   const understood = await parts.queries.understand(asked, catalog, {
     slate: slateMethodFor(request, catalog.state.settings),
@@ -77,28 +82,73 @@ export async function routeQuery(
   const thread = threadOf(request);
   const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);
   if (countsTokens(request)) await parts.costs.countAll(catalog.state, request.format);
+  const user = reading === null ? null : await reading;
 
   // From here to the log in one turn of the event loop, on one state.
-  const query = comparable(understood, catalog.state);
+  const plain = comparable(understood, catalog.state);
   const exclude = [
     ...(request.exclude ?? []),
     ...catalog.state.merges.unservable(parts.unavailable(catalog.name)),
   ];
+  const at = parts.now();
+  const costs = countsTokens(request) ? { costs: parts.costs } : {};
+  const context = contextOf({ id, at, request, query: plain, ...costs }, user, parts.contexts, catalog);
+  const query = context?.withContext === undefined ? plain : { ...plain, withContext: context.withContext };
+  const notes = [...(context?.notes ?? []), ...(carried === 'unread' ? [UNREAD] : [])];
   const question = {
-    ...{ id, at: parts.now(), request: { ...request, exclude }, text: asked.text, query },
-    ...(countsTokens(request) && { costs: parts.costs }),
-    ...(carried === 'unread' ? { notes: [UNREAD] } : carried !== undefined && { carried }),
+    ...{ id, at, request: { ...request, exclude }, text: asked.text, query },
+    ...costs,
+    ...(context?.kept !== undefined && { context: context.kept }),
+    ...(notes.length > 0 && { notes }),
+    ...(carried !== 'unread' && carried !== undefined && { carried }),
   };
   const { assigned, ...leftOut } = assign(request, id, catalog.state);
-  const decided = decide(question, catalog, assigned);
+  const { asked: decidedOn, decided } = decideWithin(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
-  if (!(await log.append(decision))) return routed(ofSameRequest(await firstOf(id, log), digest));
+  if (!(await log.append(decision))) return again(await firstOf(id, log));
 
   parts.exposures.leaveOut(catalog, leftOut);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts);
-  parts.shadows.rank(question, decision, catalog);
-  return routed(decision);
+  parts.shadows.rank(decidedOn, decision, catalog);
+  const served = context?.answered?.slice(0, decision.context?.items.length);
+  return { decision, answer: answerOf(decision, catalog.state, parts.costs, served) };
+}
+
+/** Decides; where the budget is too small for what has to be served beside what the user has, without that. */
+function decideWithin(
+  asked: Question,
+  catalog: Catalog,
+  assigned: AssignedVariant | null,
+): { readonly asked: Question; readonly decided: Decision } {
+  const { context, notes = [] } = asked;
+  try {
+    return { asked, decided: decide(asked, catalog, assigned) };
+  } catch (error) {
+    const isCrowded = error instanceof Problem && error.code === 'budget-too-small';
+    if (!isCrowded || context === undefined || context.items.length === 0) throw error;
+    const less = {
+      ...asked,
+      context: { ...context, items: [], tokens: [] },
+      notes: [...notes, notServed(context.items.length)],
+    };
+    return { asked: less, decided: decide(less, catalog, assigned) };
+  }
+}
+
+/** Answers a decision again: what its user had is read again, and may be gone. */
+async function answerAgain(
+  decision: Decision,
+  { state }: Catalog,
+  { contexts, costs }: Pick<RoutingParts, 'contexts' | 'costs'>,
+): Promise<RouteAnswer> {
+  const { context, notes = [] } = decision;
+  if (context === undefined) return answerOf(decision, state, costs);
+  const { items, note } = await contexts.again(decision);
+  const tokens = context.tokens?.filter((_, at) => items.has(at));
+  const kept = { ...context, ...(tokens !== undefined && { tokens }) };
+  const said = note === undefined ? decision : { ...decision, context: kept, notes: [...notes, note] };
+  return answerOf(said, state, costs, [...items.values()]);
 }
 
 const UNREAD =

@@ -42,6 +42,19 @@ export interface RouteRequest {
   readonly maxInstructions?: number;
   /** Absent: `append` in a session or task, else `parts`. */
   readonly assembly?: Assembly;
+  /** How many items of the user's context at most, 0…20; absent: 3. */
+  readonly maxContext?: number;
+  /** Where the user is, in the caller's words. */
+  readonly place?: string;
+  /** Of the user's clock, −840…840; absent: UTC. */
+  readonly utcOffsetMinutes?: number;
+}
+
+export const DEFAULT_MAX_CONTEXT = 3;
+
+/** Returns how many items of the user's context may be chosen: none without a user. */
+export function maxContext({ userId, maxContext: most = DEFAULT_MAX_CONTEXT }: RouteRequest): number {
+  return userId === undefined ? 0 : most;
 }
 
 /** Returns whether a request asks for less than everything, or for instructions: then tokens are counted. */

@@ -55,7 +55,9 @@ export class Routing {
 
   async explain(decisionId: string): Promise<DecisionExplanation> {
     const decision = await this.find(decisionId);
-    return explainDecision(decision, this.#catalogs.get(decision.catalog), this.#parts.costs);
+    const { contexts, costs } = this.#parts;
+    const again = await contexts.again(decision);
+    return explainDecision(decision, this.#catalogs.get(decision.catalog), costs, again);
   }
 
   /** Newest first. @throws Problem catalog-not-found, validation-failed */

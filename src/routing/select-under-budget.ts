@@ -43,7 +43,8 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   const overlay = corpus?.overlay ?? [];
   const carriedTokens = tools.carriedTokens + (corpus?.carriedTokens ?? 0);
   const frame = frameTokens(parts, tools, corpus);
-  const spent = carriedTokens + sum(overlay.map(({ tokens }) => tokens)) + frame.always;
+  const always = sum(overlay.map(({ tokens }) => tokens)) + sum(parts.context);
+  const spent = carriedTokens + always + frame.always;
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent - frame.more;
   if (carriedTokens > 0 && isCrowdedOut(parts, tools, budget, budget + carriedTokens)) return null;
   const explore = ranked.exploration === 'plackett-luce';
@@ -112,18 +113,20 @@ const NONE: BudgetedCandidates = {
  * as many tools, and as many instructions, as there are, as may be chosen, and as fit into the budget if the cheapest are chosen.
  */
 function frameTokens(
-  { request, found, costs: { counter } }: BudgetParts,
+  { request, found, context, costs: { counter } }: BudgetParts,
   tools: Corpus,
   instructions: InstructionCorpus | null,
 ): { readonly always: number; readonly more: number } {
   if (assemblyOf(request) !== 'prompt') return { always: 0, more: 0 };
   const overlay = instructions?.overlay ?? [];
-  const numbered = tools.isDelimiting || instructions?.isDelimiting === true;
+  // What a user has is not known in advance: it may have anything in it.
+  const numbered = tools.isDelimiting || instructions?.isDelimiting === true || context.length > 0;
   const pinned = new Set(tools.corpus.forced);
-  const parts = { overlay: overlay.length, instructions: 0, tools: pinned.size };
+  const parts = { overlay: overlay.length, instructions: 0, context: context.length, tools: pinned.size };
   const always = promptFrame(parts, numbered, counter);
   const pins = sum([...pinned].map((index) => tools.tokens[index]));
-  const all = (request.tokenBudget ?? NO_LIMIT) - always - sum(overlay.map(({ tokens }) => tokens)) - pins;
+  const fixed = sum(overlay.map(({ tokens }) => tokens)) + sum(context);
+  const all = (request.tokenBudget ?? NO_LIMIT) - always - fixed - pins;
   // What is included comes beside those that may be chosen.
   const includes = instructions?.corpus.includes?.some((more) => more.length > 0) === true;
   const most = { tools: request.k, instructions: includes ? NO_LIMIT : maxInstructions(request) };

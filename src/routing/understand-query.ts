@@ -30,6 +30,8 @@ export interface UnderstoodQuery {
   readonly tokens: Uint32Array;
   /** Its parts, if it asks for several things, and the agent's next step. They matter to retrieval only. */
   readonly parts: readonly QueryPart[];
+  /** The query with what its user has that it needs, searched for like a part; absent: nothing. */
+  readonly withContext?: SearchedText;
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
   /** What the reranker said about the best tools; null: the catalog has none. */

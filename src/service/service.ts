@@ -12,6 +12,8 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
+import { RouteContexts } from '../context/route-contexts.ts';
+import { shippedContextRanker } from '../context/shipped-ranker.ts';
 import { UserContexts } from '../context/user-contexts.ts';
 import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
@@ -204,11 +206,13 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const queries = new UnderstoodQueries({ splitters, rerankers });
   const costs = new TokenCosts(await openTokenCounter(settings.tokenizer));
+  const ranker = await shippedContextRanker();
+  const routeContexts = new RouteContexts(contexts, ranker, onError);
   const routing = new Routing(
     catalogs,
     {
-      ...{ queries, decisionLogs, exposures, shadows, now },
-      costs,
+      ...{ queries, decisionLogs, exposures, shadows, now, costs },
+      contexts: routeContexts,
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
     settlements,
@@ -229,8 +233,18 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
           find: async (id) => wholeDecision(await routing.find(id)),
           sink: joined,
           refused,
+          noteUses: ({ record }, uses) => routeContexts.note(record, uses),
         })
-      : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
+      : new RewardIntake(catalogs, stores, {
+          find: (id) => routing.findHead(id),
+          sink: accepted,
+          refused,
+          noteUses: ({ id }, uses) =>
+            routing.find(id).then(
+              (decision) => routeContexts.note(decision, uses),
+              (error) => onError('how items of a user were used was not noted', error),
+            ),
+        });
 
   if (stores.mode === 'embedded') {
     const ledgers = {

@@ -45,7 +45,11 @@ function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards
   });
   const clock = { now: () => START + 1000, lead: 0 };
   const refused = { count: () => {} } as unknown as RefusedReports;
-  const intake = new RewardIntake(catalogs, { clock }, { find, sink: accepted, refused });
+  const intake = new RewardIntake(
+    catalogs,
+    { clock },
+    { find, sink: accepted, refused, noteUses: async () => {} },
+  );
   return { intake, accepted, open };
 }
 

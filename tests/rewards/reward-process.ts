@@ -82,14 +82,21 @@ export async function processOver(stores: Stores, dataDir = '') {
   const refused = new RefusedReports(catalogs);
   const joined = new JoinedRewards(decisionLogs, settlements, MOST_PENDING);
   const tasks = new Tasks({ catalogs, decisionLogs, sink: accepted ?? joined, now: clock.now });
+  const noteUses = async (): Promise<void> => {};
   const intake =
     accepted === null
       ? new RewardIntake(catalogs, stores, {
           find: async (id) => wholeDecision(await routing.find(id)),
           sink: joined,
+          noteUses,
           refused,
         })
-      : new RewardIntake(catalogs, stores, { find: (id) => routing.findHead(id), sink: accepted, refused });
+      : new RewardIntake(catalogs, stores, {
+          find: (id) => routing.findHead(id),
+          sink: accepted,
+          refused,
+          noteUses,
+        });
   const rewards = new Rewards(catalogs, intake, tasks, { queue, decisionLogs, refused, now: clock.now });
   const decisions = await decisionLogs.open('default');
   startRewardWorker({ queue, storesOf: async () => ({ ledger, decisions }), now: clock.now });

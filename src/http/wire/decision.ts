@@ -5,6 +5,7 @@ import { callersId, catalogName, decisionId, isoTime, pageQuery, toolName } from
 import { rewardOutcome, rewardStatusSchema } from './reward.ts';
 import {
   baseSchema,
+  contextItemSchema,
   costTokensSchema,
   detailSchema,
   domainSchema,
@@ -168,6 +169,13 @@ export const decisionExplanationSchema = z
       })
       .optional()
       .meta({ description: 'Absent: the request named neither a token budget nor instructions.' }),
+    context: z
+      .array(z.union([contextItemSchema, z.object({ score: z.number(), note: z.string() })]))
+      .optional()
+      .meta({
+        description:
+          'What was chosen of what its user had, as it is now; a `note` in place of what is gone since. Absent: no user was named, or nothing was kept of the user.',
+      }),
     instructions: z
       .array(
         z.object({

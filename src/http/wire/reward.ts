@@ -35,6 +35,10 @@ const outcomeFields = {
     .max(10)
     .optional()
     .meta({ description: 'Importance of this report; 1 unless said.' }),
+  context: z.array(z.string().min(1).max(256)).max(20).optional().meta({
+    description:
+      "Ids of the items of the user's context that were used, chosen or not: so habits are learned. Left out: the best one that was chosen, if the outcome is above 0.",
+  }),
   idempotencyKey: z
     .string()
     .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 printable ASCII characters without blanks')

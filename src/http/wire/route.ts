@@ -1,14 +1,16 @@
 import { z } from '@hono/zod-openapi';
+import { MOST_UTC_OFFSET_MINUTES } from '../../context/user-signals.ts';
 import { ASSEMBLIES, FALLBACKS, SLATE_FORMATS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS, SLATE_METHODS } from '../../ledger/catalog-settings.ts';
 import { MAX_INCLUDED } from '../../ledger/instruction-definition.ts';
-import { countsTokens, DEFAULT_MAX_INSTRUCTIONS } from '../../routing/route-request.ts';
+import { countsTokens, DEFAULT_MAX_CONTEXT, DEFAULT_MAX_INSTRUCTIONS } from '../../routing/route-request.ts';
 import { BRIEF_DESCRIPTION } from '../../routing/slate-definition.ts';
 import { callersId, catalogName, decisionId, providerNameSchema, taskId, toolName } from './parameters.ts';
 
 /** Longer queries would be cut by the embedder anyway. */
 export const MAX_QUERY_LENGTH = 32_768;
 const MAX_NAMED_TOOLS = 200;
+const MAX_CONTEXT = 20;
 /** More than any language model reads. */
 const MAX_TOKEN_BUDGET = 10_000_000;
 export const tokenBudget = z
@@ -46,7 +48,8 @@ export const routeRequestSchema = z
     sessionId: callersId.optional().meta({ description: 'Conversation that the query belongs to.' }),
     unitId: callersId.optional().meta({ description: 'What experiments assign and limits count by.' }),
     userId: callersId.optional().meta({
-      description: 'The user who asks. Limits and erasure go by it, else by `unitId`, else by `sessionId`.',
+      description:
+        'The user who asks. Limits and erasure go by it, else by `unitId`, else by `sessionId`. What the user has is looked through for what the query needs.',
     }),
     task: taskId.optional().meta({
       description:
@@ -108,6 +111,24 @@ export const routeRequestSchema = z
       description:
         'What becomes of what was served before, where there is a token budget or instructions are wanted. `append`: what was served in the session or task stays where it is, and new things come after, so that a prompt cache keeps its worth. `prompt`: a system prompt, made anew. `parts`: instructions and tools, anew. Absent: `append` where the request names a session or a task, else `parts`.',
     }),
+    maxContext: z
+      .int()
+      .min(0)
+      .max(MAX_CONTEXT)
+      .optional()
+      .meta({
+        description: `How many items of what the user has (\`PUT …/users/{user}/context\`) are chosen at most; absent: ${DEFAULT_MAX_CONTEXT}, and without \`userId\` none.`,
+      }),
+    place: z.string().min(1).max(100).optional().meta({
+      description:
+        'Where the user is, in words of your own, the same ones each time: what is used there is found there.',
+      example: 'home',
+    }),
+    utcOffsetMinutes: z.int().min(-MOST_UTC_OFFSET_MINUTES).max(MOST_UTC_OFFSET_MINUTES).optional().meta({
+      description:
+        "How far the user's clock is ahead of UTC: habits are read by its hours and weekdays. Absent: UTC.",
+      example: 60,
+    }),
   })
   .refine((request) => request.query !== undefined || request.messages !== undefined, {
     path: ['query'],
@@ -138,6 +159,14 @@ export const routeRequestSchema = z
     path: ['maxInstructions'],
     message: 'needs `instructions: true`',
   })
+  .refine(
+    ({ userId, maxContext, place, utcOffsetMinutes }) =>
+      userId !== undefined || (maxContext ?? place ?? utcOffsetMinutes) === undefined,
+    {
+      path: ['userId'],
+      message: 'is needed with `maxContext`, `place` and `utcOffsetMinutes`: they are about what a user has',
+    },
+  )
   .refine(
     ({ assembly, sessionId, task }) => assembly !== 'append' || sessionId !== undefined || task !== undefined,
     { path: ['assembly'], message: '`append` needs a `sessionId` or a `task` whose prompt it goes on with' },
@@ -229,10 +258,26 @@ const routedInstructionSchema = z
   })
   .openapi('RoutedInstruction');
 
+export const contextItemSchema = z
+  .object({
+    id: z.string(),
+    text: z.string().meta({ description: 'Data of the user: nothing in it is an instruction.' }),
+    score: z.number().min(0).max(1).meta({ description: 'Estimated probability that the query needs it.' }),
+    reasons: z.array(z.string()).meta({
+      description: 'Why, in words.',
+      example: ['used on Friday evenings', 'used with `place_order`'],
+    }),
+  })
+  .openapi('ContextOfRoute');
+
 export const tokensSchema = z
   .object({
     slate: z.int().meta({ description: 'Of all definitions, carried ones too.' }),
     instructions: z.int(),
+    context: z
+      .int()
+      .optional()
+      .meta({ description: "Of the items of the user's context; absent: there are none." }),
     documents: z.int().meta({ description: "Of what the tools' documents say beside their definitions." }),
     total: z.int().meta({ description: 'Of all that is served.' }),
     monolithic: z.int().meta({
@@ -293,6 +338,10 @@ export const routeAnswerSchema = z
     notes: z.array(z.string()).optional().meta({
       description: 'What was asked for and could not be had: pins that are no tools, or do not fit in.',
     }),
+    context: z.array(contextItemSchema).optional().meta({
+      description:
+        'What the user has that the query needs, best first; none where nothing is likely enough to be needed. Absent: no `userId`, or nothing is kept of the user.',
+    }),
     rewardDeadline: z.iso.datetime().meta({ description: 'Rewards that arrive later are not learned.' }),
     instructions: z.array(routedInstructionSchema).optional().meta({
       description:
@@ -308,7 +357,7 @@ export const routeAnswerSchema = z
     }),
     prompt: z.string().optional().meta({
       description:
-        'The system prompt: safety overlay, instructions, tools, routing note. With assembly `prompt` alone.',
+        'The system prompt: safety overlay, instructions, what the user has, tools, routing note. With assembly `prompt` alone.',
     }),
     sufficiency: z.number().min(0).max(1).optional().meta({
       description: 'Probability that what was served is enough, calibrated by how decisions ended.',

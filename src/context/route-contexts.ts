@@ -1,0 +1,184 @@
+import type { ContextRanker } from '../../bandit/ranking/context-ranker.ts';
+import type { Decision, DecisionContext } from '../decisions/decision.ts';
+import {
+  type ChosenItem,
+  type ContextQuery,
+  chooseContext,
+  type Moment,
+  policyFeatures,
+} from './choose-context.ts';
+import type { ItemsUse, LoadedContext, UserContexts } from './user-contexts.ts';
+
+/** A route waits no longer for what its user has. */
+const MOST_MS = 20;
+const AWAY = 'What the user has cannot be read now: chosen without it.';
+const LATE = `What the user has could not be read within ${MOST_MS} ms: chosen without it.`;
+const GONE = 'Items that were chosen then are gone since, or what the user had was erased.';
+
+/** An item as answers have it. */
+export interface AnsweredItem {
+  readonly id: string;
+  readonly text: string;
+  readonly score: number;
+  readonly reasons: readonly string[];
+}
+
+/** The items of a decision that are still there, by their place in it, and why others are not. */
+export interface ItemsAgain {
+  readonly items: ReadonlyMap<number, AnsweredItem>;
+  readonly note?: string;
+}
+
+/** What was read of a user in time, or why nothing was; null: nothing is kept. */
+export type RouteUser = { readonly user: LoadedContext } | { readonly note: string } | null;
+
+interface Sealed {
+  readonly reasons: readonly (readonly string[])[];
+  readonly place: string | null;
+  readonly utcOffsetMinutes: number;
+}
+
+/** Outcome of a decision, as far as it says how items were used. */
+export interface ContextOutcome {
+  readonly rewardId: string;
+  /**
+   * Ids of the items that were used, which need not have been chosen; absent: the best one that was, once for the decision, if the outcome
+   * is above 0. Of the others nobody knows, and what is wrong must not confirm itself.
+   */
+  readonly items?: readonly string[] | undefined;
+  readonly tool: string | null;
+  /** −1…1. */
+  readonly outcome: number;
+}
+
+/** What routes need of users: read in time, chosen, answered again later, and noted as used. */
+export class RouteContexts {
+  readonly #contexts: UserContexts;
+  readonly #ranker: ContextRanker | null;
+  readonly #onError: (message: string, error: unknown) => void;
+
+  /** @param ranker null: items are ranked by their signals alone */
+  constructor(
+    contexts: UserContexts,
+    ranker: ContextRanker | null,
+    onError: (message: string, error: unknown) => void,
+  ) {
+    this.#contexts = contexts;
+    this.#ranker = ranker;
+    this.#onError = onError;
+  }
+
+  /** Never rejects, and takes 20 ms at most. */
+  read(catalog: string, userId: string): Promise<RouteUser> {
+    return inTime(
+      this.#contexts.load(catalog, userId).then(
+        (user): RouteUser => (user === null || user.items.length === 0 ? null : { user }),
+        (error): RouteUser => {
+          this.#onError('what a user has could not be read for a route', error);
+          return { note: AWAY };
+        },
+      ),
+    );
+  }
+
+  choose(user: LoadedContext, query: ContextQuery, moment: Moment, most: number): ChosenItem[] {
+    return chooseContext(user, query, moment, most, this.#ranker);
+  }
+
+  /** What the decision keeps of what was chosen. @param decisionId it can be opened with this decision alone */
+  keep(
+    { place: { user }, key }: LoadedContext,
+    chosen: readonly ChosenItem[],
+    { place, utcOffsetMinutes }: Pick<Moment, 'place' | 'utcOffsetMinutes'>,
+    decisionId: string,
+  ): DecisionContext {
+    const sealed: Sealed = { reasons: chosen.map(({ reasons }) => reasons), place, utcOffsetMinutes };
+    return {
+      user,
+      items: chosen.map(({ number, score }) => ({ number, score })),
+      features: policyFeatures(chosen),
+      sealed: key.seal(`decision ${decisionId}`, Buffer.from(JSON.stringify(sealed))).toString('base64'),
+    };
+  }
+
+  /** Returns the items of a decision that are still there, with their texts of now, by their place among `kept.items`. */
+  async again({
+    id: decisionId,
+    catalog,
+    context: kept,
+  }: Pick<Decision, 'id' | 'catalog' | 'context'>): Promise<ItemsAgain> {
+    const items = new Map<number, AnsweredItem>();
+    if (kept === undefined || kept.items.length === 0) return { items };
+    const read = await inTime(
+      this.#contexts.loadPlace({ catalog, user: kept.user }).then(
+        (user): RouteUser => user && { user },
+        (): RouteUser => ({ note: AWAY }),
+      ),
+    );
+    if (read === null) return { items, note: GONE };
+    if ('note' in read) return { items, note: read.note };
+    const sealed = opened(read.user, decisionId, kept);
+    if (sealed === null) return { items, note: GONE };
+    const { key } = read.user;
+    const byNumber = new Map(read.user.items.map((item) => [key.numberOf(item.id), item]));
+    for (const [at, { number }] of kept.items.entries()) {
+      const item = byNumber.get(number);
+      if (item === undefined) continue;
+      const { id, text } = item;
+      items.set(at, { id, text, score: kept.items[at].score, reasons: sealed.reasons[at] });
+    }
+    return items.size === kept.items.length ? { items } : { items, note: GONE };
+  }
+
+  /** Notes how items were used in a decision. A failure is reported, and nothing else: an outcome counts without it. */
+  async note(decision: NotedDecision, outcomes: readonly ContextOutcome[]): Promise<void> {
+    const { id, at, catalog, context, fingerprint, query } = decision;
+    if (context === undefined) return;
+    const place = { catalog, user: context.user };
+    try {
+      const user = await this.#contexts.loadPlace(place);
+      const sealed = user && opened(user, id, context);
+      // Erased since: what comes too late says nothing about who comes back.
+      if (sealed === null) return;
+      const { embedding } = query;
+      const asked = embedding === null || fingerprint === null ? undefined : { fingerprint, embedding };
+      const uses = outcomes.map(({ rewardId, items, tool, outcome }): ItemsUse => {
+        const best = outcome > 0 ? context.items.slice(0, 1).map(({ number }) => number) : [];
+        return {
+          key: items === undefined ? id : rewardId,
+          items: items ?? best,
+          tool: tool ?? undefined,
+          place: sealed.place ?? undefined,
+          query: asked,
+          at, // when it was asked for: habits are of asking
+          utcOffsetMinutes: sealed.utcOffsetMinutes,
+        };
+      });
+      const noted = uses.filter((use) => use.items.length > 0);
+      await Promise.all(noted.map((use) => this.#contexts.recordUseAt(place, use)));
+    } catch (error) {
+      this.#onError('a use of what a user has was not noted', error);
+    }
+  }
+}
+
+/** What noting a use reads of a decision. */
+export type NotedDecision = Pick<Decision, 'id' | 'at' | 'catalog' | 'fingerprint' | 'query' | 'context'>;
+
+/** Null: it was sealed under a key that is erased. */
+function opened({ key }: LoadedContext, decisionId: string, { sealed }: DecisionContext): Sealed | null {
+  const bytes = key.open(`decision ${decisionId}`, Buffer.from(sealed, 'base64'));
+  return bytes && (JSON.parse(bytes.toString()) as Sealed);
+}
+
+async function inTime(reading: Promise<RouteUser>): Promise<RouteUser> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<RouteUser>((resolve) => {
+    timer = setTimeout(() => resolve({ note: LATE }), MOST_MS);
+  });
+  try {
+    return await Promise.race([reading, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,127 @@
+import type { Catalog } from '../catalog/catalog.ts';
+import type { ChosenItem, Moment } from '../context/choose-context.ts';
+import type { AnsweredItem, RouteContexts, RouteUser } from '../context/route-contexts.ts';
+import type { DecisionContext } from '../decisions/decision.ts';
+import { tokenise } from '../retrieval/tokenise.ts';
+import type { SearchedText } from '../retrieval/tool-index.ts';
+import { maxContext, type RouteRequest } from './route-request.ts';
+import type { TokenCosts } from './token-costs.ts';
+import type { UnderstoodQuery } from './understand-query.ts';
+
+/** Tools that look right from the query alone: how many, and the temperature of the softmax of their cosines. As in bench/context.ts. */
+const TOOLS = 5;
+const TEMPERATURE = 0.05;
+/** What items may take of a token budget: the rest is for tools and instructions. */
+const BUDGET_SHARE = 0.25;
+/** How much the items count beside the query where tools are searched for by vector. */
+const ITEMS_WEIGHT = 0.5;
+
+/** What a route has of its user. */
+export interface QueryContext {
+  /** Absent: it could not be read. */
+  readonly kept?: DecisionContext;
+  readonly answered?: readonly AnsweredItem[];
+  /** The query, extended by the items; absent: none was chosen. */
+  readonly withContext?: SearchedText;
+  readonly notes: readonly string[];
+}
+
+interface ContextQuestion {
+  readonly id: string;
+  /** ms since the epoch. */
+  readonly at: number;
+  readonly request: RouteRequest;
+  readonly query: UnderstoodQuery;
+  /** Absent: no tokens are counted. */
+  readonly costs?: TokenCosts;
+}
+
+/** Chooses what of the user's items the query needs, before tools are searched for. Null: nothing is kept of the user. */
+export function contextOf(
+  { id, at, request, query, costs }: ContextQuestion,
+  read: RouteUser,
+  contexts: RouteContexts,
+  catalog: Pick<Catalog, 'index' | 'state'>,
+): QueryContext | null {
+  if (read === null) return null;
+  if ('note' in read) return { notes: [read.note] };
+  const { user } = read;
+  const { place = null, utcOffsetMinutes = 0 } = request;
+  const moment: Moment = { now: at, place, utcOffsetMinutes, tools: likelyTools(query, catalog) };
+  const asked = { embedding: query.features.embedding, fingerprint: query.fingerprint, tokens: query.tokens };
+  const all = contexts.choose(user, asked, moment, maxContext(request));
+  const tokens = costs === undefined ? undefined : all.map(({ text }) => costs.counter.count(text));
+  const chosen = fitting(all, tokens, request.tokenBudget);
+  const left = all.length - chosen.length;
+  return {
+    kept: {
+      ...contexts.keep(user, chosen, moment, id),
+      ...(tokens !== undefined && { tokens: tokens.slice(0, chosen.length) }),
+    },
+    answered: chosen.map(({ id: item, text, score, reasons }) => ({ id: item, text, score, reasons })),
+    ...(chosen.length > 0 && { withContext: extended(query, chosen) }),
+    notes: left === 0 ? [] : [notServed(left)],
+  };
+}
+
+/** Says that so many items were left out. */
+export function notServed(items: number): string {
+  return `Not served for the token budget: ${items} of the items of the user's context`;
+}
+
+/** The best, as long as they fit. */
+function fitting(
+  chosen: readonly ChosenItem[],
+  tokens: readonly number[] | undefined,
+  budget: number | undefined,
+): readonly ChosenItem[] {
+  if (budget === undefined || tokens === undefined) return chosen;
+  let room = BUDGET_SHARE * budget;
+  const end = tokens.findIndex((own) => {
+    room -= own;
+    return room < 0;
+  });
+  return end < 0 ? chosen : chosen.slice(0, end);
+}
+
+function likelyTools(
+  { features: { embedding }, tokens, parts, memos }: UnderstoodQuery,
+  { index, state }: Pick<Catalog, 'index' | 'state'>,
+): ReadonlyMap<string, number> {
+  if (embedding === null) return new Map();
+  const { candidates } = index.search({ embedding, tokens, parts, memo: memos?.tools, limit: TOOLS });
+  const { slots, similarity } = candidates;
+  const best = Math.max(...similarity);
+  const weights = similarity.map((cosine) => Math.exp((cosine - best) / TEMPERATURE));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return new Map(
+    Array.from(slots, (slot, at) => [state.merges.served(slot)!.tool.name, weights[at] / total]),
+  );
+}
+
+/** The query with the words of the items, and its vector turned to them: the items' own vectors are of the same embedder. */
+function extended(
+  { features: { embedding }, tokens }: UnderstoodQuery,
+  chosen: readonly ChosenItem[],
+): SearchedText {
+  const words = [tokens, ...chosen.map(({ text }) => tokenise(text))];
+  const all = new Uint32Array(words.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const own of words) {
+    all.set(own, end);
+    end += own.length;
+  }
+  return { tokens: all, embedding: embedding && turned(embedding, chosen) };
+}
+
+function turned(embedding: Float32Array, chosen: readonly ChosenItem[]): Float32Array {
+  const total = chosen.reduce((sum, { score }) => sum + score, 0);
+  const sum = Float64Array.from(embedding);
+  for (const { vector, score } of chosen) {
+    if (vector === null) continue;
+    const weight = (ITEMS_WEIGHT * score) / total;
+    for (let j = 0; j < sum.length; j++) sum[j] += weight * vector[j];
+  }
+  const length = Math.hypot(...sum);
+  return Float32Array.from(sum, (value) => (length > 0 ? value / length : 0));
+}
