@@ -117,7 +117,7 @@ export function explainDecision(
   decision: Decision,
   catalog: Catalog,
   costs: TokenCosts,
-  again: ItemsAgain,
+  again?: ItemsAgain,
 ): DecisionExplanation {
   const record = catalog.state.decisions.get(decision.id);
   return {
@@ -147,7 +147,8 @@ export function explainDecision(
     candidates: explainCandidates(decision, catalog),
     nearestCases: nearestCases(decision, catalog),
     rewards: record === undefined ? [] : [...record.rewards.values()],
-    ...(decision.context !== undefined && { context: explainContext(decision.context, again) }),
+    ...(decision.context !== undefined &&
+      again !== undefined && { context: explainContext(decision.context, again) }),
     ...explainBudget(decision, catalog, costs),
   };
 }

@@ -56,7 +56,7 @@ export class Routing {
   async explain(decisionId: string): Promise<DecisionExplanation> {
     const decision = await this.find(decisionId);
     const { contexts, costs } = this.#parts;
-    const again = await contexts.again(decision);
+    const again = decision.context === undefined ? undefined : await contexts.again(decision);
     return explainDecision(decision, this.#catalogs.get(decision.catalog), costs, again);
   }
 

@@ -45,6 +45,23 @@ export const decision = fc.record(
     // A key: hex digits, which is what the adapters count on.
     task: fc.stringMatching(/^[0-9a-f]{16}([0-9a-f]{16})?$/),
     thread: fc.stringMatching(/^[0-9a-f]{16}$/),
+    context: fc.record(
+      {
+        user: fc.stringMatching(/^[0-9a-f]{32}$/),
+        items: fc.array(
+          fc.record(
+            { number: fc.nat(), score: fc.integer({ min: 0, max: 100 }).map((value) => value / 100) },
+            { noNullPrototype: true },
+          ),
+        ),
+        tokens: fc.array(fc.nat()),
+        features: fc
+          .array(fc.integer({ min: 0, max: 100 }), { minLength: 16, maxLength: 16 })
+          .map((values) => Float32Array.from(values, (value) => value / 100)),
+        sealed: text,
+      },
+      { noNullPrototype: true },
+    ),
     budget: fc.record(
       {
         tokenBudget: fc.option(fc.nat()),

@@ -143,6 +143,8 @@ export class RoutedCatalog {
         expose: () => counted.exposed++,
       },
       shadows: { rank: () => counted.ranked++ },
+      // Nothing is kept of any user.
+      contexts: { read: async () => null },
       // A token per character, so that costs can be read off.
       costs: new TokenCosts({ name: 'characters', count: ({ length }) => length }),
     } as unknown as RoutingParts;
