@@ -1,5 +1,5 @@
 import { CONTEXT_FEATURES, type ContextMoment } from '../../bandit/ranking/context-features.ts';
-import { hourOf, type UsageSignals, weekdayOf } from '../../bandit/ranking/usage-signals.ts';
+import { hourOf, type ItemUsage, weekdayOf } from '../../bandit/ranking/usage-signals.ts';
 
 /** Reasons that are said of one item. */
 const MOST_REASONS = 3;
@@ -20,7 +20,7 @@ const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 
 /** Returns why an item was chosen, in words, the most telling first; one reason at least. @param features its `CONTEXT_FEATURES` */
 export function reasonsOf(
   features: ArrayLike<number>,
-  usage: UsageSignals,
+  usage: ItemUsage,
   moment: Omit<ContextMoment, 'mapped'>,
 ): string[] {
   const of = (name: (typeof CONTEXT_FEATURES)[number]): number => features[CONTEXT_FEATURES.indexOf(name)];
@@ -61,7 +61,7 @@ function partOfDay(hour: number): string {
   return hour < 17 ? 'afternoon' : 'evening';
 }
 
-function mostUsed({ tools }: UsageSignals, weights: ReadonlyMap<string, number>): string | null {
+function mostUsed({ tools }: ItemUsage, weights: ReadonlyMap<string, number>): string | null {
   let [best, most] = [null as string | null, 0];
   for (const [name, weight] of weights) {
     const uses = weight * (tools.get(name) ?? 0);
