@@ -171,11 +171,11 @@ export async function bindEmbedder(
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const { tools, merges, instructions, settings, domains } = replica.state;
     const liveTools = isNew() ? [...tools.live()] : [];
-    const served = isNew() ? [...merges.all()].filter(({ status }) => status === 'approved') : [];
+    const united = isNew() ? [...merges.embedded()] : [];
     const liveInstructions = isNew() ? [...instructions.live()] : [];
     const texts = [
       ...liveTools.map(({ tool }) => denseText(tool)),
-      ...served.map(({ definition }) => denseText(definition)),
+      ...united.map(({ definition }) => denseText(definition)),
       ...liveInstructions.map(({ instruction }) => instruction.text),
     ];
     const missing = embedder === null ? [] : [...new Set(texts)].filter((text) => !made.has(text));
@@ -200,7 +200,7 @@ export async function bindEmbedder(
         const embedding = made.get(denseText(tool));
         return embedding === undefined ? [] : [{ name: tool.name, hash, embedding }];
       }),
-      merges: served.flatMap(({ id, hash = '', definition }) => {
+      merges: united.flatMap(({ id, hash = '', definition }) => {
         const embedding = made.get(denseText(definition));
         return embedding === undefined ? [] : [{ id, hash, embedding }];
       }),

@@ -64,7 +64,7 @@ export interface EmbedderEntry extends EntryBase, BoundEmbedder {
     readonly hash: string;
     readonly embedding: Float32Array;
   }[];
-  /** The same of the united definitions of all approved merges, by id of the merge; absent: there are none. */
+  /** The same of the united definitions of all merges that are approved or taken in by one, by id; absent: there are none. */
   readonly merges?: readonly {
     readonly id: string;
     readonly hash: string;

@@ -7,7 +7,7 @@ export const MAX_MERGE_MEMBERS = 1000;
 /**
  * proposed: found, and nobody decided yet. approved: its representative is served with the united definition, and the other members are
  * no candidates. rejected: not wanted. undone: it was approved, and is not any more. dissolved: of its members, as they were,
- * fewer than two are left, or the representative is none of them.
+ * fewer than two are left, or the representative is none of them, or another merge has taken all of them in; then it is served again when that one ends.
  */
 export const MERGE_STATUSES = ['proposed', 'approved', 'rejected', 'undone', 'dissolved'] as const;
 export type MergeStatus = (typeof MERGE_STATUSES)[number];

@@ -69,6 +69,7 @@ export function foldEmbedder(state: CatalogState, entry: EmbedderEntry): Embedde
       ({ tool }) => vectors.get(tool.name) ?? null,
       ({ slot }) => ofMerges.get(state.merges.approvedOf(slot)!.id) ?? null,
     );
+    state.merges.replaceVectors(dimensions, (id) => ofMerges.get(id) ?? undefined);
     const ofInstructions = new Map(entry.instructions?.map(({ id, embedding }) => [id, embedding]));
     state.instructions.replaceVectors(
       dimensions,
@@ -106,7 +107,7 @@ function hasAllVectors(
   const byId = new Map(ofInstructions.map(({ id, hash }) => [id, hash]));
   return (
     [...tools.live()].every(({ tool, hash }) => hashes.get(tool.name) === hash) &&
-    [...merges.all()].every(({ id, status, hash }) => status !== 'approved' || byMerge.get(id) === hash) &&
+    [...merges.embedded()].every(({ id, hash }) => byMerge.get(id) === hash) &&
     [...instructions.live()].every(({ instruction, hash }) => byId.get(instruction.id) === hash)
   );
 }

@@ -83,16 +83,15 @@ function approve(
   if (digest !== mergeDigest(record)) {
     return refused('stale', `Merge "${record.id}" was proposed in another form meanwhile.`);
   }
+  const took: string[] = [];
   for (const inner of approvedAmong(state, record.members)) {
-    const ended = {
-      ...ending(inner, 'dissolved', at),
-      why: `Its tools are part of merge "${record.id}" now.`,
-    };
-    merges.takeOff(inner, ended);
+    const why = `Its tools are part of merge "${record.id}" now.`;
+    merges.takeIn(inner, { ...inner, status: 'dissolved', changedAt: at, why });
+    took.push(inner.id);
   }
   for (const other of overlapping(state, record)) merges.delete(other);
   const { actor: _, why: __, left: ___, ...merge } = record;
-  const by = actor !== undefined && { actor };
+  const by = { ...(actor !== undefined && { actor }), ...(took.length > 0 && { took }) };
   merges.serve({ ...merge, ...by, status: 'approved', changedAt: at, hash }, embedding);
   return done();
 }
@@ -110,9 +109,33 @@ function undo(state: CatalogState, { at, actor }: MergesEntry, record: MergeReco
   if (record.status !== 'approved') {
     return refused('status', `Merge "${record.id}" is ${record.status}: only an approved one can be undone.`);
   }
-  const { merges } = state;
-  merges.takeOff(record, ending(record, 'undone', at, actor));
+  takeOff(state, record, ending(record, 'undone', at, actor));
   return done();
+}
+
+/**
+ * Ends an approved merge. What it had taken in is served again; where a tool of that is not what it was, what that one had taken in.
+ * @param leaving name of a tool that is about to be changed, renamed or removed
+ */
+function takeOff(state: CatalogState, record: MergeRecord, ended: MergeRecord, leaving?: string): void {
+  const { merges } = state;
+  const { changedAt } = ended;
+  merges.takeOff(record, ended);
+  const taken = [...(record.took ?? [])];
+  for (const id of taken) {
+    const inner = merges.get(id);
+    if (inner?.hash === undefined) continue;
+    const why = inner.members.some(({ name }) => name === leaving)
+      ? ended.why
+      : whyNotMerged(state, inner.members)?.sentence;
+    if (why === undefined) {
+      const { why: _, ...again } = inner;
+      merges.serve({ ...again, status: 'approved', changedAt }, merges.vectorOf(inner));
+    } else {
+      merges.put({ ...ending(inner, 'dissolved', changedAt), why });
+      taken.push(...(inner.took ?? []));
+    }
+  }
 }
 
 function done(): MergesResult {
@@ -121,7 +144,7 @@ function done(): MergesResult {
 
 /**
  * Call before a tool is changed, renamed or removed: no merge says anything about another definition. What is approved goes on with its other
- * members; where fewer than two are left, or the representative goes, nothing is merged any more. Proposals with this tool end.
+ * members; where fewer than two are left, or the representative goes, it ends, and what it had taken in is served again. Proposals with this tool end.
  */
 export function leaveMerges(state: CatalogState, { tool, hash }: ToolRecord, at: number, how: Leaving): void {
   const { merges } = state;
@@ -134,7 +157,7 @@ export function leaveMerges(state: CatalogState, { tool, hash }: ToolRecord, at:
       merges.letGo(record, tool.name, { ...record, members, mappings, left, changedAt: at });
     } else {
       const ended = { ...ending(record, 'dissolved', at), why: `"${tool.name}" ${LEFT[how]}.` };
-      if (isApproved) merges.takeOff(record, ended);
+      if (isApproved) takeOff(state, record, ended, tool.name);
       else merges.put(ended);
     }
   }
@@ -200,7 +223,7 @@ function overlapping({ merges }: CatalogState, { id, members }: MergeRecord): Se
 
 /** A merge that ends; its members and what it served stay in its record. */
 function ending(
-  { actor: _, hash: __, why: ___, ...record }: MergeRecord,
+  { actor: _, hash: __, why: ___, took: ____, ...record }: MergeRecord,
   status: MergeRecord['status'],
   at: number,
   actor?: string,

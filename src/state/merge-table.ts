@@ -9,8 +9,10 @@ export interface MergeRecord extends ProposedMerge {
   readonly changedAt: number;
   /** Who decided last, where that is known. */
   readonly actor?: string;
-  /** Of an approved one: the hash of the united definition. */
+  /** Of one that is served, or would be served again if the one that took it in ended: the hash of the united definition. */
   readonly hash?: string;
+  /** Of an approved one: ids of the merges that were approved before, and whose tools it took in. */
+  readonly took?: readonly string[];
   /** Members that an approved one has lost since, and when. */
   readonly left?: readonly (MergeMember & { readonly at: number })[];
   /** Of a dissolved one: what dissolved it, in a sentence. */
@@ -40,6 +42,8 @@ export class MergeTable {
   readonly #groups = new Map<number, Group>();
   /** Ids of the merges that are proposed or approved, by name of a member. */
   readonly #byMember = new Map<string, Set<string>>();
+  /** Vectors of the merges that approved ones have taken in, by id. */
+  readonly #takenIn = new Map<string, Float32Array>();
   #ended = 0;
   #changes = 0;
 
@@ -160,6 +164,13 @@ export class MergeTable {
     this.put(ended);
   }
 
+  /** Takes an approved merge off whose tools another one is to serve, and keeps its vector, to serve it again once that one has ended. */
+  takeIn(record: MergeRecord, ended: MergeRecord): void {
+    const vector = this.vectorOf(record).slice();
+    this.takeOff(record, ended);
+    this.#takenIn.set(record.id, vector);
+  }
+
   /** Takes one member, which is not the representative, off an approved merge, which goes on with the others. */
   letGo(record: MergeRecord, member: string, rest: MergeRecord): void {
     this.#changes++;
@@ -169,15 +180,30 @@ export class MergeTable {
     this.#group(rest);
   }
 
-  /** Returns the vector of the united definition of an approved merge. */
-  vectorOf({ representative }: MergeRecord): Float32Array {
-    return this.#tools.vectors.get(this.#tools.get(representative)!.slot);
+  /** The merges that have a vector: the approved ones, and those that they have taken in. */
+  *embedded(): IterableIterator<MergeRecord> {
+    for (const record of this.#records.values()) if (record.hash !== undefined) yield record;
+  }
+
+  /** Returns the vector of the united definition of an approved merge, or of one that was taken in. */
+  vectorOf({ id, representative }: MergeRecord): Float32Array {
+    return this.#takenIn.get(id) ?? this.#tools.vectors.get(this.#tools.get(representative)!.slot);
+  }
+
+  /** Replaces the vectors of the merges that were taken in; those of approved ones are among the vectors of the tools. */
+  replaceVectors(dimensions: number, vectorOf: (id: string) => Float32Array | undefined): void {
+    for (const id of this.#takenIn.keys()) {
+      this.#takenIn.set(id, vectorOf(id) ?? new Float32Array(dimensions));
+    }
   }
 
   /** Exactly as a snapshot has it; the tools are there already. */
   restore(record: MergeRecord, embedding: Float32Array | null): void {
     if (record.status === 'approved') this.serve(record, embedding);
-    else this.#store(record);
+    else {
+      this.#store(record);
+      if (embedding !== null) this.#takenIn.set(record.id, embedding.slice());
+    }
   }
 
   restoreChanges(changes: number): void {
@@ -199,6 +225,7 @@ export class MergeTable {
   }
 
   #unlink(record: MergeRecord): void {
+    this.#takenIn.delete(record.id);
     if (!isOpen(record)) {
       this.#ended--;
       return;
@@ -222,7 +249,7 @@ export class MergeTable {
 
   #dropOldest(): void {
     for (const record of this.#records.values()) {
-      if (isOpen(record)) continue;
+      if (isOpen(record) || this.#takenIn.has(record.id)) continue;
       this.delete(record);
       return;
     }

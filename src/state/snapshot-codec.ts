@@ -153,8 +153,8 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
     yield part('tools', records, [rows]);
   }
   for (const records of inBlocks(state.merges.all(), MERGES)) {
-    const served = records.filter(({ status }) => status === 'approved');
-    const rows = rowsOf(tools.vectors.dimensions, served, (record) => state.merges.vectorOf(record));
+    const embedded = records.filter(({ hash }) => hash !== undefined);
+    const rows = rowsOf(tools.vectors.dimensions, embedded, (record) => state.merges.vectorOf(record));
     yield part('merges', records, [rows]);
   }
   for (const records of inBlocks(state.instructions.records(), TOOLS)) {
@@ -274,7 +274,7 @@ function restoreRecords<Kept>(
   }
 }
 
-/** The vectors are those of the approved ones, in their order. */
+/** The vectors are those of the ones that have a hash, in their order. */
 function restoreMerges(
   { merges, tools }: CatalogState,
   records: readonly MergeRecord[],
@@ -283,9 +283,9 @@ function restoreMerges(
   const { dimensions } = tools.vectors;
   let at = 0;
   for (const record of records) {
-    const isServed = record.status === 'approved';
-    merges.restore(record, isServed ? vectors.subarray(at, at + dimensions) : null);
-    if (isServed) at += dimensions;
+    const isEmbedded = record.hash !== undefined;
+    merges.restore(record, isEmbedded ? vectors.subarray(at, at + dimensions) : null);
+    if (isEmbedded) at += dimensions;
   }
 }
 

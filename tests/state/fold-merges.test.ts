@@ -171,8 +171,103 @@ describe('merges of tools', () => {
     story.tell(approve(story.state, larger.id));
     expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved' });
     expect(story.state.merges.membersOf(slots(story, 't0')[0])).toHaveLength(4);
-    story.tell(merges({ action: 'undo', id: larger.id }));
-    expect(story.state.merges.size).toBe(0);
+  });
+
+  describe('that have taken in others', () => {
+    /** Like `merged`, and then with t3 in a larger one, and with t4 in one that is larger still. */
+    function nested(): { story: Story; ids: readonly [string, string, string] } {
+      const { story, id } = merged();
+      story.tell(putTools([tool('t4')]));
+      const more = ['t3', 't4'].map((_, at) => {
+        const { id } = proposalOf(story.state, ['t0', 't1', 't2', 't3', 't4'].slice(0, 4 + at));
+        story.tell(propose(proposalOf(story.state, ['t0', 't1', 't2', 't3', 't4'].slice(0, 4 + at))));
+        expect(story.tell(approve(story.state, id, { actor: 'automatic' }))).toMatchObject({
+          kind: 'merges',
+        });
+        return id;
+      });
+      return { story, ids: [id, more[0], more[1]] };
+    }
+    const statuses = ({ state }: Story, ids: readonly string[]) =>
+      ids.map((id) => state.merges.get(id)!.status);
+    const undo = (id: string) => merges({ action: 'undo', id });
+
+    it('give them back when they are undone, one after the other', () => {
+      const { story, ids } = nested();
+      const [slot] = slots(story, 't0');
+      const at = (id: string) => {
+        expect(story.state.merges.served(slot)!.hash).toBe(`hash of ${id}`);
+        expect([...story.state.tools.vectors.get(slot)]).toEqual([...axis(id)]);
+      };
+      at(ids[2]);
+      expect(story.state.merges.get(ids[2])!.took).toEqual([ids[1]]);
+      story.tell(undo(ids[2]));
+      at(ids[1]);
+      expect(statuses(story, ids)).toEqual(['dissolved', 'approved', 'undone']);
+      story.tell(undo(ids[1]));
+      at(ids[0]);
+      expect(story.state.merges.membersOf(slot)).toHaveLength(3);
+      expect(story.state.merges.get(ids[0])).not.toHaveProperty('why');
+      story.tell(undo(ids[0]));
+      expect(story.state.merges.size).toBe(0);
+    });
+
+    it('give them back when they are dissolved', () => {
+      const { story, id } = merged();
+      const larger = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
+      story.tell(propose({ ...larger, definition: tool('t3'), representative: 't3' }));
+      story.tell(approve(story.state, larger.id));
+      story.tell(putTools([], { remove: ['t3'] }));
+      expect(statuses(story, [id, larger.id])).toEqual(['approved', 'dissolved']);
+    });
+
+    it('do not give back what was another tool', () => {
+      const { story, ids } = nested();
+      story.tell(putTools([tool('t1', { description: 'another' })]));
+      story.tell(undo(ids[2]));
+      expect(statuses(story, ids)).toEqual(['dissolved', 'dissolved', 'undone']);
+      expect(story.state.merges.get(ids[1])!.why).toContain('"t1" was changed');
+      expect(story.state.merges.size).toBe(0);
+      const { story: gone, ids: others } = nested();
+      gone.tell(putTools([], { remove: ['t0'] }));
+      expect(statuses(gone, others)).toEqual(['dissolved', 'dissolved', 'dissolved']);
+      for (const id of others) expect(gone.state.merges.get(id)!.why).toBe('"t0" was removed.');
+    });
+
+    it('give back what is inside of one that another tool has broken', () => {
+      const { story, ids } = nested();
+      story.tell(putTools([tool('t3', { description: 'another' })]));
+      story.tell(undo(ids[2]));
+      expect(statuses(story, ids)).toEqual(['approved', 'dissolved', 'undone']);
+    });
+
+    it('are kept with them by a snapshot, and by a move to another embedder', () => {
+      const { story, ids } = nested();
+      const bytes = encodeSnapshot(story.state);
+      const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });
+      expect(Buffer.compare(encodeSnapshot(state), bytes)).toBe(0);
+      const vector = (at: number) => Float32Array.from([0, 1, 2].map((axis) => Number(axis === at)));
+      const vectors = [...story.state.tools.live()].map(({ tool: { name }, hash }) => {
+        return { name, hash, embedding: vector(0) };
+      });
+      const ofMerges = [...story.state.merges.embedded()].map(({ id, hash }) => {
+        return { id, hash: hash!, embedding: vector(ids.indexOf(id)) };
+      });
+      const entry = {
+        ...{ at: START, model: 'other', fingerprint: 'e2', dimensions: 3, vectors },
+        kind: 'embedder' as const,
+      };
+      const approved = ofMerges.filter(({ id }) => id === ids[2]);
+      expect(story.tell({ ...entry, key: 'embedder/2', merges: approved })).toMatchObject({
+        reason: 'stale',
+      });
+      expect(story.tell({ ...entry, key: 'embedder/3', merges: ofMerges })).toMatchObject({
+        kind: 'embedder',
+      });
+      story.tell(undo(ids[2]));
+      const [slot] = slots(story, 't0');
+      expect([...story.state.tools.vectors.get(slot)]).toEqual([...vector(1)]);
+    });
   });
 
   it('are not proposed again after they were rejected, until a definition changes', () => {

@@ -18,7 +18,17 @@ const context = () => ({ kernels: createTypescriptKernels(), derived: true });
 const step = fc.record({
   what: fc.constantFrom(
     ...(['put', 'remove', 'rename', 'sync', 'observe', 'restart'] as const),
-    ...(['propose', 'propose', 'propose', 'approve', 'approve', 'approve', 'reject', 'undo'] as const),
+    ...([
+      'propose',
+      'propose',
+      'enlarge',
+      'enlarge',
+      'approve',
+      'approve',
+      'approve',
+      'reject',
+      'undo',
+    ] as const),
   ),
   tools: fc.uniqueArray(fc.nat(TOOLS - 1), { minLength: 1, maxLength: 4 }),
   variant: fc.nat(1),
@@ -39,10 +49,11 @@ function put(name: string, variant: number, more = {}): ToolPut {
 
 /** What a catalog has to be like, without slots, vectors or indices. */
 class Model {
+  givenBack = 0;
   readonly tools = new Map<string, number>();
   readonly merges = new Map<
     string,
-    { members: Map<string, number>; representative: string; status: string }
+    { members: Map<string, number>; representative: string; status: string; took: string[] }
   >();
 
   /** A tool is removed or gets another definition. */
@@ -51,7 +62,22 @@ class Model {
       const { members, status, representative } = merge;
       if (!members.has(name) || (status !== 'approved' && status !== 'proposed')) continue;
       if (status === 'approved' && members.size > 2 && representative !== name) members.delete(name);
+      else if (status === 'approved') this.end(merge, 'dissolved', name);
       else merge.status = 'dissolved';
+    }
+  }
+
+  /** An approved merge ends: what it had taken in is served again, unless a tool is not what it was, or is about to be another. */
+  end(merge: { status: string; took: string[] }, status: string, leaving?: string): void {
+    merge.status = status;
+    const { took } = merge;
+    merge.took = [];
+    for (const id of took) {
+      const inner = this.merges.get(id)!;
+      if (this.mergeable(inner.members) && !inner.members.has(leaving!)) {
+        inner.status = 'approved';
+        this.givenBack++;
+      } else this.end(inner, 'dissolved', leaving);
     }
   }
 
@@ -89,7 +115,7 @@ function told(
   const names = tools.map((i) => `t${i}`);
   const known = [...model.merges.keys()];
   // Mostly the newest one.
-  const id = known[known.length - 1 - (pick % Math.min(3, known.length))];
+  const id = known[known.length - 1 - (variant === 1 ? 0 : pick % Math.min(3, known.length))];
   const merge = model.merges.get(id);
   switch (what) {
     case 'put': {
@@ -124,12 +150,19 @@ function told(
         report(`r${at}`, shown[0], { at, value: variant }),
       ]);
     }
+    case 'enlarge':
     case 'propose': {
+      if (what === 'enlarge') {
+        // All that an approved merge has, and a tool more.
+        const whole = model.approved().at(-1)?.members ?? new Map();
+        const more = [...model.tools.keys()].filter((name) => !whole.has(name));
+        names.splice(0, names.length, ...whole.keys(), ...more.slice(0, 1 + Number(whole.size === 0)));
+      }
       const members = new Map(names.sort().map((name) => [name, model.tools.get(name) ?? -1]));
       const proposal = proposalOf(state, names);
       const before = model.merges.get(proposal.id)?.status ?? 'dissolved';
       if (names.length > 1 && ['proposed', 'dissolved'].includes(before) && model.mergeable(members)) {
-        model.merges.set(proposal.id, { members, representative: names[0], status: 'proposed' });
+        model.merges.set(proposal.id, { members, representative: names[0], status: 'proposed', took: [] });
       }
       return propose(proposal);
     }
@@ -138,8 +171,10 @@ function told(
       const open = ['proposed', 'rejected', 'undone'].includes(merge.status);
       if (open && model.mergeable(merge.members)) {
         const all = [...merge.members.keys()];
-        for (const other of model.approved()) {
-          if (all.some((name) => other.members.has(name))) other.status = 'dissolved';
+        for (const [key, other] of model.merges) {
+          if (other.status !== 'approved' || !all.some((name) => other.members.has(name))) continue;
+          other.status = 'dissolved';
+          merge.took.push(key);
         }
         for (const [key, other] of model.merges) {
           const common = all.filter((name) => other.members.has(name)).length;
@@ -154,7 +189,7 @@ function told(
       if (merge?.status === 'proposed') merge.status = 'rejected';
       return merge === undefined ? null : merges({ action: 'reject', id }, { at });
     case 'undo':
-      if (merge?.status === 'approved') merge.status = 'undone';
+      if (merge?.status === 'approved') model.end(merge, 'undone');
       return merge === undefined ? null : merges({ action: 'undo', id }, { at });
     default:
       return null;
@@ -214,6 +249,7 @@ function ownOf(state: CatalogState): unknown {
 
 it('random histories end as a naive model says, the same in every replica, and as if there were no merges once all are undone', () => {
   let approved = 0;
+  let givenBack = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 30, size: 'max' }), fc.nat(), (steps, cut) => {
       const story = new Story();
@@ -249,9 +285,14 @@ it('random histories end as a naive model says, the same in every replica, and a
         check(story.state, model, index);
       }
       expect(stateDigest(replica)).toEqual(stateDigest(story.state));
-      for (const [id, { status }] of model.merges) {
-        if (status === 'approved') tell(merges({ action: 'undo', id }, { at: START + 100 }));
+      // From the outermost one on: each gives back what it had taken in.
+      for (let at = START + 100; model.approved().length > 0; at++) {
+        const [id, merge] = [...model.merges].find(([, { status }]) => status === 'approved')!;
+        model.end(merge, 'undone');
+        tell(merges({ action: 'undo', id }, { at }));
+        check(story.state, model, index);
       }
+      givenBack += model.givenBack;
       expect(ownOf(story.state)).toEqual(ownOf(without.state));
       expect(story.state.tools.freeSlots()).toEqual(without.state.tools.freeSlots());
       const vectors = (state: CatalogState) =>
@@ -264,6 +305,7 @@ it('random histories end as a naive model says, the same in every replica, and a
     { seed: 18, numRuns: 100 },
   );
   expect(approved).toBeGreaterThan(100);
+  expect(givenBack).toBeGreaterThan(10);
 });
 
 it('the id of a merge does not depend on the order of its members', () => {

@@ -140,7 +140,7 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     tag: 'Merges',
     summary: 'Take an approved merge back.',
     description:
-      'Its tools are served as they were put, with what was learned about each of them. It can be approved again.',
+      'Its tools are served as they were put, with what was learned about each of them; merges that it had taken in are served again. It can be approved again.',
     request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
     bodyOptional: true,
     example: { actor: 'anna' },

@@ -30,7 +30,7 @@ export const mergeParams = z.object({
 
 const status = z.enum(MERGE_STATUSES).meta({
   description:
-    '`proposed`: nobody has decided yet. `approved`: it is served. `rejected`: it is not proposed again until a tool of it changes. `undone`: its tools are served as they were put. `dissolved`: fewer than two of its tools, or not its representative, are left as they were.',
+    '`proposed`: nobody has decided yet. `approved`: it is served. `rejected`: it is not proposed again until a tool of it changes. `undone`: its tools are served as they were put. `dissolved`: fewer than two of its tools, or not its representative, are left as they were, or another merge has taken all of them in.',
 });
 
 export const mergesQuery = pageQuery.extend({ status: status.optional() });
@@ -156,6 +156,9 @@ export const mergeViewSchema = z
     actor: z.string().optional().meta({ description: 'Who decided last.' }),
     left: z.array(toolName).optional().meta({
       description: 'Members that it has lost since it was approved, since they changed or were removed.',
+    }),
+    took: z.array(mergeParams.shape.id).optional().meta({
+      description: 'Merges that were approved before, whose tools it took in: undoing it serves them again.',
     }),
     why: z.string().optional().meta({ description: 'What dissolved it.' }),
   })
