@@ -124,8 +124,11 @@ export class FileContextStore implements ContextStore {
         if (!erasing.has(place.user)) return;
         await removed(this.#key(place), place.user);
         await removed(this.#part(place, 'items'), place.user);
-        await rm(join(this.#erasures(place.catalog), place.user), { force: true });
-        await syncFolder(this.#erasures(place.catalog));
+        const mark = join(this.#erasures(place.catalog), place.user);
+        // Not overwritten: killed in between, it has to be read again.
+        await rm(mark, { force: true });
+        await syncFolder(dirname(mark));
+        await removed(mark, place.user); // what a crash left unfinished
         erasing.delete(place.user);
       }),
     );

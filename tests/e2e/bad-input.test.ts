@@ -10,6 +10,7 @@ beforeAll(async () => {
   service = await RunningService.start(folder.path, ['--sample']);
   decision = (await service.request<typeof decision>('POST', '/v1/route', { query: 'refund order 8812' }))
     .body;
+  await service.ask('PUT', CONTEXT, { items: [item()] });
 });
 afterAll(async () => {
   expect(await service.stop()).toBe(0);
@@ -20,6 +21,7 @@ const ROUTE = '/v1/route';
 const TOOLS = '/v1/catalogs/default/tools';
 const INSTRUCTIONS = '/v1/catalogs/default/instructions';
 const REWARDS = '/v1/decisions/{decision}/rewards';
+const CONTEXT = '/v1/catalogs/default/users/ada/context';
 const DISCOVER = '/v1/decisions/{decision}/discover';
 
 interface BadRequest {
@@ -54,6 +56,8 @@ const tool = (fields: object = {}) => ({
   inputSchema: {},
   ...fields,
 });
+const item = (fields: object = {}) => ({ id: 'song', text: 'Morning run', ...fields });
+const items = (...fields: object[]) => ({ items: fields.map(item) });
 const put = (fields: object) => ({ put: [tool(fields)] });
 const putSchema = (schema: string) => `{"put":[{"name":"planted","description":"","inputSchema":${schema}}]}`;
 const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
@@ -172,6 +176,63 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   invalid('count', 'an unknown member of a discovery', 'POST', DISCOVER, { count: 3 }),
   malformed('a discovery that is no JSON', 'POST', DISCOVER, '{"k": '),
 
+  malformed('items that are no JSON', 'PUT', CONTEXT, '{"items": ['),
+  invalid('items', 'no items', 'PUT', CONTEXT, {}),
+  invalid('items[0].id', 'an item without an id', 'PUT', CONTEXT, { items: [{ text: 'x' }] }),
+  invalid('items[0].id', 'an item that no URL can name', 'PUT', CONTEXT, items({ id: '..' })),
+  invalid('items[0].id', 'an id of 257 characters', 'PUT', CONTEXT, items({ id: 'x'.repeat(257) })),
+  invalid('items[1].id', 'an item twice', 'PUT', CONTEXT, items({}, { text: 'Evening run' })),
+  invalid('items[0].text', 'an item without a text', 'PUT', CONTEXT, { items: [{ id: 'x' }] }),
+  invalid('items[0].text', 'a blank text', 'PUT', CONTEXT, items({ text: ' \n ' })),
+  invalid('items[0].text', 'a NUL in a text', 'PUT', CONTEXT, items({ text: 'a\u0000b' })),
+  invalid('items[0].text', 'half a character in a text', 'PUT', CONTEXT, items({ text: 'a\ud800' })),
+  invalid('items[0].text', 'a text of 8,193 bytes', 'PUT', CONTEXT, items({ text: `é${'x'.repeat(8191)}` })),
+  tooLarge('a text of 1 MB', 'PUT', CONTEXT, items({ text: 'x'.repeat(1024 * 1024) })),
+  invalid('items[0].at', 'a time that is none', 'PUT', CONTEXT, items({ at: 'tomorrow' })),
+  invalid(
+    'items[0].expiresAt',
+    'a time that is over',
+    'PUT',
+    CONTEXT,
+    items({ expiresAt: '2001-01-01T00:00:00Z' }),
+  ),
+  invalid('items[0].ttlSeconds', 'no time to live', 'PUT', CONTEXT, items({ ttlSeconds: 0 })),
+  invalid(
+    'items[0].ttlSeconds',
+    'two ends',
+    'PUT',
+    CONTEXT,
+    items({ ttlSeconds: 60, expiresAt: '2099-01-01T00:00:00Z' }),
+  ),
+  invalid('items[0].tags', '33 tags', 'PUT', CONTEXT, items({ tags: Array(33).fill('x') })),
+  invalid(
+    'items[0].numbers.a',
+    'a number 1e999',
+    'PUT',
+    CONTEXT,
+    '{"items":[{"id":"x","text":"x","numbers":{"a":1e999}}]}',
+  ),
+  invalid(
+    'items[0].putAt',
+    'a time that the service sets',
+    'PUT',
+    CONTEXT,
+    items({ putAt: '2099-01-01T00:00:00Z' }),
+  ),
+  invalid('items', '2,001 items', 'PUT', CONTEXT, {
+    items: Array.from({ length: 2001 }, (_, n) => item({ id: `n${n}` })),
+  }),
+  refused(413, 'too-many-items')('2,000 items beside the one that is there', 'PUT', CONTEXT, {
+    items: Array.from({ length: 2000 }, (_, n) => item({ id: `n${n}` })),
+  }),
+  tooLarge('items of 33 MB', 'PUT', CONTEXT, `{"items":[],"filler":"${'x'.repeat(33 * 1024 * 1024)}"}`),
+  invalid('user', 'a user of 257 characters', 'GET', `/v1/catalogs/default/users/${'x'.repeat(257)}/context`),
+  invalid('limit', 'a page of no items', 'GET', `${CONTEXT}?limit=0`),
+  noCatalog('context in an unknown catalog', 'GET', '/v1/catalogs/nowhere/users/ada/context'),
+  noCatalog('context for an unknown catalog', 'PUT', '/v1/catalogs/nowhere/users/ada/context', items({})),
+  noCatalog('a user of an unknown catalog to export', 'GET', '/v1/catalogs/nowhere/users/ada/export'),
+  noCatalog('a user of an unknown catalog to erase', 'DELETE', '/v1/catalogs/nowhere/users/ada'),
+
   noCatalog('an unknown catalog to route in', 'POST', ROUTE, { query: 'x', catalog: 'nowhere' }),
   noCatalog('an unknown catalog to fill', 'PUT', '/v1/catalogs/nowhere/tools', { tools: [tool()] }),
   noCatalog('an unknown catalog to delete', 'DELETE', '/v1/catalogs/nowhere'),
@@ -265,6 +326,7 @@ async function observedState(): Promise<unknown> {
   return {
     catalogs: await read('/v1/catalogs'),
     tools: await read(`${TOOLS}?limit=1000`),
+    context: await read(CONTEXT),
     decision: await read(`/v1/decisions/${decision.decisionId}`),
     stats: await read(`${TOOLS}/${encodeURIComponent(decision.tools[0].name)}/stats`),
     health: { ...health, unlearned: {}, reports: { ...reports, unknownDecision: 0 } },

@@ -16,6 +16,7 @@ const PAGES = [
   'tools',
   'instructions',
   'discovery',
+  'context',
   'merging',
   'transcripts',
   'queries',

@@ -20,6 +20,7 @@ import { jobQueueContract } from '../contracts/job-queue.contract.ts';
 import { leaseContract } from '../contracts/lease.contract.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { snapshotStoreContract } from '../contracts/snapshot-store.contract.ts';
+import { contentOfRedis } from './content-of-redis.ts';
 import { type RedisCluster, startCluster } from './redis-cluster.ts';
 import { type RedisServer, redisProgram, startRedis } from './redis-server.ts';
 
@@ -290,7 +291,7 @@ function contracts(name: string, url: () => string): void {
     const { connections, dispose } = await emptyPlace();
     return {
       connect: async () => new RedisContextStore(await connections()),
-      content: async () => contentOf((await connections()).commands),
+      content: async () => contentOfRedis((await connections()).commands),
       dispose,
     };
   });
@@ -310,19 +311,6 @@ function contracts(name: string, url: () => string): void {
       dispose,
     };
   });
-}
-
-/** All values, as Redis would write them down. */
-async function contentOf(client: RedisClient): Promise<Buffer> {
-  const nodes = client instanceof Cluster ? client.nodes('master') : [client];
-  const dumps = nodes.map(async (node): Promise<Buffer[]> => {
-    const keys = await node.keys('*');
-    const hashes = await Promise.all(
-      keys.map(async (key) => ((await node.type(key)) === 'hash' ? node.hvalsBuffer(key) : [])),
-    );
-    return [...keys.map((key) => Buffer.from(key)), ...hashes.flat()];
-  });
-  return Buffer.concat((await Promise.all(dumps)).flat());
 }
 
 /** Forgets everything. */
