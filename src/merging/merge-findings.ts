@@ -22,8 +22,10 @@ export interface ConfusablePair {
 export interface MergeScope {
   readonly tools: readonly MergeableTool[];
   readonly kernels: Kernels;
-  /** Of the tools, by slot; null: there is no embedder, and words decide alone which tools are compared. */
+  /** What is served, by slot; null: there is no embedder, and words decide alone which tools are compared. */
   readonly vectors: ToolVectors | null;
+  /** The vectors of the definitions of tools, by slot, where `vectors` has that of what is served in their place. */
+  readonly own?: ReadonlyMap<number, Float32Array>;
   /** Least cosine of tools that are compared. */
   readonly threshold: number;
   readonly judge: Judge;
@@ -114,7 +116,8 @@ export class MergeFindings {
   }
 
   /** Takes in the tools as they are now; returns the slots of those that are new or changed. */
-  *update(tools: readonly MergeableTool[]): Steps<Set<number>> {
+  *update({ tools, own }: Pick<MergeScope, 'tools' | 'own'>): Steps<Set<number>> {
+    this.#neighbours.begin(own ?? new Map());
     const changed = new Set<number>();
     const now = new Set<number>();
     for (const one of tools) {

@@ -58,7 +58,7 @@ export async function proposeMerges(request: MergePassRequest): Promise<MergePas
   };
   const report = (done: number, judged: number): void =>
     request.onProgress?.({ done, pairs: counts.pairs, judged });
-  const changed = await inSlices(findings.update(request.tools));
+  const changed = await inSlices(findings.update(request));
   try {
     const pairs = await inSlices(findings.pairsOf(changed, request, (share) => report(FOUND * share, 0)));
     counts.pairs = pairs.length;

@@ -14,6 +14,8 @@ import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-que
 import { every, type Repeated } from '../scheduling/every.ts';
 import type { MergeRunResult } from '../state/fold-result.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
+import type { MergeTable } from '../state/merge-table.ts';
+import type { ToolTable } from '../state/tool-table.ts';
 import { approveMerge } from './decide-merge.ts';
 import type { Judge, JudgeName } from './judge.ts';
 import { LookAlikes } from './look-alikes.ts';
@@ -294,6 +296,8 @@ class Run {
     const judge = judgeOf(request.judge);
     if (judge === null) throw new Error('No chat model is configured in the process that runs it.');
     const read = await catalog.replica.readConsistent(({ tools, merges, fingerprint, confusable }) => ({
+      served: merges.revision,
+      own: fingerprint === null ? new Map() : ownVectors(tools, merges),
       tools: Array.from(tools.live(), ({ slot, tool, hash }) => ({ slot, tool, hash })),
       vectors: fingerprint === null ? null : tools.vectors,
       threshold: request.threshold ?? thresholdOf(fingerprint),
@@ -324,7 +328,9 @@ class Run {
     });
     check();
     replaced.signal.throwIfAborted();
-    this.#known.set(catalog, pass.findings);
+    // What was compared while somebody approved or undid a merge may have been compared with what is served, not with what was put.
+    if (catalog.state.merges.revision === read.served) this.#known.set(catalog, pass.findings);
+    else this.#known.delete(catalog);
     return pass;
   }
 
@@ -372,6 +378,16 @@ class Run {
 }
 
 const NOT_APPROVED: ReadonlySet<string> = new Set(['merge-conflict', 'merge-not-found']);
+
+/** The vectors of the tools that a merged one is served in place of, by slot. */
+function ownVectors(tools: ToolTable, merges: MergeTable): Map<number, Float32Array> {
+  const own = new Map<number, Float32Array>();
+  for (const { status, representative } of merges.all()) {
+    const record = status === 'approved' ? tools.get(representative) : undefined;
+    if (record !== undefined) own.set(record.slot, tools.vectorOf(record).slice());
+  }
+  return own;
+}
 
 /** Whether a run came to something else about a merge that is proposed already. */
 function differs(record: ProposedMerge & { readonly status: string }, merge: ProposedMerge): boolean {

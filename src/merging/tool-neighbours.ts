@@ -1,5 +1,5 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { cosine, type ToolVectors } from '../../bandit/tool-vectors.ts';
+import { cosine, ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { BestSlots } from '../retrieval/best-slots.ts';
 import { denseText } from '../retrieval/document-text.ts';
@@ -28,6 +28,7 @@ export class ToolNeighbours {
   readonly #vectors: ToolVectors | null;
   readonly #threshold: number;
   readonly #words: WordSets;
+  #own: OwnVectors | null = null;
   #cosines: Float32Array | null = null;
   #rows = 0;
 
@@ -37,6 +38,13 @@ export class ToolNeighbours {
     this.#vectors = vectors;
     this.#threshold = threshold;
     this.#words = new WordSets(vectors === null ? LEAST_WORDS_ALONE : LEAST_WORDS);
+  }
+
+  /** Begins a pass. @param own vectors of tools, by slot, where the table has others */
+  begin(own: ReadonlyMap<number, Float32Array>): void {
+    this.rest();
+    if (own.size > 0 && this.#vectors !== null)
+      this.#own = new OwnVectors(this.#kernels, this.#vectors.dimensions, own);
   }
 
   put(slot: number, tool: ToolDefinition): void {
@@ -57,13 +65,23 @@ export class ToolNeighbours {
 
   /** Returns the cosine of the vectors of two tools; null: there are none. */
   similarity(a: number, b: number): number | null {
-    return this.#vectors === null ? null : cosine(this.#vectors.get(a), this.#vectors.get(b));
+    return this.#vectors === null ? null : cosine(this.#vectorOf(a), this.#vectorOf(b));
   }
 
   /** Frees what only a pass needs; the next one takes it again. */
   rest(): void {
+    this.#own?.free();
+    this.#own = null;
+    this.#freeCosines();
+  }
+
+  #freeCosines(): void {
     if (this.#cosines !== null) this.#kernels.free(this.#cosines);
     this.#cosines = null;
+  }
+
+  #vectorOf(slot: number): Float32Array {
+    return this.#own?.get(slot) ?? this.#vectors!.get(slot);
   }
 
   /** Returns the cosines of all tools with this one, by slot, until the next call; null: there are no vectors. */
@@ -71,16 +89,12 @@ export class ToolNeighbours {
     if (this.#vectors === null) return null;
     const { values, stride, capacity } = this.#vectors;
     if (this.#cosines === null || this.#cosines.length < capacity) {
-      this.rest();
+      this.#freeCosines();
       this.#cosines = this.#kernels.allocateFloat32(capacity);
     }
-    this.#kernels.scan(
-      values,
-      stride,
-      Math.min(this.#rows, capacity),
-      this.#vectors.get(slot),
-      this.#cosines,
-    );
+    const query = this.#vectorOf(slot);
+    this.#kernels.scan(values, stride, Math.min(this.#rows, capacity), query, this.#cosines);
+    this.#own?.scan(query, this.#cosines);
     return this.#cosines;
   }
 
@@ -96,6 +110,41 @@ export class ToolNeighbours {
 }
 
 const NONE = new Int32Array(0);
+
+/** The vectors of a few tools, for one pass. */
+class OwnVectors {
+  readonly #kernels: Kernels;
+  readonly #table: ToolVectors;
+  readonly #rows = new Map<number, number>();
+  readonly #cosines: Float32Array;
+
+  constructor(kernels: Kernels, dimensions: number, own: ReadonlyMap<number, Float32Array>) {
+    this.#kernels = kernels;
+    this.#table = new ToolVectors(kernels, dimensions);
+    for (const [slot, vector] of own) {
+      this.#table.put(this.#rows.size, vector);
+      this.#rows.set(slot, this.#rows.size);
+    }
+    this.#cosines = kernels.allocateFloat32(this.#rows.size);
+  }
+
+  get(slot: number): Float32Array | undefined {
+    const row = this.#rows.get(slot);
+    return row === undefined ? undefined : this.#table.get(row);
+  }
+
+  /** Writes the cosines of these tools over those of what is served in their place. */
+  scan(query: Float32Array, cosines: Float32Array): void {
+    const { values, stride } = this.#table;
+    this.#kernels.scan(values, stride, this.#rows.size, query, this.#cosines);
+    for (const [slot, row] of this.#rows) cosines[slot] = this.#cosines[row];
+  }
+
+  free(): void {
+    this.#table.free();
+    this.#kernels.free(this.#cosines);
+  }
+}
 
 /**
  * Finds sets of words that are similar by their cosine, |x ∩ y|/√(|x|·|y|), which no other set changes. Of two sets whose cosine is at

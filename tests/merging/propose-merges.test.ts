@@ -97,6 +97,31 @@ describe('a pass', () => {
     expect(proposals[0].evidence.similarity!.least).toBeCloseTo(1 / 1.01, 5);
   });
 
+  it('compares what was put where a merged tool is served in its place, with findings of before as without', async () => {
+    const tools = listed([tool('abc', 'x one'), tool('def', 'x two'), tool('ghi', 'x three')]);
+    const rows = [
+      [1, 0.1, 0],
+      [1, 0, 0.1],
+      [0, 1, 1],
+    ];
+    const [put] = [vectorsOf(rows)];
+    const before = await proposeMerges(requestOf(tools, { vectors: put }));
+    const own = new Map([[0, put.get(0).slice()]]);
+    const served = vectorsOf([[0, 1, 1.1], ...rows.slice(1)]);
+    const merged = await proposeMerges(requestOf(tools, { vectors: served, own }));
+    expect(merged.counts.pairs).toBe(1);
+    expect(merged.proposals).toEqual(before.proposals);
+    // What changes later is compared with it as well.
+    const more = [...tools, { ...listed([tool('jkl', 'x four')])[0], slot: 3 }];
+    served.put(3, put.get(0).slice());
+    const later = await proposeMerges(
+      requestOf(more, { vectors: served, own, previous: merged.findings, threshold: 0.8 }),
+    );
+    expect(later.proposals.map(({ members }) => members.map(({ name }) => name))).toEqual([
+      ['abc', 'def', 'jkl'],
+    ]);
+  });
+
   it('compares what was confused, whatever texts say', async () => {
     const tools = listed([tool('abc', 'x one'), tool('def', 'x two')]);
     const confusable = [{ slots: [0, 1] as const, confused: 7 }];
