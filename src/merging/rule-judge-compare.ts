@@ -1,6 +1,7 @@
 import type { PairVerdict } from './judge.ts';
 import type { Parameter, ToolProfile } from './rule-judge-profile.ts';
 import {
+  ACCESS_TERMS,
   CONTRAST_LINES,
   EVERYWHERE_WORDS,
   PRODUCT_OF,
@@ -207,18 +208,6 @@ function contrastOf(a: ToolProfile, b: ToolProfile): [string, string] | [null, n
 }
 
 const HINTS = ['readOnlyHint', 'destructiveHint'] as const;
-const TERMS = [
-  'auth',
-  'authentication',
-  'authorization',
-  'security',
-  'scopes',
-  'scope',
-  'permissions',
-  'account',
-  'environment',
-  'method',
-] as const;
 
 function differingHints({ tool: a }: ToolProfile, { tool: b }: ToolProfile): Apart | null {
   for (const hint of HINTS) {
@@ -230,7 +219,7 @@ function differingHints({ tool: a }: ToolProfile, { tool: b }: ToolProfile): Apa
     )
       return { reason: `their ${hint} differs`, overlapping: false };
   }
-  for (const term of TERMS) {
+  for (const term of ACCESS_TERMS) {
     const [one, other] = [a, b].map(({ metadata, _meta }) =>
       JSON.stringify([metadata?.[term], _meta?.[term]]),
     );

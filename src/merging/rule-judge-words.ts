@@ -416,6 +416,27 @@ const EFFECTS = {
 
 export type Effect = keyof typeof EFFECTS;
 
+/** Verbs whose calls cannot be taken back, or that others see, beside those with an effect. As they are spelled: `perform` is not `run`. */
+const GRAVE =
+  'wipe revoke terminate kill shutdown reset overwrite post pay charge refund transfer purchase buy order book reserve sell trade sign ' +
+  'deploy merge execute run invoke block ban suspend disable deactivate restart reboot stop notify submit move withdraw deposit ' +
+  'upload call reply forward invite push commit rollback revert restore migrate approve reject evict kick mute ' +
+  'close lock uninstall install unsubscribe unpublish detach dismiss discard flush';
+
+/** Members of `metadata` and `_meta` that say who may call a tool, and how. */
+export const ACCESS_TERMS = [
+  'auth',
+  'authentication',
+  'authorization',
+  'security',
+  'scopes',
+  'scope',
+  'permissions',
+  'account',
+  'environment',
+  'method',
+] as const;
+
 /** Verbs that may begin the name of a tool, beside those with an effect. */
 const VERBS =
   'convert generate translate summarize recommend subscribe run start stop open close play pause resume send share plot draw solve train ' +
@@ -535,3 +556,11 @@ export const EFFECT_OF: ReadonlyMap<string, Effect> = new Map(
   ),
 );
 export const VERB_WORDS: ReadonlySet<string> = new Set([...EFFECT_OF.keys(), ...wordsIn(VERBS)]);
+
+const GRAVE_EFFECTS: readonly (Effect | undefined)[] = ['update', 'delete', 'cancel', 'archive', 'send'];
+const GRAVE_STEMS: ReadonlySet<string> = new Set(GRAVE.split(' ').map(stem));
+
+/** Whether what a verb does, in any form, may not be possible to take back, or is seen by others. */
+export function isGrave(word: string): boolean {
+  return GRAVE_STEMS.has(stem(word)) || GRAVE_EFFECTS.includes(EFFECT_OF.get(wordFor(word)));
+}

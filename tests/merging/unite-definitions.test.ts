@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
+import { unitable } from '../../src/merging/audit-component.ts';
 import { guarded } from '../../src/merging/guarded.ts';
 import { representativeOf, type UnitedDefinition, unite } from '../../src/merging/unite-definitions.ts';
 
@@ -166,6 +168,52 @@ describe('parameters', () => {
   });
 });
 
+describe('tools that do the same', () => {
+  const parted = (tools: readonly ToolDefinition[]) => {
+    const steps = unitable(tools.map((one, slot) => ({ slot, tool: one, hash: definitionHash(one) })));
+    for (let count = 0; ; count++) {
+      const { done, value } = steps.next();
+      if (!done) continue;
+      const groups = value.groups.map((group) => group.map((one) => one.tool.name).sort());
+      return { count, groups: groups.sort(), left: value.left };
+    }
+  };
+
+  it('are one group, or as many as can be united', () => {
+    const choice = (name: string, of: string): ToolDefinition => ({
+      ...tool(name, {}),
+      inputSchema: { anyOf: [{ required: [of] }, { required: ['b'] }] },
+    });
+    expect(parted([tool('a', { q: text() }), tool('bb', { query: text() })])).toMatchObject({
+      groups: [['a', 'bb']],
+      left: 0,
+    });
+    const all = [
+      ...[tool('a', { id: text() }), tool('bb', { id: number() }), tool('cc', { id: text() })],
+      ...[tool('dd', { id: number() }), choice('e', 'x'), choice('ff', 'y'), choice('gg', 'x')],
+    ];
+    expect(parted(all)).toMatchObject({
+      groups: [
+        ['a', 'cc'],
+        ['bb', 'dd'],
+        ['e', 'gg'],
+      ],
+      left: 1,
+    });
+  });
+
+  it('are parted in steps, a few per tool where schemas are copies or cannot be read', () => {
+    const many = Array.from({ length: 400 }, (_, at) => ({
+      ...tool(`t${at}`, {}),
+      inputSchema: { anyOf: [{ required: [`p${at % 200}`] }] },
+    }));
+    const { count, groups, left } = parted(many);
+    expect({ groups: groups.length, left }).toEqual({ groups: 200, left: 0 });
+    expect(count).toBeGreaterThanOrEqual(400);
+    expect(count).toBeLessThan(1_200);
+  });
+});
+
 describe('the other members of the definition', () => {
   it('have no text that no member has', () => {
     const a = tool('wx', {}, [], { description: 'Weather of a city. Free of charge.' });
@@ -261,9 +309,47 @@ describe('what is never approved automatically', () => {
       [tool('a', {}, [], { metadata: { scopes: ['w'] } }), tool('b', {})],
       /scopes differ/,
     ],
+    [
+      'differing authorization',
+      [tool('a', {}, [], { metadata: { authorization: 'oauth' } }), tool('b', {})],
+      /authorization differ/,
+    ],
+    [
+      'differing methods',
+      [tool('a', {}, [], { _meta: { method: 'GET' } }), tool('b', {}, [], { _meta: { method: 'PUT' } })],
+      /method differ/,
+    ],
     ['grave verbs', [tool('deleteUser', {}), tool('removeUser', {})], /take back/],
   ])('%s', (_, members, reason) => {
     expect(guarded(members)).toMatch(reason);
+  });
+
+  it.each(
+    (
+      'archive_mail block_user ban_user suspend_user disable_user deactivate_user restart_host stop_host notify_team submit_form ' +
+      'move_file rename_file replace_text update_user modify_user deletes_user sending_mail charge_card userRemoval_erases orders_place'
+    ).split(' '),
+  )('%s', (name) => {
+    expect(guarded([tool('get_it', {}), tool(name, {})])).toMatch(/take back/);
+  });
+
+  it.each([
+    'Deletes a user.',
+    'This permanently removes a file.',
+    'Gets a message and archives it afterwards.',
+    'Looks for hosts. Restarts those that hang.',
+    'Can be used to notify a team.',
+  ])('says a description: %s', (description) => {
+    expect(guarded([tool('it', {}), tool('handle', {}, [], { description })])).toMatch(/take back/);
+  });
+
+  it('is not what a description only speaks of', () => {
+    for (const description of [
+      'Get the order of a customer.',
+      'Find who deleted a file.',
+      'Performs an addition.',
+    ])
+      expect(guarded([tool('it', {}), tool('other_it', {}, [], { description })])).toBeNull();
   });
 
   it('is not what only reads', () => {
