@@ -3,7 +3,7 @@ import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { type MergeVerdict, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import type { Steps } from '../scheduling/slices.ts';
+import { inSlices, type Steps } from '../scheduling/slices.ts';
 import { auditComponent, type MergeableTool, unitable } from './audit-component.ts';
 import { componentsOf } from './components.ts';
 import { guarded } from './guarded.ts';
@@ -102,6 +102,8 @@ export class MergeFindings {
   /** Names of the tools about which an audit of this pass did not decide. */
   #unaudited = new Set<string>();
   #confused = new Map<number, number>();
+  /** The names of the members of an approved merge, by each of them. */
+  #wholeOf: ReadonlyMap<string, readonly string[]> = new Map();
 
   constructor({ kernels, vectors, threshold, judge }: MergeScope) {
     this.#neighbours = new ToolNeighbours(kernels, vectors, threshold);
@@ -206,6 +208,7 @@ export class MergeFindings {
   /** Returns the tools that hang together by pairs that are the same, in which every approved merge is whole. */
   components(merged: readonly (readonly string[])[]): number[][] {
     const edges: (readonly [number, number])[] = Array.from(this.#same.values(), ({ slots }) => slots);
+    this.#wholeOf = new Map(merged.flatMap((names) => names.map((name) => [name, names])));
     if (merged.length > 0) {
       const slotOf = new Map(Array.from(this.#tools.values(), ({ slot, tool }) => [tool.name, slot]));
       for (const names of merged) {
@@ -230,14 +233,14 @@ export class MergeFindings {
     if (known === undefined) {
       known = await this.#audit(members, request);
       counts.audited++;
-      await setImmediate();
     }
+    await setImmediate();
     if (known.undecided.length === 0) this.#auditedNow.set(key, known);
     else counts.unaudited++;
     for (const name of known.undecided) this.#unaudited.add(name);
     if (known.isSplit) counts.split++;
     counts.conflicts += known.conflicts;
-    return known.proposals.filter((proposal) => keepsWhole(proposal, request.merged ?? []));
+    return known.proposals.filter((proposal) => this.#keepsWhole(proposal));
   }
 
   /** Returns the names of the tools about which the judge left something undecided in this pass, a pair or an audit. */
@@ -267,7 +270,7 @@ export class MergeFindings {
     let conflicts = 0;
     for (const cluster of clusters) {
       if (cluster.length < 2) continue;
-      const { groups, left } = unitable(cluster);
+      const { groups, left } = await inSlices(unitable(cluster));
       conflicts += left;
       for (const group of groups) proposals.push(await this.#propose(group, reason, request));
     }
@@ -315,6 +318,13 @@ export class MergeFindings {
     };
   }
 
+  /** Whether a merge has all members of every approved merge from which it has one. */
+  #keepsWhole({ members }: ProposedMerge): boolean {
+    const names = new Set(members.map(({ name }) => name));
+    const wholes = new Set(members.flatMap(({ name }) => [this.#wholeOf.get(name) ?? []]));
+    return [...wholes].every((whole) => whole.every((name) => names.has(name)));
+  }
+
   /** The pairs of these tools that are the same, least sure first. */
   #pairsWithin(members: readonly MergeableTool[]): SamePair[] {
     const slots = new Set(members.map(({ slot }) => slot));
@@ -354,12 +364,4 @@ const SLOTS = 2 ** 26;
 
 function keyOf(a: number, b: number): number {
   return Math.min(a, b) * SLOTS + Math.max(a, b);
-}
-
-/** Whether a merge has all members of every approved merge from which it has one. */
-function keepsWhole({ members }: ProposedMerge, merged: readonly (readonly string[])[]): boolean {
-  const names = new Set(members.map(({ name }) => name));
-  return merged.every(
-    (whole) => whole.every((name) => names.has(name)) || !whole.some((name) => names.has(name)),
-  );
 }

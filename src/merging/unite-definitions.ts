@@ -38,14 +38,10 @@ export function representativeOf(names: readonly string[]): string {
  * member has.
  */
 export function unite(members: readonly ToolDefinition[], representative: string): UnitedDefinition {
-  const first = members.find(({ name }) => name === representative);
-  if (first === undefined) throw new RangeError(`the representative "${representative}" is not a member`);
-  const others = members
-    .filter((member) => member !== first)
-    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  const inputs = uniteInputs(first, others);
+  const all = inOrder(members, representative);
+  const [first] = all;
+  const inputs = uniteInputs(members, representative);
   if ('conflict' in inputs) return inputs;
-  const all = [first, ...others];
   const { outputSchema, execution, ...kept } = withoutEmpty({
     ...first,
     description: uniteDescriptions(all),
@@ -74,11 +70,21 @@ interface UnitedParameter extends Parameter {
   readonly takers: Map<string, { readonly name: string; readonly required: boolean }>;
 }
 
-function uniteInputs(
-  first: ToolDefinition,
-  others: readonly ToolDefinition[],
+/** The representative, and then the others by name. */
+function inOrder(members: readonly ToolDefinition[], representative: string): ToolDefinition[] {
+  const first = members.find(({ name }) => name === representative);
+  if (first === undefined) throw new RangeError(`the representative "${representative}" is not a member`);
+  const others = members.filter((member) => member !== first);
+  return [first, ...others.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))];
+}
+
+/** Unites the parameters alone: whether that can be does not depend on the rest. */
+export function uniteInputs(
+  members: readonly ToolDefinition[],
+  representative: string,
 ): UnitedInputs | { readonly conflict: string } {
-  const all = [first, ...others];
+  const all = inOrder(members, representative);
+  const [first, ...others] = all;
   if (sameInAll(all, ({ inputSchema }) => withoutTexts(inputSchema))) {
     const mappings = Object.fromEntries(all.map(({ name }) => [name, { arguments: {}, absent: [] }]));
     return { schema: first.inputSchema, mappings, guesses: [] };
@@ -248,7 +254,7 @@ function plain(name: string): string {
 }
 
 /** A schema without what only people read. */
-function withoutTexts(schema: unknown): unknown {
+export function withoutTexts(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutTexts);
   if (!isObject(schema)) return schema;
   return Object.fromEntries(
