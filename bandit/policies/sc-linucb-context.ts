@@ -30,7 +30,7 @@ const NAME = 'sc-linucb-context';
 const FEATURES = ['contextFit', 'habit', 'itemHabit'] as const;
 const [HABIT, ITEM_HABIT] = [1, 2];
 /** θ₀ of each; chosen on the validation part of bench/context-policy.ts. */
-const PRIOR = [0, 0.1, 0.3];
+const PRIOR = [0, 0.4, 1];
 const NO_TERMS = { terms: new Uint32Array(0), weights: new Float32Array(0) };
 
 export const SC_LINUCB_CONTEXT: PolicyKind = {
