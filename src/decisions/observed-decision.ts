@@ -1,7 +1,15 @@
 import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
-import type { ObservedDecision, ObservedInstructions } from '../ledger/entry.ts';
+import { chosenContext } from '../../bandit/chosen-context.ts';
+import type { QueryFeatures } from '../../bandit/policy.ts';
+import type { ObservedContext, ObservedDecision, ObservedInstructions } from '../ledger/entry.ts';
 import { unitNumber } from '../ledger/unit.ts';
-import { type Decision, type DecisionInstructions, discoveredCount, rewardDeadline } from './decision.ts';
+import {
+  type Decision,
+  type DecisionContext,
+  type DecisionInstructions,
+  discoveredCount,
+  rewardDeadline,
+} from './decision.ts';
 
 /** Returns the part of a decision that learning needs: for the slate, and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
@@ -41,7 +49,23 @@ export function observedDecision(decision: Decision, reported: readonly string[]
     ...(decision.instructions !== undefined && { instructions: observedInstructions(decision.instructions) }),
     sufficiency: observedSufficiency(decision),
     ...(decision.discoveries !== undefined && { discovered: discoveredCount(decision) }),
+    ...(decision.context !== undefined && { context: observedContext(decision.context) }),
   };
+}
+
+/** Returns the query of a decision as policies read it: with what was chosen of the context of its user. */
+export function queryWithContext({ query, unit, at, context: kept }: AskedFor): QueryFeatures {
+  const context = kept && chosenContext(unitNumber(unit), at, kept);
+  return context === undefined ? query : { ...query, context };
+}
+
+interface AskedFor extends Pick<Decision, 'query' | 'at'> {
+  readonly unit?: string | undefined;
+  readonly context?: DecisionContext | undefined;
+}
+
+function observedContext({ items, features }: DecisionContext): ObservedContext {
+  return { items: items.map(({ number }) => ({ number })), features: [...features] };
 }
 
 function observedMerges({ merged }: Decision, slate: readonly string[]): Pick<ObservedDecision, 'merged'> {

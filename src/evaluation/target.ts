@@ -6,6 +6,7 @@ import type { Candidates } from '../../bandit/policy.ts';
 import { type Random, randomFor } from '../../bandit/random.ts';
 import { type BudgetedRequest, selectUnderBudget } from '../../bandit/selection/select-under-budget.ts';
 import { withToolGains } from '../../bandit/selection/tool-gains.ts';
+import { queryWithContext } from '../decisions/observed-decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
 import type { LearnerVersion } from '../state/learner-version.ts';
 import type { EvaluatedBudget, EvaluatedSlate } from './evaluated-slate.ts';
@@ -21,7 +22,8 @@ export function candidateTarget(
 ): Target {
   const way = { method: selectionMethod(settings) };
   return (slate, candidates) => {
-    const { id, query } = slate.decision;
+    const { id } = slate.decision;
+    const query = queryWithContext(slate.decision);
     const ranking = policy.rank({
       query,
       candidates,

@@ -1,8 +1,10 @@
 import { randomFor } from '../../bandit/random.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision, DecisionContext } from '../decisions/decision.ts';
+import { queryWithContext } from '../decisions/observed-decision.ts';
 import { type AssignedVariant, assign, detailFor } from '../experiments/assign.ts';
 import type { CatalogSettings } from '../ledger/catalog-settings.ts';
+import { unitKey } from '../ledger/unit.ts';
 import { type Carried, startedAnew } from './carried.ts';
 import { findCandidates } from './find-candidates.ts';
 import { recordDecision } from './record-decision.ts';
@@ -46,12 +48,19 @@ export function decide(
   const { id, request, query } = question;
   const { state } = catalog;
   const learner = assigned?.learner ?? state.learners.active;
-  const recall = learner.policy.recall(query.features);
+  const asked =
+    question.context === undefined || request.userId === undefined
+      ? query.features
+      : queryWithContext({
+          ...{ query: query.features, unit: unitKey(request.userId) },
+          ...{ at: question.at, context: question.context },
+        });
+  const recall = learner.policy.recall(asked);
   // Variants choose themselves: shadows rank beside a slate that they did not choose.
   const method = assigned === null ? slateMethodFor(request, state.settings) : 'policy';
   const found = findCandidates(request, query, recall, catalog, question.at, question.carried, method);
   const ranking = learner.policy.rank({
-    query: query.features,
+    query: asked,
     candidates: found.candidates,
     recall,
     random: randomFor(`${id}/rank`),
