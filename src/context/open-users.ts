@@ -71,11 +71,14 @@ export class OpenUsers {
     return user;
   }
 
-  /** Writes what `update` returns (null: nothing), as `ContextStore.change`. What `update` is given is its own. */
+  /**
+   * Writes what `update` returns (null: nothing), as `ContextStore.change`. What `update` is given is its own.
+   * @param signalsOnly items do not change: those in memory are not decrypted again, and ones whose time is over may be missing
+   */
   async change(
     place: UserPlace,
     update: (before: OpenUser) => Promise<UserChange | null>,
-    { newKey = false, onlyIfKept = false } = {},
+    { newKey = false, onlyIfKept = false, signalsOnly = false } = {},
   ): Promise<void> {
     const seals = (await this.#opened(true))!;
     let after: OpenUser | null = null;
@@ -84,7 +87,9 @@ export class OpenUsers {
       if (sealed === null && onlyIfKept) return null;
       const fresh = sealed === null || newKey ? seals.newKey(place) : null;
       const kept = sealed && { sealed, key: seals.unwrap(place, sealed.key) };
-      const before = kept === null ? empty(place, fresh!.key) : opened(place, kept.sealed, kept.key);
+      const cached = signalsOnly ? this.#cache.get(nameOf(place)) : undefined;
+      const known = cached?.stamp === sealed?.stamp ? cached?.user : undefined;
+      const before = kept === null ? empty(place, fresh!.key) : opened(place, kept.sealed, kept.key, known);
       const change = await update(before);
       if (change === null) return null;
       const key = fresh?.key ?? before.key;
@@ -161,11 +166,12 @@ function empty(place: UserPlace, key: UserKey): OpenUser {
   };
 }
 
-function opened(place: UserPlace, sealed: SealedUser, key: UserKey): OpenUser {
-  const items = sealed.items && key.open('items', sealed.items);
+/** @param known its items are those of `sealed` */
+function opened(place: UserPlace, sealed: SealedUser, key: UserKey, known?: ItemRecord): OpenUser {
+  const items = known === undefined ? sealed.items && key.open('items', sealed.items) : null;
   const signals = sealed.signals && key.open('signals', sealed.signals);
   const user = empty(place, key);
-  const record = items === null ? user : unpackItems(items);
+  const record = known ?? (items === null ? user : unpackItems(items));
   return {
     ...{ place, key, items: record.items, vectors: record.vectors },
     signals: signals === null ? user.signals : UserSignals.unpack(signals),

@@ -32,6 +32,8 @@ export interface UserContextsParts {
 }
 
 const CACHE_BYTES = 64 * 1024 * 1024;
+/** Users whose ended items are removed at the same time; those of others go when they are read again. */
+const MOST_SWEEPING = 100;
 /** A page ends before its texts become longer than this together, though not before its first item. */
 const PAGE_LENGTH = 2 * 1024 * 1024;
 
@@ -98,6 +100,7 @@ export class UserContexts {
   readonly #embedding: ItemEmbedding;
   /** By user: uses that wait for the write before them. */
   readonly #waiting = new Map<string, WaitingUses>();
+  readonly #sweeping = new Map<string, Promise<void>>();
 
   constructor(parts: UserContextsParts) {
     const { store, secret, cacheBytes = CACHE_BYTES } = parts;
@@ -239,6 +242,7 @@ export class UserContexts {
     const user = await this.#users.read(place);
     if (user === null) return null;
     const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
+    if (live !== user) this.#sweep(place);
     this.#embedding.look(open, live);
     const { key, items, vectors, signals } = live;
     signals.compareWith(open.embedder?.fingerprint ?? null);
@@ -272,11 +276,31 @@ export class UserContexts {
 
   /** Resolves when nothing is being made in the background. */
   idle(): Promise<void> {
-    return this.#embedding.idle();
+    return Promise.all([this.#embedding.idle(), ...this.#sweeping.values()]).then(() => undefined);
   }
 
   async close(): Promise<void> {
-    await this.#embedding.close();
+    await Promise.all([this.#embedding.close(), ...this.#sweeping.values()]);
+  }
+
+  /** Removes the items whose time is over from the store as well, in the background. */
+  #sweep(place: UserPlace): void {
+    const name = `${place.catalog}/${place.user}`;
+    if (this.#sweeping.has(name) || this.#sweeping.size >= MOST_SWEEPING) return;
+    const swept = this.#users.change(
+      place,
+      async (before) => {
+        const items = before.items.filter((item) => isLive(item, this.#parts.now()));
+        if (items.length === before.items.length) return null;
+        const vectors = this.#embedding.kept(items, before);
+        return { items: { items, vectors }, ...signalsWithout(before, items) };
+      },
+      { onlyIfKept: true },
+    );
+    const done = swept
+      .catch((error) => this.#parts.onError('items whose time is over could not be removed', error))
+      .finally(() => this.#sweeping.delete(name));
+    this.#sweeping.set(name, done);
   }
 
   /** @param begin what comes from then on waits for the next write */
@@ -299,7 +323,7 @@ export class UserContexts {
           }
           return isChanged ? { signals } : null;
         },
-        { onlyIfKept: true },
+        { onlyIfKept: true, signalsOnly: true },
       );
     } finally {
       begin();

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
 import { FileContextStore } from '../../src/context/file-context-store.ts';
 import { type ContextItem, MAX_ITEMS } from '../../src/context/item.ts';
+import { UserKey } from '../../src/context/seals.ts';
 import { UserContexts } from '../../src/context/user-contexts.ts';
 import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -160,13 +161,34 @@ describe('what users have', () => {
     const folder = new Folder();
     const contexts = folder.start();
     await contexts.put('default', 'ada', [item('a', { expiresAt: NOW + 10 }), item('b')]);
+    await contexts.put('default', 'bob', [item('a', { expiresAt: NOW + 10 }), item('b')]);
     folder.now = NOW + 10;
     expect(await idsOf(contexts, 'ada')).toEqual(['b']);
     const loaded = (await contexts.load('default', 'ada'))!;
     expect([loaded.items.length, loaded.vectors.scales.length, loaded.vectors.values.length]).toEqual([
       1, 1, 4,
     ]);
-    expect(await contexts.put('default', 'ada', [item('b')])).toMatchObject({ removed: 1, unchanged: 1 });
+    expect(await contexts.put('default', 'bob', [item('b')])).toMatchObject({ removed: 1, unchanged: 1 });
+  });
+
+  it('is removed from the store when it is read after its time, and uses do not decrypt it', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    await contexts.put('default', 'ada', [item('a', { expiresAt: NOW + 10 }), item('b')]);
+    const use = { items: ['a', 'b'], at: NOW };
+    await contexts.recordUse('default', 'ada', { key: '1', ...use });
+    folder.now = NOW + 10;
+    await contexts.load('default', 'ada');
+    await contexts.idle();
+    const opening = vi.spyOn(UserKey.prototype, 'open');
+    await contexts.recordUse('default', 'ada', { key: '2', ...use });
+    expect(opening.mock.calls.map(([part]) => part)).toEqual(['signals']);
+    opening.mockRestore();
+    folder.now = NOW;
+    const next = folder.start();
+    expect(await idsOf(next, 'ada')).toEqual(['b']);
+    const { usage } = await next.export('default', 'ada');
+    expect(usage.map(({ item, uses, items }) => [item, uses, items.size])).toEqual([['b', 2, 0]]);
   });
 
   it('has vectors of eight bits, made once, and again when the catalog has another embedder', async () => {
