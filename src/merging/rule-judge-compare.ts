@@ -61,7 +61,7 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
     return onlyA.isNamed && onlyB.isNamed ? different(0.6, reason) : overlapping(likeness, reason);
   }
   if (estranged) return overlapping(likeness, places);
-  const arranged = matchParameters(a.parameters, b.parameters);
+  const arranged = arrangeParameters(a.parameters, b.parameters);
   if (arranged.conflict !== null) return overlapping(likeness, arranged.conflict);
   if (shared + HALF * arranged.pairs < ENOUGH)
     return overlapping(likeness, 'their definitions say too little');
@@ -261,7 +261,7 @@ const NAMED = 0.7;
 
 /** Verbs of the two that cannot stand for each other; null: none. */
 function verbsApart(a: ToolProfile, b: ToolProfile): Apart | null {
-  const strangers = (own: ToolProfile, other: ToolProfile) =>
+  const unmatched = (own: ToolProfile, other: ToolProfile) =>
     [...own.verbs].filter((verb) => {
       if (other.told.has(verb)) return false;
       if (EXCHANGEABLE.includes(verb) && EXCHANGEABLE.some((one) => other.verbs.has(one))) return false;
@@ -269,7 +269,7 @@ function verbsApart(a: ToolProfile, b: ToolProfile): Apart | null {
       // What is performed or created is named by the other's verb.
       return ![...other.verbs].every((one) => (own.core.get(one) ?? 0) >= NAMED);
     });
-  const [one, other] = [strangers(a, b), strangers(b, a)];
+  const [one, other] = [unmatched(a, b), unmatched(b, a)];
   if (one.length + other.length === 0) return null;
   const found = [...one, ...other].sort().map((verb) => `“${verb}”`);
   return {
@@ -290,7 +290,7 @@ interface Arranged {
 const COUNTERPART = 0.34;
 
 /** Finds for every parameter its counterpart, the most alike first. */
-function matchParameters(a: readonly Parameter[], b: readonly Parameter[]): Arranged {
+function arrangeParameters(a: readonly Parameter[], b: readonly Parameter[]): Arranged {
   const possible: { one: Parameter; other: Parameter; likeness: number }[] = [];
   for (const one of a) {
     for (const other of b) {

@@ -16,8 +16,8 @@ export class RuleJudge implements Judge {
   }
 
   /**
-   * Every tool of a cluster has to be the same as every other: a chain of look-alikes, whose ends are not alike, is cut into groups in
-   * which all are.
+   * Audits in process: in each cluster every kind of tool is the same as every other, so a chain of look-alikes, whose ends are not alike,
+   * is cut. Copies, which nothing keeps apart, are one kind.
    */
   audit(tools: readonly JudgedTool[], signal?: AbortSignal): Promise<Audit> {
     return inSlices(this.#audit(tools, signal));

@@ -170,6 +170,30 @@ describe('a pass', () => {
     expect(whole.proposals.map(({ members }) => members.length)).toEqual([3]);
   });
 
+  it('joins what hangs on any member of an approved merge with all of it', async () => {
+    const tools = listed(['a1', 'a2', 'a3'].map((name) => tool(name, 'same thing whatever it is called')));
+    const judge = firstWordJudge({
+      judgePairs: async (pairs) =>
+        pairs.map((pair): PairVerdict => {
+          const isSame = pair.every(({ name }) => name !== 'a2');
+          return { relation: isSame ? 'same' : 'different', confidence: 0.9, reason: 'So.' };
+        }),
+    });
+    const { proposals } = await proposeMerges(requestOf(tools, { judge, merged: [['a1', 'a2']] }));
+    expect(proposals.map(({ members }) => members.map(({ name }) => name))).toEqual([['a1', 'a2', 'a3']]);
+  });
+
+  it('judges in the next pass what a pass that was stopped found and did not judge', async () => {
+    const tools = listed(['a1', 'a2'].map((name) => tool(name, 'same thing whatever it is called')));
+    const before = await proposeMerges(requestOf(tools.slice(0, 1)));
+    const judge = firstWordJudge({ judgePairs: () => Promise.reject(new Error('enough')) });
+    await expect(proposeMerges(requestOf(tools, { previous: before.findings, judge }))).rejects.toThrow(
+      'enough',
+    );
+    const after = await proposeMerges(requestOf(tools, { previous: before.findings }));
+    expect(after.proposals).toHaveLength(1);
+  });
+
   it('asks again about what was not decided, and takes nothing undecided for the same', async () => {
     const tools = listed([
       tool('a1', 'same thing whatever it is called'),

@@ -59,6 +59,51 @@ describe('the rules', () => {
     expect(await relation(tool(a, saidA), tool(b, saidB))).not.toBe('same');
   });
 
+  const order = takes({ shop: { type: 'string' }, year: { type: 'integer' } });
+  const SAID = 'Get the order history of a shop in a year.';
+  const one = tool('get_order_history', SAID, order);
+  /** The same, and other words of which nothing is compared, so that the two are no copies. */
+  const also = (parameter: Record<string, unknown>, more: Partial<JudgedTool> = {}): JudgedTool =>
+    tool('get_order_history', `${SAID} Fast.`, {
+      ...takes({ shop: { type: 'string' }, year: { type: 'integer', ...parameter } }),
+      ...more,
+    });
+  const said = (parameter: Record<string, unknown>): JudgedTool =>
+    tool(
+      'get_order_history',
+      SAID,
+      takes({ shop: { type: 'string' }, year: { type: 'integer', ...parameter } }),
+    );
+
+  it.each<[string, JudgedTool, JudgedTool, JudgedTool]>([
+    ['one and a list', one, also({}), tool('list_order_history', SAID.replace('Get', 'List'), order)],
+    ['own and everything', one, also({}), tool('get_order_history', `${SAID} It has to be my shop.`, order)],
+    [
+      'environments',
+      tool('get_order_history', `${SAID} In staging.`, order),
+      tool('get_order_history', `${SAID} On staging.`, order),
+      tool('get_order_history', `${SAID} In production.`, order),
+    ],
+    ['spellings', said({ description: 'As YYYY-MM-DD' }), also({}), also({ description: 'As DD-MM-YYYY' })],
+    [
+      'contrasts of parameters',
+      said({ description: 'The first' }),
+      also({}),
+      also({ description: 'The last' }),
+    ],
+    ['options', said({ enum: ['a', 'b', 'c'] }), also({ enum: ['a', 'b'] }), also({ enum: ['a', 'x', 'y'] })],
+    [
+      'servers that may be products',
+      { ...one, server: 'acme' },
+      also({}, { server: 'acme' }),
+      also({}, { server: 'globex' }),
+    ],
+    ['products', { ...one, tags: ['github'] }, also({}), also({}, { tags: ['gitlab'] })],
+  ])('keep two tools apart by nothing but %s', async (_, a, same, other) => {
+    expect(await relation(a, same)).toBe('same');
+    expect(await relation(a, other)).not.toBe('same');
+  });
+
   it('keep tools of different products apart, and find copies of one server', async () => {
     const event = { ...takes({ title: { type: 'string' }, start: { type: 'string' } }) };
     const at = (server: string) =>

@@ -100,6 +100,12 @@ describe('parameters', () => {
     ['opposites', { start_date: text('The date') }, { end_date: text('The date') }],
     ['numbers', { file1: text('The file') }, { file2: text('The file') }],
     ['values', { mode: text() }, { mode: { enum: ['a', 'b'] } }],
+    ['axes', { x: number() }, { y: number() }],
+    [
+      'items',
+      { ids: { type: 'array', items: { type: 'string' } } },
+      { ids: { type: 'array', items: { type: 'integer' } } },
+    ],
   ])('that are required and do not fit are a conflict: %s', (_, one, other) => {
     expect(conflictOf(tool('a', one as Parameters), tool('bb', other as Parameters))).toMatch(
       /^a (?:and bb|requires)/,
@@ -144,7 +150,7 @@ describe('parameters', () => {
   });
 
   it('of schemas that cannot be read are a conflict, unless the schemas are the same', () => {
-    const odd = { oneOf: [{ required: ['a'] }, { required: ['b'] }] };
+    const odd = { anyOf: [{ required: ['a'] }, { required: ['b'] }] };
     const member = (name: string, inputSchema: Record<string, unknown>): ToolDefinition => ({
       name,
       description: '',
@@ -152,6 +158,16 @@ describe('parameters', () => {
     });
     expect(conflictOf(member('a', odd), tool('b', {}))).toContain('cannot be compared');
     expect(conflictOf(member('a', odd), member('b', odd))).toBeNull();
+  });
+
+  it('that point at other parts of their schema are taken from no other member', () => {
+    const day = { $ref: '#/$defs/day' };
+    const { definition, mappings } = united([
+      tool('a', { id: text() }),
+      tool('bb', { id: text(), day, zone: text() }, ['id']),
+    ]);
+    expect(Object.keys(definition.inputSchema.properties as object)).toEqual(['id', 'zone']);
+    expect(mappings.a.absent).toEqual(['zone']);
   });
 
   it('may have any name', () => {
@@ -222,6 +238,26 @@ describe('the other members of the definition', () => {
       'Weather of a city. Free of charge. Knows rainfall too.',
     );
     expect(united([tool('wx', {}), b]).definition.description).toBe(b.description);
+  });
+
+  it('grow by so many characters at most, whatever there is to add', () => {
+    const letters = Array.from({ length: 20 }, (_, at) => String.fromCharCode(97 + at));
+    const more = letters.map((letter) => `It does ${letter.repeat(40)} as well.`).join(' ');
+    const { definition } = united([
+      tool('a', {}, [], { description: 'It does something.' }),
+      tool('bb', {}, [], { description: more }),
+    ]);
+    const added = definition.description.length - 'It does something.'.length;
+    expect(added).toBeGreaterThan(300);
+    expect(added).toBeLessThanOrEqual(400);
+  });
+
+  it('say that the world is open where it is for one member', () => {
+    const { definition } = united([
+      tool('a', {}, [], { annotations: { openWorldHint: false } }),
+      tool('bb', {}, [], { annotations: { openWorldHint: true } }),
+    ]);
+    expect(definition.annotations).toEqual({ openWorldHint: true });
   });
 
   it('say of effects what holds for every member, and of results only what is the same', () => {
