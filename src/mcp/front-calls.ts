@@ -117,7 +117,8 @@ export class FrontCalls {
         // Pinned tools are in every slate, and in the client's list already.
         k: Math.min(50, k + pinned.size),
         ...(unitId !== undefined && { unitId }),
-        ...(userId !== undefined && { userId }),
+        // Its answer has no place for what the user has.
+        ...(userId !== undefined && { userId, maxContext: 0 }),
       },
       { signal: context.mcpReq.signal },
     );

@@ -89,7 +89,7 @@ describe('"the usual"', () => {
     expect(ids(mia)?.[0]).toBe('pizza');
     expect(ids(tom)?.[0]).toBe('sushi');
     expect(mia.context?.[0].reasons).toContain('used with `place_order`');
-    expect(mia.context?.[0].score).toBeGreaterThan(0.4);
+    expect(mia.context?.[0].score).toBeGreaterThan(0.25);
     expect(await route('order the usual', { userId: 'nobody' })).not.toHaveProperty('context');
     expect(await route('order the usual')).not.toHaveProperty('context');
     expect(await route('order the usual', { userId: 'mia', maxContext: 0 })).not.toHaveProperty('context');
@@ -104,6 +104,11 @@ describe('"the usual"', () => {
       reasons: ['like the query', expect.any(String)],
     });
     expect(found.tools[0].name).toBe('call_contact');
+  });
+
+  it('is nothing for a query that says all that it wants', async () => {
+    await put('kim', ITEMS);
+    expect((await route('what is 20 dollars in euros', { userId: 'kim' })).context).toEqual([]);
   });
 
   it('learns from the best item that was served, where a report names none', async () => {
