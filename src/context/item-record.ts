@@ -67,7 +67,7 @@ function rowsByText({ items, vectors: { scales } }: ItemRecord): Map<string, num
 }
 
 /** Rounds to eight bits; the largest number becomes ±127. Returns the scale, which is above 0 also for a vector of zeros. */
-function quantise(vector: Float32Array, target: Int8Array): number {
+export function quantise(vector: Float32Array, target: Int8Array): number {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));
   if (!(largest > 0)) return 1;
