@@ -92,13 +92,19 @@ const FIXES = {
   undo: 'GET …/merges?status=approved lists what can be undone.',
 } as const;
 
-/** @throws Problem merge-not-found */
+/** With the reason why a proposal is never approved automatically. @throws Problem merge-not-found */
 export function getMerge({ name, state }: Catalog, id: string): MergeRecord {
   const record = state.merges.get(id);
-  if (record !== undefined) return record;
+  if (record !== undefined) return withGuard(state, record);
   throw new Problem(
     'merge-not-found',
     `Catalog "${name}" has no merge "${id}".`,
     `GET /v1/catalogs/${name}/merges lists them. Proposals go when a run does not find them any more.`,
   );
+}
+
+/** Returns a proposal with the reason why it is never approved automatically, by the decisions about others as well. */
+export function withGuard({ merges }: Catalog['state'], record: MergeRecord): MergeRecord {
+  const guarded = record.status === 'proposed' ? merges.guardOf(record) : null;
+  return guarded === null ? record : { ...record, guarded };
 }

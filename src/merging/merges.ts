@@ -6,7 +6,14 @@ import type { LookAlike, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeRecord } from '../state/merge-table.ts';
-import { type ApproveOptions, approveMerge, getMerge, rejectMerge, undoMerge } from './decide-merge.ts';
+import {
+  type ApproveOptions,
+  approveMerge,
+  getMerge,
+  rejectMerge,
+  undoMerge,
+  withGuard,
+} from './decide-merge.ts';
 import { cancelRun, mergeJobOf, startRun } from './run-merge.ts';
 
 /** A page ends before its merges become longer than this together, as JSON, though not before its first one. */
@@ -89,7 +96,7 @@ export class Merges {
     const last = page.at(-1);
     const isLast = last === undefined || page.length === rest.length;
     return {
-      merges: page,
+      merges: page.map((record) => withGuard(state, record)),
       nextCursor: isLast
         ? null
         : Buffer.from(JSON.stringify([last.confidence, last.id])).toString('base64url'),

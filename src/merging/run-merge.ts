@@ -343,7 +343,8 @@ class Run {
     const ids = new Set(found.map(({ id }) => id));
     const fresh = found.filter((merge) => {
       const record = merges.get(merge.id);
-      return record === undefined || record.status === 'dissolved' || differs(record, merge);
+      const isOpen = record === undefined || record.status === 'dissolved';
+      return isOpen ? !merges.isDecided(merge.members) : differs(record, merge);
     });
     const withdraw = [...merges.all()]
       .filter(({ id, status }) => status === 'proposed' && !ids.has(id))
@@ -363,9 +364,9 @@ class Run {
     const { autoApprove } = this.#run.request;
     if (autoApprove === null) return;
     for (const merge of found) {
-      const { id, confidence, guarded } = merge;
+      const { id, confidence } = merge;
       const { merges } = this.#catalog.state;
-      if (confidence < autoApprove || guarded !== undefined || merges.get(id)?.status !== 'proposed')
+      if (confidence < autoApprove || merges.guardOf(merge) !== null || merges.get(id)?.status !== 'proposed')
         continue;
       this.#over.signal.throwIfAborted();
       const options = { actor: AUTOMATIC, digest: mergeDigest(merge) };

@@ -1,5 +1,11 @@
 import type { MergesEntry } from '../ledger/entry.ts';
-import { type MergeMember, mergeDigest, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
+import {
+  AUTOMATIC,
+  type MergeMember,
+  mergeDigest,
+  mergeId,
+  type ProposedMerge,
+} from '../ledger/merge-definition.ts';
 import type { CatalogState } from './catalog-state.ts';
 import type { MergeRefusal, MergesResult } from './fold-result.ts';
 import type { MergeRecord } from './merge-table.ts';
@@ -41,7 +47,8 @@ function* propose(
     const before = merges.get(merge.id);
     const status = before?.status ?? 'dissolved';
     const isNew = status === 'proposed' || status === 'dissolved';
-    if (isNew && isWellFormed(merge) && whyNotMerged(state, merge.members) === null) {
+    const isOpen = isNew && isWellFormed(merge) && !merges.isDecided(merge.members);
+    if (isOpen && whyNotMerged(state, merge.members) === null) {
       const proposedAt = status === 'proposed' ? before!.proposedAt : at;
       merges.put({ ...merge, status: 'proposed', proposedAt, changedAt: at });
       proposed++;
@@ -75,6 +82,8 @@ function approve(
   if (record.status === 'dissolved') {
     return refused('status', `Merge "${record.id}" was dissolved: ${record.why} Propose merges again.`);
   }
+  const guard = actor === AUTOMATIC ? merges.guardOf(record) : null;
+  if (guard !== null) return refused('guarded', `Merge "${record.id}" waits for a person: ${guard}`);
   const why = whyNotMerged(state, record.members);
   if (why !== null) return why;
   if (fingerprint !== state.fingerprint) {

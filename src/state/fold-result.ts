@@ -133,9 +133,9 @@ export type MergesResult =
 /**
  * Why a merge is not approved, rejected or undone. `stale`: it was prepared from another definition
  * or for another embedder, and has to be prepared again; `changed`: a member
- * is not what it was; `merged`: a member is in another approved merge.
+ * is not what it was; `merged`: a member is in another approved merge; `guarded`: a person has to decide.
  */
-export type MergeRefusal = 'unknown' | 'status' | 'changed' | 'merged' | 'stale';
+export type MergeRefusal = 'unknown' | 'status' | 'guarded' | 'changed' | 'merged' | 'stale';
 
 export type EmbedderResult =
   /** `kept`: version that was active before and waits for its embedder; null if there was nothing to keep. */

@@ -42,6 +42,8 @@ export class MergeTable {
   readonly #groups = new Map<number, Group>();
   /** Ids of the merges that are proposed or approved, by name of a member. */
   readonly #byMember = new Map<string, Set<string>>();
+  /** The same of those that were rejected or undone. */
+  readonly #declined = new Map<string, Set<string>>();
   /** Vectors of the merges that approved ones have taken in, by id. */
   readonly #takenIn = new Map<string, Float32Array>();
   #ended = 0;
@@ -78,6 +80,50 @@ export class MergeTable {
   /** Returns the merges with this member that are proposed or approved. */
   of(member: string): MergeRecord[] {
     return [...(this.#byMember.get(member) ?? [])].map((id) => this.#records.get(id)!);
+  }
+
+  /**
+   * Returns why a merge is never approved automatically, as a sentence; null: it may be. Beside what its proposal says: two of its tools,
+   * as they are, were in a merge that was rejected or undone, and nobody has merged them since.
+   */
+  guardOf({ members, guarded }: Pick<MergeRecord, 'members' | 'guarded'>): string | null {
+    if (guarded !== undefined) return guarded;
+    const hashes = new Map(members.map(({ name, hash }) => [name, hash]));
+    const ids = new Set(members.flatMap(({ name }) => [...(this.#declined.get(name) ?? [])]));
+    let newest: { readonly declined: MergeRecord; readonly names: readonly string[] } | null = null;
+    for (const id of ids) {
+      const declined = this.#records.get(id)!;
+      const names = this.#apart(declined.members.filter(({ name, hash }) => hashes.get(name) === hash));
+      if (names.length < 2 || (newest !== null && !isNewer(declined, newest.declined))) continue;
+      newest = { declined, names };
+    }
+    if (newest === null) return null;
+    const { declined, names } = newest;
+    const what = `a merge of "${names[0]}" and "${names[1]}"`;
+    const { actor } = declined;
+    if (actor === undefined) return `${what.replace('a', 'A')} was ${declined.status}.`;
+    return `${actor} ${declined.status === 'undone' ? 'has undone' : 'has rejected'} ${what}.`;
+  }
+
+  /** Returns the names of these tools, of those of one approved merge the first. */
+  #apart(members: readonly MergeMember[]): string[] {
+    const names = new Map<string, string>();
+    for (const { name } of members) {
+      const merge = this.approvedOf(this.#tools.get(name)?.slot ?? -1)?.id ?? `tool ${name}`;
+      if (!names.has(merge)) names.set(merge, name);
+    }
+    return [...names.values()];
+  }
+
+  /** Returns whether exactly these tools are merged, or such a merge was rejected or undone; its id may be of when it had more. */
+  isDecided(members: readonly MergeMember[]): boolean {
+    const [{ name }] = members;
+    const ids = [...(this.#byMember.get(name) ?? []), ...(this.#declined.get(name) ?? [])];
+    return ids.some((id) => {
+      const { status, members: others } = this.#records.get(id)!;
+      if (status === 'proposed' || others.length !== members.length) return false;
+      return others.every(({ name, hash }, at) => name === members[at].name && hash === members[at].hash);
+    });
   }
 
   /** Returns the tool at this slot as it is served: of the representative of a merge the united definition. */
@@ -214,26 +260,29 @@ export class MergeTable {
     const before = this.#records.get(record.id);
     if (before !== undefined) this.#unlink(before);
     this.#records.set(record.id, record);
-    if (!isOpen(record)) {
-      this.#ended++;
-      return;
-    }
+    if (!isOpen(record)) this.#ended++;
+    const index = this.#indexOf(record);
+    if (index === null) return;
     for (const { name } of record.members) {
-      const ids = this.#byMember.get(name) ?? new Set();
-      this.#byMember.set(name, ids.add(record.id));
+      const ids = index.get(name) ?? new Set();
+      index.set(name, ids.add(record.id));
     }
+  }
+
+  #indexOf({ status }: MergeRecord): Map<string, Set<string>> | null {
+    if (status === 'dissolved') return null;
+    return status === 'rejected' || status === 'undone' ? this.#declined : this.#byMember;
   }
 
   #unlink(record: MergeRecord): void {
     this.#takenIn.delete(record.id);
-    if (!isOpen(record)) {
-      this.#ended--;
-      return;
-    }
+    if (!isOpen(record)) this.#ended--;
+    const index = this.#indexOf(record);
+    if (index === null) return;
     for (const { name } of record.members) {
-      const ids = this.#byMember.get(name);
+      const ids = index.get(name);
       ids?.delete(record.id);
-      if (ids?.size === 0) this.#byMember.delete(name);
+      if (ids?.size === 0) index.delete(name);
     }
   }
 
@@ -254,6 +303,10 @@ export class MergeTable {
       return;
     }
   }
+}
+
+function isNewer(a: MergeRecord, b: MergeRecord): boolean {
+  return a.changedAt > b.changedAt || (a.changedAt === b.changedAt && a.id > b.id);
 }
 
 /** Whether it is proposed or approved, so that a change of a member concerns it. */

@@ -283,6 +283,84 @@ describe('merges of tools', () => {
     expect(story.tell(propose(again))).toMatchObject({ proposed: 1 });
   });
 
+  describe('of tools whose merge was rejected or undone', () => {
+    const automatic = { actor: 'automatic' };
+    function declined(how: 'reject' | 'undo', actor?: string): { story: Story; id: string } {
+      const story = Story.withTools(4);
+      const pair = proposalOf(story.state, ['t0', 't1']);
+      story.tell(propose(pair));
+      if (how === 'undo') story.tell(approve(story.state, pair.id));
+      story.tell(merges({ action: how, id: pair.id }, actor === undefined ? {} : { actor }));
+      const { id } = proposalOf(story.state, ['t0', 't1', 't2']);
+      story.tell(propose(proposalOf(story.state, ['t0', 't1', 't2'])));
+      return { story, id };
+    }
+
+    it('wait for a person, and say who rejected or undid it', () => {
+      for (const [how, actor, sentence] of [
+        ['reject', 'anna', 'anna has rejected a merge of "t0" and "t1".'],
+        ['undo', 'ben', 'ben has undone a merge of "t0" and "t1".'],
+        ['reject', undefined, 'A merge of "t0" and "t1" was rejected.'],
+      ] as const) {
+        const { story, id } = declined(how, actor);
+        const { merges } = story.state;
+        expect(merges.guardOf(merges.get(id)!)).toBe(sentence);
+        expect(story.tell(approve(story.state, id, automatic))).toMatchObject({
+          reason: 'guarded',
+          sentence: expect.stringContaining(sentence),
+        });
+        expect(story.state.merges.size).toBe(0);
+        const bytes = encodeSnapshot(story.state);
+        const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });
+        expect(state.merges.guardOf(state.merges.get(id)!)).toBe(sentence);
+        expect(story.tell(approve(story.state, id, { actor: 'cleo' }))).toMatchObject({ kind: 'merges' });
+        // Somebody has merged them since: another copy joins by itself.
+        const { id: larger } = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
+        story.tell(propose(proposalOf(story.state, ['t0', 't1', 't2', 't3'])));
+        expect(story.tell(approve(story.state, larger, automatic))).toMatchObject({ kind: 'merges' });
+      }
+    });
+
+    it('are approved by themselves when one of the two has changed, or is not among them', () => {
+      const { story } = declined('reject', 'anna');
+      const others = proposalOf(story.state, ['t1', 't3']);
+      story.tell(propose(others));
+      expect(story.tell(approve(story.state, others.id, automatic))).toMatchObject({ kind: 'merges' });
+      story.tell(putTools([tool('t0', { description: 'another' })]));
+      const larger = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
+      story.tell(propose(larger));
+      expect(story.tell(approve(story.state, larger.id, automatic))).toMatchObject({ kind: 'merges' });
+    });
+
+    it('are judged by the newest decision, and never approved by themselves against their own guard', () => {
+      const { story, id } = declined('reject', 'anna');
+      const pair = proposalOf(story.state, ['t1', 't2']);
+      story.tell(propose(pair));
+      story.tell(merges({ action: 'reject', id: pair.id }, { actor: 'ben', at: START + 1 }));
+      const { merges: table } = story.state;
+      expect(table.guardOf(table.get(id)!)).toContain('ben has rejected');
+      story.tell(merges({ action: 'reject', id }, { actor: 'cleo', at: START + 2 }));
+      expect(story.tell(approve(story.state, id, automatic))).toMatchObject({ reason: 'guarded' });
+      const guarded = { ...proposalOf(story.state, ['t2', 't3']), guarded: 't3 may destroy something.' };
+      story.tell(propose(guarded));
+      expect(story.tell(approve(story.state, guarded.id, automatic))).toMatchObject({
+        sentence: expect.stringContaining('t3 may destroy something.'),
+      });
+    });
+  });
+
+  it('are not proposed again under another id when they have lost a member', () => {
+    const { story, id } = merged();
+    story.tell(putTools([tool('t2', { description: 'another' })]));
+    const rest = proposalOf(story.state, ['t0', 't1']);
+    expect(rest.id).not.toBe(id);
+    expect(story.tell(propose(rest))).toMatchObject({ proposed: 0, ignored: 1 });
+    story.tell(merges({ action: 'undo', id }));
+    expect(story.tell(propose(rest))).toMatchObject({ proposed: 0, ignored: 1 });
+    const other = proposalOf(story.state, ['t0', 't3']);
+    expect(story.tell(propose(other, other))).toMatchObject({ proposed: 2 });
+  });
+
   it('are not taken where they are not what they have to be', () => {
     const story = Story.withTools(3);
     const good = proposalOf(story.state, ['t0', 't1']);
@@ -291,6 +369,7 @@ describe('merges of tools', () => {
       { ...good, representative: 't2' },
       { ...good, definition: tool('t1') },
       { ...good, mappings: {} },
+      { ...good, members: [] },
       { ...good, members: [good.members[0], good.members[0]] },
       { ...good, members: good.members.toReversed() },
     ];

@@ -92,6 +92,16 @@ class Model {
     this.tools.delete(name);
   }
 
+  /** Whether exactly these tools are merged, or such a merge was rejected or undone. */
+  decided(members: ReadonlyMap<string, number>): boolean {
+    return [...this.merges.values()].some(
+      (other) =>
+        ['approved', 'rejected', 'undone'].includes(other.status) &&
+        other.members.size === members.size &&
+        [...members].every(([name, variant]) => other.members.get(name) === variant),
+    );
+  }
+
   mergeable(members: ReadonlyMap<string, number>): boolean {
     if ([...members].some(([name, variant]) => this.tools.get(name) !== variant)) return false;
     return this.approved().every((other) => {
@@ -161,7 +171,8 @@ function told(
       const members = new Map(names.sort().map((name) => [name, model.tools.get(name) ?? -1]));
       const proposal = proposalOf(state, names);
       const before = model.merges.get(proposal.id)?.status ?? 'dissolved';
-      if (names.length > 1 && ['proposed', 'dissolved'].includes(before) && model.mergeable(members)) {
+      const isNew = ['proposed', 'dissolved'].includes(before) && !model.decided(members);
+      if (names.length > 1 && isNew && model.mergeable(members)) {
         model.merges.set(proposal.id, { members, representative: names[0], status: 'proposed', took: [] });
       }
       return propose(proposal);
