@@ -26,13 +26,12 @@ export function callableTools(
 ): CallableTool[] {
   const { tools, merges } = state;
   const members = merges.membersOf(record.slot);
-  const mappings = merges.approvedOf(record.slot)?.mappings ?? {};
   return (members.length === 0 ? [record.slot] : members).flatMap((slot) => {
     const member = tools.atSlot(slot)!;
     const { name } = member.tool;
     const target = servers.targetOf(catalog, name);
     if (target === null) return [];
-    const mapping = members.length === 0 ? null : (mappings[name] ?? IDENTITY);
+    const mapping = members.length === 0 ? null : merges.approvedOf(slot)!.mappings[name];
     return [
       { record: member, target: { ...target, tool: { ...member.tool, name: target.nameThere } }, mapping },
     ];
@@ -44,14 +43,24 @@ export function shownName({ tools, merges }: Catalog['state'], { slot }: ToolRec
   return tools.atSlot(merges.representativeOf(slot))!.tool.name;
 }
 
-const IDENTITY: MemberMapping = { arguments: {}, absent: [] };
-
-/** Returns the arguments of a member for those of the merged tool; null: the member has no parameter for some. */
-export function mappedArguments(
-  { arguments: names, absent, fixed }: MemberMapping,
+/**
+ * Returns the names of the arguments of the merged tool that a member does not take: it has no parameter for them, or another argument
+ * is already to go to the parameter of that name.
+ */
+export function untakenArguments(
+  { arguments: names, absent, fixed = {} }: MemberMapping,
   args: Arguments,
-): Arguments | null {
-  if (absent.some((name) => args[name] !== undefined)) return null;
+): string[] {
+  const given = Object.keys(args).filter((name) => args[name] !== undefined);
+  const taken = new Set(Object.keys(fixed));
+  for (const name of given) if (Object.hasOwn(names, name)) taken.add(names[name]);
+  return given.filter((name) => absent.includes(name) || (!Object.hasOwn(names, name) && taken.has(name)));
+}
+
+/** Returns the arguments of a member for those of the merged tool; null: the member does not take all of them. */
+export function mappedArguments(mapping: MemberMapping, args: Arguments): Arguments | null {
+  if (untakenArguments(mapping, args).length > 0) return null;
+  const { arguments: names, fixed } = mapping;
   const own = Object.entries(args).map(([name, value]) => [
     Object.hasOwn(names, name) ? names[name] : name,
     value,

@@ -2,7 +2,7 @@ import { isInputRequiredResult } from '@modelcontextprotocol/server';
 import type { CallOptions, SchemaProblem } from '../gateway/call.ts';
 import { SchemaChecks } from '../gateway/check-schema.ts';
 import { callTool, type EndedCall, endedCall } from './call-tool.ts';
-import { type Arguments, type CallableTool, mappedArguments } from './callable-tools.ts';
+import { type Arguments, type CallableTool, mappedArguments, untakenArguments } from './callable-tools.ts';
 import type { Caller } from './callers.ts';
 import type { ToolServers } from './tool-servers.ts';
 
@@ -37,12 +37,16 @@ export class MergedCalls {
   /** Names of servers that served a conversation, the last one first; conversations that called least recently first. */
   readonly #served = new Map<string, readonly string[]>();
 
-  /** @param now durations on a steady clock, ms */
+  /** @param now a steady clock, ms */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** @param tools of `callableTools`, at least one */
+  /**
+   * Returns how the call went at the member that ended it; no error of a server is thrown.
+   * @param tools of `callableTools`, at least one
+   * @param args by the names of the merged tool
+   */
   async call(
     tools: readonly CallableTool[],
     args: Arguments,
@@ -107,9 +111,8 @@ export class MergedCalls {
   ): { readonly args: Arguments } | { readonly problems: readonly SchemaProblem[] } {
     const own = mappedArguments(mapping!, args);
     if (own === null) {
-      const absent = mapping!.absent.filter((name) => args[name] !== undefined);
       const message = `"${record.tool.name}" does not take it, and no other member takes all of these arguments`;
-      return { problems: absent.map((name) => ({ path: `/${name}`, message })) };
+      return { problems: untakenArguments(mapping!, args).map((name) => ({ path: `/${name}`, message })) };
     }
     const problems = this.#checks.check(record.tool.inputSchema, own);
     return problems.length > 0 ? { problems } : { args: own };

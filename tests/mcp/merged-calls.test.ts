@@ -104,6 +104,34 @@ describe('arguments of a merged tool', () => {
     expect(mappedArguments(mapping, { title: 'x', colour: undefined })).not.toBeNull();
   });
 
+  it('are only those that were given, whatever the parameters are called', () => {
+    const mapping = { arguments: {}, absent: ['constructor', 'toString'] };
+    expect(mappedArguments(mapping, { title: 'x' })).toEqual({ title: 'x' });
+    expect(mappedArguments(mapping, { constructor: 'x' })).toBeNull();
+  });
+
+  it('do not replace each other: two for one parameter are refused by name, in any order', async () => {
+    const mapping = { arguments: { query: 'q' }, absent: [], fixed: { format: 'ics' } };
+    for (const args of [
+      { query: 'real', q: 'stray' },
+      { q: 'stray', query: 'real' },
+      { query: 'real', format: 'pdf' },
+    ]) {
+      expect(mappedArguments(mapping, args)).toBeNull();
+    }
+    expect(mappedArguments(mapping, { q: 'alone' })).toEqual({ q: 'alone', format: 'ics' });
+    const swapped = { arguments: { a: 'b', b: 'a' }, absent: [] };
+    expect(mappedArguments(swapped, { a: 1, b: 2 })).toEqual({ b: 1, a: 2 });
+    const { servers, call } = calling([
+      { name: 'a', properties: { q: string }, mapping: { arguments: { query: 'q' }, absent: [] } },
+      { name: 'b', properties: { query: string } },
+    ]);
+    const refused = await call({ query: 'real', q: 'stray' });
+    expect(refused.end).toBe('invalid-arguments');
+    expect(JSON.stringify(refused.answer)).toContain('/q');
+    expect(servers.log).toEqual([]);
+  });
+
   it('that only one member takes choose it, and those that none takes are refused in words', async () => {
     const { servers, call } = calling([
       { name: 'a', properties: { x: string }, mapping: { arguments: {}, absent: ['y'] } },
@@ -163,6 +191,25 @@ describe('a merged tool is called', () => {
       expect(await reads.call()).toMatchObject({ tool: 'b', end: 'ok' });
     },
   );
+
+  it('at the next member where a server says that it cannot take the arguments', async () => {
+    const { servers, call } = calling(ALIKE);
+    const problems = [{ path: '/x', message: 'is unknown' }];
+    servers.outcome = (source) => (source === 'server of a' ? { kind: 'invalid-arguments', problems } : OK);
+    const ended = await call();
+    expect(ended).toMatchObject({ tool: 'b', end: 'ok', before: [{ tool: 'a', end: 'invalid-arguments' }] });
+  });
+
+  it('as if for the first time in the conversation that called least recently of more than ten thousand', async () => {
+    const { servers, call } = calling([{ name: 'a' }, { name: 'b' }]);
+    servers.down.add('server of a');
+    for (const session of ['first', 'second'])
+      expect(await call({}, other(session))).toMatchObject({ tool: 'b' });
+    servers.down.clear();
+    for (let i = 0; i < 9_999; i++) await call({}, other(`${i}`));
+    expect(await call({}, other('second'))).toMatchObject({ tool: 'b' });
+    expect(await call({}, other('first'))).toMatchObject({ tool: 'a' });
+  });
 
   it('at the server that served the conversation last, until that fails', async () => {
     const { servers, call } = calling(ALIKE);
