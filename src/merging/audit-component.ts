@@ -1,10 +1,8 @@
-import { canonicalJson } from '../catalog/definition-hash.ts';
 import { MAX_MERGE_MEMBERS } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Steps } from '../scheduling/slices.ts';
 import type { Audit } from './judge.ts';
-import { parametersOf } from './match-parameters.ts';
-import { representativeOf, uniteInputs, withoutTexts } from './unite-definitions.ts';
+import { prepared, representativeOf, Union } from './unite-definitions.ts';
 
 /** Tools that are audited together; of more, each lot has the representative in it. */
 const AUDITED_AT_ONCE = 100;
@@ -76,78 +74,33 @@ function inMerges(cluster: readonly MergeableTool[]): MergeableTool[][] {
   );
 }
 
-/**
- * Takes tools that do the same apart where their parameters cannot be united. Returns groups that can be, and how many tools are in none.
- * Tools with the same schema are tried once, so that a thousand copies are no work.
- */
+/** Takes tools that do the same apart where their parameters cannot be united. Returns groups that can be, and how many tools are in none. */
 export function* unitable(
   cluster: readonly MergeableTool[],
 ): Steps<{ groups: MergeableTool[][]; left: number }> {
-  const kinds = new Map<string, MergeableTool[]>();
-  for (const one of cluster) {
-    const { inputSchema } = one.tool;
-    const key = canonicalJson(withoutTexts(inputSchema));
-    const kind = kinds.get(key);
-    if (kind === undefined) kinds.set(key, [one]);
-    else kind.push(one);
+  const byShape = new Map<string, MergeableTool[]>();
+  let rest: MergeableTool[] = [];
+  for (const one of [...cluster].sort((a, b) => (a.tool.name < b.tool.name ? -1 : 1))) {
     yield;
+    const { shape, closed } = prepared(one.tool);
+    // What cannot be compared is united with its like alone.
+    const alike = closed === null ? rest : (byShape.get(shape) ?? []);
+    alike.push(one);
+    if (closed !== null) byShape.set(shape, alike);
   }
-  // What cannot be read is united with its like alone.
-  const isReadable = ([{ tool }]: readonly MergeableTool[]): boolean =>
-    parametersOf(tool.inputSchema) !== null;
-  const found = [...kinds.values()].filter((kind) => !isReadable(kind));
-  let rest = [...kinds.values()].filter(isReadable);
-  const members = rest.flat().map(({ tool }) => tool);
-  if (
-    members.length > 0 &&
-    !('conflict' in uniteInputs(members, representativeOf(members.map(({ name }) => name))))
-  ) {
-    found.push(rest.flat());
-    rest = [];
-  }
+  const found = [...byShape.values()];
   while (rest.length > 0) {
-    const group = yield* unitedFirst(rest);
-    found.push(group);
-    rest = rest.map((kind) => kind.filter((one) => !group.includes(one))).filter(({ length }) => length > 0);
+    const name = representativeOf(rest.map(({ tool }) => tool.name));
+    const head = rest.find(({ tool }) => tool.name === name)!;
+    const union = new Union(head.tool);
+    const group = new Set([head]);
+    for (const one of rest) {
+      yield;
+      if (one !== head && (yield* union.add(one.tool)) === null) group.add(one);
+    }
+    found.push([...group]);
+    rest = rest.filter((one) => !group.has(one));
   }
   const groups = found.filter(({ length }) => length > 1);
   return { groups, left: found.length - groups.length };
-}
-
-/** The tools that can be united with the representative of these kinds. */
-function* unitedFirst(kinds: readonly (readonly MergeableTool[])[]): Steps<MergeableTool[]> {
-  const all = kinds.flat();
-  const name = representativeOf(all.map(({ tool }) => tool.name));
-  const canBe = (some: readonly MergeableTool[]): boolean =>
-    !(
-      'conflict' in
-      uniteInputs(
-        some.map(({ tool }) => tool),
-        name,
-      )
-    );
-  const head = all.find(({ tool }) => tool.name === name)!;
-  const own = kinds.find((kind) => kind.includes(head))!;
-  const near = [own];
-  for (const kind of kinds) {
-    yield;
-    if (kind !== own && canBe([head, kind[0]])) near.push(kind);
-  }
-  if (canBe(near.flat())) return near.flat();
-  const tried = [head];
-  const group = [...own];
-  for (const kind of near.slice(1)) {
-    yield;
-    if (!canBe([...tried, kind[0]])) continue;
-    tried.push(kind[0]);
-    group.push(...kind);
-  }
-  if (canBe(group)) return group;
-  // Names have a say in what a parameter means, so that tools with the same schema may differ.
-  const sure = [...own];
-  for (const one of group) {
-    yield;
-    if (!own.includes(one) && canBe([...sure, one])) sure.push(one);
-  }
-  return sure;
 }

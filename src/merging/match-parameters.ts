@@ -1,4 +1,5 @@
 import { type Term, tokenise, wordsOf } from '../retrieval/tokenise.ts';
+import type { Steps } from '../scheduling/slices.ts';
 import { CONTRAST_LINES, wordFor } from './rule-judge-words.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
@@ -148,27 +149,52 @@ export interface MatchedParameters {
 }
 
 /**
- * Pairs parameters of two tools that do the same, each at most once: those that are most alike first, and then the two that alone are
- * left over and required.
+ * Pairs parameters of two tools that do the same, each at most once: those of the same name first, then those that are most alike, and then
+ * the two that alone are left over and required. Each pair that is compared is one step; of those whose names differ only
+ * pairs are compared that can be alike enough, since they have a key in common.
+ * @param own names occur once @param others the same
  * @param about names of the tools: what their words say, a parameter need not
  */
-export function matchParameters(
-  own: readonly Parameter[],
-  others: readonly Parameter[],
+export function* matchParameters(
+  own: readonly PreparedParameter[],
+  others: readonly PreparedParameter[],
   about: readonly string[],
-): MatchedParameters {
-  const said = new Set(about.flatMap(wordsIn));
-  const [first, second] = [own, others].map((all) => all.map((parameter) => prepare(parameter, said)));
-  const pairs: { readonly a: number; readonly b: number; readonly likeness: number }[] = [];
-  for (const [a, parameter] of first.entries()) {
-    for (const [b, other] of second.entries()) {
-      const likeness = likenessOf(parameter, other);
-      if (likeness !== null && likeness >= LEAST_LIKENESS) pairs.push({ a, b, likeness });
-    }
-  }
-  pairs.sort((x, y) => y.likeness - x.likeness || x.a - y.a || x.b - y.b);
+): Steps<MatchedParameters> {
   const matched = new Map<number, number>();
   const taken = new Set<number>();
+  const at = new Map(others.map(({ name }, b) => [name, b]));
+  for (const [a, parameter] of own.entries()) {
+    const b = at.get(parameter.name);
+    if (b === undefined) continue;
+    yield;
+    if (!canBeOne(parameter, others[b])) continue;
+    matched.set(a, b);
+    taken.add(b);
+  }
+  const said = new Set(about.flatMap(wordsIn));
+  const byKey = new Map<string, number[]>();
+  const left = new Map<number, ParameterNames>();
+  for (const [b, parameter] of others.entries()) {
+    if (taken.has(b)) continue;
+    const names = namesOf(parameter, said);
+    left.set(b, names);
+    for (const key of keysOf(names, false)) {
+      const some = byKey.get(key);
+      if (some === undefined) byKey.set(key, [b]);
+      else some.push(b);
+    }
+  }
+  const pairs: { readonly a: number; readonly b: number; readonly alike: number }[] = [];
+  for (const [a, parameter] of own.entries()) {
+    if (matched.has(a)) continue;
+    const names = namesOf(parameter, said);
+    for (const b of new Set(keysOf(names, true).flatMap((key) => byKey.get(key) ?? []))) {
+      yield;
+      const alike = likenessOf(names, left.get(b)!);
+      if (alike !== null && alike >= LEAST_LIKENESS) pairs.push({ a, b, alike });
+    }
+  }
+  pairs.sort((x, y) => y.alike - x.alike || x.a - y.a || x.b - y.b);
   for (const { a, b } of pairs) {
     if (matched.has(a) || taken.has(b)) continue;
     matched.set(a, b);
@@ -178,40 +204,101 @@ export function matchParameters(
   const lastOthers = [...others.keys()].filter((b) => others[b].required && !taken.has(b));
   if (lastOwn.length !== 1 || lastOthers.length !== 1) return { pairs: matched, guess: null };
   const [a, b] = [lastOwn[0], lastOthers[0]];
-  const likeness = likenessOf(first[a], second[b]);
-  if (likeness !== null) matched.set(a, b);
-  const isGuess = likeness !== null && likeness < LEAST_OF_THE_LAST;
+  const last = likeness(own[a], others[b], about);
+  if (last !== null) matched.set(a, b);
+  const isGuess = last !== null && last < LEAST_OF_THE_LAST;
   return { pairs: matched, guess: isGuess ? [own[a].name, others[b].name] : null };
 }
 
-interface PreparedParameter {
-  readonly name: string;
-  /** Of the name, in order and as `wordFor` has them. */
-  readonly words: readonly string[];
-  /** Without those that names of tools say; all if that leaves none. */
-  readonly own: readonly string[];
+/** What is read of a parameter once, however many others it is compared with. */
+export interface PreparedParameter extends Parameter {
+  readonly words: Words;
   readonly described: ReadonlySet<Term>;
   readonly units: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
-  readonly schema: unknown;
+  /** As JSON; null: the schema lists none. */
+  readonly values: ReadonlySet<string> | null;
+  readonly items: ReadonlySet<string>;
+  /** Terms of the description of which others that are nearly the same have one at least. */
+  readonly signature: readonly Term[];
 }
 
-function prepare({ name, schema }: Parameter, said: ReadonlySet<string>): PreparedParameter {
+/** Words of a name, in order and as `wordFor` has them. */
+interface Words {
+  readonly all: readonly string[];
+  readonly joined: string;
+  readonly kinds: ReadonlySet<string>;
+  readonly withoutUnits: ReadonlySet<string>;
+}
+
+/** A parameter beside the names of two tools. */
+interface ParameterNames {
+  readonly parameter: PreparedParameter;
+  readonly words: Words;
+  /** Those that the names of the tools do not say; all if that leaves none. */
+  readonly own: Words;
+}
+
+export function prepare(parameter: Parameter): PreparedParameter {
+  const { name, schema } = parameter;
   const description = isObject(schema) && typeof schema.description === 'string' ? schema.description : '';
   const words = wordsIn(name);
-  const own = words.filter((word) => !said.has(word));
   const told = wordsOf(description)
     .filter(({ length }) => length > 3)
     .map(wordFor);
+  const described = new Set(description === '' ? [] : tokenise(description));
+  const values = valuesOf(schema);
   return {
-    name,
-    words,
-    own: own.length > 0 ? own : words,
-    described: new Set(description === '' ? [] : tokenise(description)),
+    ...parameter,
+    words: preparedWords(words),
+    described,
     units: new Set([...words, ...told].flatMap((word) => UNIT_OF.get(word) ?? [])),
     kinds: kindsOf(schema),
-    schema,
+    values: values === null ? null : new Set(values),
+    items: itemsOf(schema),
+    signature: signatureOf(described),
   };
+}
+
+function preparedWords(all: readonly string[]): Words {
+  return {
+    all,
+    joined: all.join(''),
+    kinds: new Set(all.flatMap((word) => KINDS.get(word) ?? [])),
+    withoutUnits: withoutUnits(all),
+  };
+}
+
+function namesOf(parameter: PreparedParameter, said: ReadonlySet<string>): ParameterNames {
+  const { words } = parameter;
+  const own = words.all.filter((word) => !said.has(word));
+  const isWhole = own.length === 0 || own.length === words.all.length;
+  return { parameter, words, own: isWhole ? words : preparedWords(own) };
+}
+
+/** Of sets whose overlap is at least .8 each has one of the first fifth of the other in any order of all terms (prefix filtering). */
+function signatureOf(described: ReadonlySet<Term>): Term[] {
+  const sorted = [...described].sort((a, b) => a - b);
+  return sorted.slice(0, sorted.length - Math.ceil(0.8 * sorted.length) + 1);
+}
+
+/** Two parameters whose likeness is at least `LEAST_LIKENESS` have one of these in common: see `namesAlike`. */
+function keysOf({ parameter, words, own }: ParameterNames, isOwn: boolean): string[] {
+  const keys = [
+    ...words.all.map((word) => `word ${word}`),
+    ...parameter.signature.map((term) => `text ${term}`),
+  ];
+  for (const { all, joined } of own === words ? [words] : [words, own]) {
+    keys.push(`joined ${joined}`);
+    if (joined.length >= 4) keys.push(`start ${joined.slice(0, 4)}`);
+    if (all.length === 0) continue;
+    const [first] = all;
+    for (const group of SYNONYMS.get(first) ?? []) keys.push(`synonyms ${group}`);
+    for (const side of SIDES.get(first) ?? []) keys.push(`side ${side}`);
+    // An initial of one side meets words of the other that begin with it; two of these do not meet by it.
+    keys.push(`${(first.length === 1) === isOwn ? 'initial' : 'initialled'} ${first[0]}`);
+  }
+  return keys;
 }
 
 function wordsIn(name: string): string[] {
@@ -221,28 +308,36 @@ function wordsIn(name: string): string[] {
 }
 
 /** Returns how surely two parameters mean the same, 0…1; null when no value fits both, or their names exclude each other. */
-function likenessOf(a: PreparedParameter, b: PreparedParameter): number | null {
-  if (!fits(a, b)) return null;
-  if (a.units.size > 0 && b.units.size > 0 && ![...a.units].some((unit) => b.units.has(unit))) return null;
-  if (a.name === b.name) return 1;
-  const described = overlap(a.described, b.described);
-  const [whole, own] = [namesAlike(a.words, b.words, described), namesAlike(a.own, b.own, described)];
-  return whole === null || own === null ? null : Math.max(whole, own);
+export function likeness(
+  a: PreparedParameter,
+  b: PreparedParameter,
+  about: readonly string[],
+): number | null {
+  const said = new Set(about.flatMap(wordsIn));
+  return likenessOf(namesOf(a, said), namesOf(b, said));
 }
 
-function namesAlike(a: readonly string[], b: readonly string[], described: number): number | null {
-  const [joined, otherJoined] = [a.join(''), b.join('')];
+function likenessOf(a: ParameterNames, b: ParameterNames): number | null {
+  if (!canBeOne(a.parameter, b.parameter)) return null;
+  if (a.parameter.name === b.parameter.name) return 1;
+  const described = overlap(a.parameter.described, b.parameter.described);
+  const whole = namesAlike(a.words, b.words, described);
+  if (whole === null || (a.own === a.words && b.own === b.words)) return whole;
+  const own = namesAlike(a.own, b.own, described);
+  return own === null ? null : Math.max(whole, own);
+}
+
+function namesAlike(first: Words, second: Words, described: number): number | null {
+  const [{ all: a, joined }, { all: b, joined: otherJoined }] = [first, second];
   if (joined === otherJoined) return 0.95;
   if (areOpposite(a, b)) return null;
   if (areSynonyms(a, b)) return 0.75 + 0.2 * described;
-  const kinds = new Set(a.flatMap((word) => KINDS.get(word) ?? []));
-  const otherKinds = b.flatMap((word) => KINDS.get(word) ?? []);
-  if (kinds.size > 0 && otherKinds.length > 0 && !otherKinds.some((kind) => kinds.has(kind))) return null;
-  const [own, others] = [withoutUnits(a), withoutUnits(b)];
+  if (areApart(first.kinds, second.kinds)) return null;
+  const [own, others] = [first.withoutUnits, second.withoutUnits];
   const named = overlap(own, others);
-  if (named > 0 && [...own].every((word) => others.has(word))) return 0.6 + 0.3 * named;
-  if (named > 0 && [...others].every((word) => own.has(word))) return 0.6 + 0.3 * named;
-  const [shorter, longer] = [joined, otherJoined].sort((x, y) => x.length - y.length);
+  if (named > 0 && (isWithin(own, others) || isWithin(others, own))) return 0.6 + 0.3 * named;
+  const [shorter, longer] =
+    joined.length <= otherJoined.length ? [joined, otherJoined] : [otherJoined, joined];
   if (shorter.length >= 4 && longer.startsWith(shorter)) return 0.6 + 0.2 * described;
   return named === 0 ? 0.6 * described : 0.5 * named + 0.4 * described;
 }
@@ -290,16 +385,22 @@ function meet(a: ReadonlySet<number> = NO_GROUPS, b: ReadonlySet<number> = NO_GR
 
 const NO_GROUPS: ReadonlySet<number> = new Set();
 
-/** Whether some value fits both, as far as type, enum and items say; every value of `a` if `b` lists its values. */
-function fits(a: PreparedParameter, b: PreparedParameter): boolean {
-  if (a.kinds.size > 0 && b.kinds.size > 0 && ![...a.kinds].some((kind) => b.kinds.has(kind))) return false;
-  const own = valuesOf(a.schema);
-  const others = valuesOf(b.schema);
-  if (others !== null && (own === null || own.some((value) => !others.includes(value)))) return false;
-  const ownItems = itemsOf(a.schema);
-  const otherItems = itemsOf(b.schema);
-  if (ownItems.size === 0 || otherItems.size === 0) return true;
-  return [...ownItems].some((kind) => otherItems.has(kind));
+/** Whether some value fits both, as far as type, enum, items and units say; every value of `a` if `b` lists its values. */
+function canBeOne(a: PreparedParameter, b: PreparedParameter): boolean {
+  if (areApart(a.kinds, b.kinds) || areApart(a.units, b.units) || areApart(a.items, b.items)) return false;
+  return b.values === null || (a.values !== null && isWithin(a.values, b.values));
+}
+
+/** Whether two sets that say something have nothing in common. */
+function areApart(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  if (a.size === 0 || b.size === 0) return false;
+  for (const one of a) if (b.has(one)) return false;
+  return true;
+}
+
+function isWithin(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  for (const one of a) if (!b.has(one)) return false;
+  return true;
 }
 
 /** The types that a schema allows, an integer counting as a number; none: it does not say. */

@@ -284,7 +284,7 @@ export class MergeFindings {
   ): Promise<ProposedMerge> {
     const tools = members.map(({ tool }) => tool);
     const representative = representativeOf(tools.map(({ name }) => name));
-    const union = unite(tools, representative);
+    const union = await inSlices(unite(tools, representative));
     if ('conflict' in union) throw new Error(`tools that were united before cannot be: ${union.conflict}`);
     const described = await judge.describe(
       members.map(({ slot }) => this.judged(slot)),

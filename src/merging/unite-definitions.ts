@@ -2,7 +2,15 @@ import { canonicalJson } from '../catalog/definition-hash.ts';
 import type { MemberMapping } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import { isObject, matchParameters, type Parameter, parametersOf } from './match-parameters.ts';
+import type { Steps } from '../scheduling/slices.ts';
+import {
+  isObject,
+  matchParameters,
+  type Parameter,
+  type PreparedParameter,
+  parametersOf,
+  prepare,
+} from './match-parameters.ts';
 
 export type UnitedDefinition =
   | {
@@ -20,6 +28,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 /** A united description has at most so many characters beyond those of the longest one. */
 const MOST_ADDED = 400;
+/** What a model can be expected to fill in; a tool alone may have more. */
+const MOST_PARAMETERS = 100;
 /** What `PUT …/tools` takes. */
 const MOST_TAGS = 64;
 const MOST_EXAMPLES = 100;
@@ -37,153 +47,217 @@ export function representativeOf(names: readonly string[]): string {
  * is what every member requires; if no member is content with that, what the representative requires. It has no text that no
  * member has.
  */
-export function unite(members: readonly ToolDefinition[], representative: string): UnitedDefinition {
-  const all = inOrder(members, representative);
-  const [first] = all;
-  const inputs = uniteInputs(members, representative);
-  if ('conflict' in inputs) return inputs;
-  const { outputSchema, execution, ...kept } = withoutEmpty({
-    ...first,
-    description: uniteDescriptions(all),
-    inputSchema: inputs.schema,
-    tags: listed(all, ({ tags }) => tags, MOST_TAGS),
-    examples: listed(all, ({ examples }) => examples, MOST_EXAMPLES),
-    annotations: uniteAnnotations(all),
-    replaces: undefined,
-  });
-  const definition: ToolDefinition = {
-    ...kept,
-    ...(sameInAll(all, (tool) => tool.outputSchema) ? { outputSchema } : {}),
-    ...(sameInAll(all, (tool) => tool.execution) ? { execution } : {}),
-  };
-  return { definition: withoutEmpty(definition), mappings: inputs.mappings, guesses: inputs.guesses };
-}
-
-interface UnitedInputs {
-  readonly schema: JsonObject;
-  readonly mappings: Readonly<Record<string, MemberMapping>>;
-  readonly guesses: readonly string[];
-}
-
-interface UnitedParameter extends Parameter {
-  /** Its name at each member that takes it. */
-  readonly takers: Map<string, { readonly name: string; readonly required: boolean }>;
-}
-
-/** The representative, and then the others by name. */
-function inOrder(members: readonly ToolDefinition[], representative: string): ToolDefinition[] {
+export function* unite(members: readonly ToolDefinition[], representative: string): Steps<UnitedDefinition> {
   const first = members.find(({ name }) => name === representative);
   if (first === undefined) throw new RangeError(`the representative "${representative}" is not a member`);
+  const union = new Union(first);
   const others = members.filter((member) => member !== first);
-  return [first, ...others.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))];
+  for (const member of others.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+    const conflict = yield* union.add(member);
+    if (conflict !== null) return { conflict };
+  }
+  return yield* union.definition();
 }
 
-/** Unites the parameters alone: whether that can be does not depend on the rest. */
-export function uniteInputs(
-  members: readonly ToolDefinition[],
-  representative: string,
-): UnitedInputs | { readonly conflict: string } {
-  const all = inOrder(members, representative);
-  const [first, ...others] = all;
-  if (sameInAll(all, ({ inputSchema }) => withoutTexts(inputSchema))) {
-    const mappings = Object.fromEntries(all.map(({ name }) => [name, { arguments: {}, absent: [] }]));
-    return { schema: first.inputSchema, mappings, guesses: [] };
+/** A tool as unions see it; read once, however many of them it is tried in. */
+export interface PreparedTool {
+  /** Equal for tools whose input schemas differ in texts alone. */
+  readonly shape: string;
+  readonly parameters: readonly PreparedParameter[];
+  /** Why it can be one with tools of the same shape only, as a sentence; null: it can be with others. */
+  readonly closed: string | null;
+}
+
+const preparedTools = new WeakMap<ToolDefinition, PreparedTool>();
+
+export function prepared(tool: ToolDefinition): PreparedTool {
+  const known = preparedTools.get(tool);
+  if (known !== undefined) return known;
+  const parameters = parametersOf(tool.inputSchema);
+  const count = parameters?.length ?? 0;
+  const closed =
+    parameters === null
+      ? `The schema of ${tool.name} cannot be compared with others.`
+      : count > MOST_PARAMETERS
+        ? `${tool.name} has ${count} parameters, and tools that are united have at most ${MOST_PARAMETERS}.`
+        : null;
+  const made = {
+    shape: canonicalJson(withoutTexts(tool.inputSchema)),
+    parameters: closed === null ? (parameters ?? []).map(prepare) : [],
+    closed,
+  };
+  preparedTools.set(tool, made);
+  return made;
+}
+
+interface UnitedParameter {
+  readonly at: number;
+  /** Under the name and with the schema of the first that has it; required if the representative requires it. */
+  readonly parameter: PreparedParameter;
+  /** How each member that takes it has it, by the name of the member. */
+  readonly takers: Map<string, Parameter>;
+}
+
+/** What a member takes of the united parameters, in their order. */
+type Taken = readonly (readonly [UnitedParameter, Parameter])[];
+
+/** Tools that can be called as one, to which others are added one by one. */
+export class Union {
+  readonly #members: ToolDefinition[];
+  readonly #united: UnitedParameter[] = [];
+  /** Names of the united parameters, without case and signs. */
+  readonly #names = new Set<string>();
+  /** A member, and all that it takes, for every way to take and require some: a thousand copies are compared once. */
+  readonly #kinds = new Map<string, { readonly name: string; readonly taken: Taken }>();
+  readonly #fixed = new Map<string, Readonly<Record<string, unknown>>>();
+  readonly #guesses: string[] = [];
+  /** The input schemas of all members differ in texts alone. */
+  #isOneShape = true;
+  /** Why tools of another shape cannot be added; null: they can. */
+  #closed: string | null;
+
+  /** @param first the representative: its parameters keep their names and schemas */
+  constructor(first: ToolDefinition) {
+    this.#members = [first];
+    const { parameters, closed } = prepared(first);
+    this.#closed = closed;
+    this.#take(
+      first,
+      parameters.map((parameter, at) => [{ at, parameter, takers: new Map() }, parameter]),
+    );
   }
-  const own = parametersOf(first.inputSchema);
-  if (own === null) return { conflict: `The schema of ${first.name} cannot be compared with others.` };
-  const united: UnitedParameter[] = own.map((parameter) => ({
-    ...parameter,
-    takers: new Map([[first.name, parameter]]),
-  }));
-  const fixed = new Map<string, Record<string, unknown>>();
-  const guesses: string[] = [];
-  for (const member of others) {
-    const parameters = parametersOf(member.inputSchema);
-    if (parameters === null)
-      return { conflict: `The schema of ${member.name} cannot be compared with others.` };
-    const { pairs: matched, guess } = matchParameters(united, parameters, [first.name, member.name]);
-    if (guess !== null)
-      guesses.push(`That ${guess[1]} of ${member.name} is ${guess[0]} of ${first.name} is a guess.`);
-    for (const [a, b] of matched) united[a].takers.set(member.name, parameters[b]);
-    const left = new Set(parameters.keys());
-    for (const b of matched.values()) left.delete(b);
-    for (const at of left) {
-      const parameter = parameters[at];
+
+  /** Adds a tool. Returns null, or a sentence that says why it cannot be one with the others; then nothing has changed. */
+  *add(member: ToolDefinition): Steps<string | null> {
+    const isSame = this.#isOneShape && prepared(member).shape === prepared(this.#members[0]).shape;
+    const conflict = this.#closed ?? (yield* this.#match(member));
+    if (conflict !== null && !isSame) return conflict;
+    this.#closed = conflict;
+    this.#isOneShape = isSame;
+    this.#members.push(member);
+    return null;
+  }
+
+  *definition(): Steps<Exclude<UnitedDefinition, { readonly conflict: string }>> {
+    const [all, united] = [this.#members, this.#united];
+    const [first] = all;
+    const inputSchema = this.#isOneShape ? first.inputSchema : schemaOf(all, united);
+    yield;
+    const mappings = this.#isOneShape
+      ? Object.fromEntries(all.map(({ name }) => [name, { arguments: {}, absent: [] }]))
+      : mappingsOf(all, united, this.#fixed);
+    yield;
+    const { outputSchema, execution, ...kept } = withoutEmpty({
+      ...first,
+      description: yield* uniteDescriptions(all),
+      inputSchema,
+      tags: listed(all, ({ tags }) => tags, MOST_TAGS),
+      examples: listed(all, ({ examples }) => examples, MOST_EXAMPLES),
+      annotations: uniteAnnotations(all),
+      replaces: undefined,
+    });
+    yield;
+    const definition: ToolDefinition = {
+      ...kept,
+      ...(sameInAll(all, (tool) => tool.outputSchema) ? { outputSchema } : {}),
+      ...(sameInAll(all, (tool) => tool.execution) ? { execution } : {}),
+    };
+    const guesses = this.#isOneShape ? [] : [...this.#guesses];
+    return { definition: withoutEmpty(definition), mappings, guesses };
+  }
+
+  /** Takes the parameters of a member in, unless that is a conflict. */
+  *#match(member: ToolDefinition): Steps<string | null> {
+    const { parameters, closed } = prepared(member);
+    if (closed !== null) return closed;
+    const [{ name: first }] = this.#members;
+    const united = this.#united.map(({ parameter }) => parameter);
+    const { pairs, guess } = yield* matchParameters(united, parameters, [first, member.name]);
+    const taken = Array.from(pairs, ([a, b]) => [this.#united[a], parameters[b]] as const);
+    taken.sort(([a], [b]) => a.at - b.at);
+    const matched = new Set(pairs.values());
+    const names = new Set<string>();
+    const fixed: [string, unknown][] = [];
+    for (const [at, parameter] of parameters.entries()) {
+      if (matched.has(at)) continue;
       const only = onlyValue(parameter.schema);
-      const isFree = !united.some(({ name }) => plain(name) === plain(parameter.name));
+      const name = plain(parameter.name);
       if (parameter.required && only !== undefined) {
-        fixed.set(member.name, { ...fixed.get(member.name), [parameter.name]: only.value });
-      } else if (isFree && !hasReference(parameter.schema)) {
-        united.push({ ...parameter, required: false, takers: new Map([[member.name, parameter]]) });
+        fixed.push([parameter.name, only.value]);
+      } else if (!this.#names.has(name) && !names.has(name) && !hasReference(parameter.schema)) {
+        const added = { ...parameter, required: false };
+        taken.push([{ at: united.length + names.size, parameter: added, takers: new Map() }, parameter]);
+        names.add(name);
       } else if (parameter.required) {
-        return {
-          conflict: `${first.name} and ${member.name} both have a parameter ${parameter.name}, and no value fits both.`,
-        };
+        return `${first} and ${member.name} both have a parameter ${parameter.name}, and no value fits both.`;
       }
     }
-  }
-  const conflict = conflictOf(all, united);
-  if (conflict !== null) return { conflict };
-  return { schema: schemaOf(first, all, united), mappings: mappingsOf(all, united, fixed), guesses };
-}
-
-/** Two members each of which requires what the other does not take are called for different things. */
-function conflictOf(all: readonly ToolDefinition[], united: readonly UnitedParameter[]): string | null {
-  const lacking = (a: ToolDefinition, b: ToolDefinition): string | undefined =>
-    united
-      .find(({ takers }) => takers.get(a.name)?.required === true && !takers.has(b.name))
-      ?.takers.get(a.name)?.name;
-  // Whatever requires the same as another need not be compared twice: a thousand copies are one.
-  const kinds = new Map<string, ToolDefinition>();
-  for (const member of all) {
-    const shape = united.map(({ takers }) => {
-      const taken = takers.get(member.name);
-      return taken === undefined ? '-' : taken.required ? '!' : '?';
-    });
-    if (!kinds.has(shape.join(''))) kinds.set(shape.join(''), member);
-  }
-  const distinct = [...kinds.values()];
-  for (const [at, a] of distinct.entries()) {
-    for (const b of distinct.slice(at + 1)) {
-      const [ofA, ofB] = [lacking(a, b), lacking(b, a)];
-      if (ofA === undefined || ofB === undefined) continue;
-      return `${a.name} requires ${ofA} and ${b.name} requires ${ofB}, which the other does not take.`;
+    const count = united.length + names.size;
+    if (count > MOST_PARAMETERS)
+      return `With ${member.name} the tool would have ${count} parameters, and may have at most ${MOST_PARAMETERS}.`;
+    for (const kind of this.#kinds.values()) {
+      yield;
+      const [ofKind, ofMember] = [lacking(kind.taken, taken), lacking(taken, kind.taken)];
+      if (ofKind === null || ofMember === null) continue;
+      return `${kind.name} requires ${ofKind} and ${member.name} requires ${ofMember}, which the other does not take.`;
     }
+    if (guess !== null)
+      this.#guesses.push(`That ${guess[1]} of ${member.name} is ${guess[0]} of ${first} is a guess.`);
+    if (fixed.length > 0) this.#fixed.set(member.name, Object.fromEntries(fixed));
+    this.#take(member, taken);
+    return null;
   }
-  return null;
+
+  #take({ name }: ToolDefinition, taken: Taken): void {
+    for (const [one, parameter] of taken) {
+      one.takers.set(name, parameter);
+      if (one.at < this.#united.length) continue;
+      this.#united.push(one);
+      this.#names.add(plain(one.parameter.name));
+    }
+    const kind = taken.map(([{ at }, { required }]) => `${at}${required ? '!' : '?'}`).join('');
+    if (!this.#kinds.has(kind)) this.#kinds.set(kind, { name, taken });
+  }
 }
 
-function schemaOf(
-  first: ToolDefinition,
-  all: readonly ToolDefinition[],
-  united: readonly UnitedParameter[],
-): JsonObject {
-  const byAll = united.filter(({ takers }) => all.every(({ name }) => takers.get(name)?.required === true));
+/** The name of the first parameter that one requires and the other does not take. Two that each have such a one are called for different things. */
+function lacking(a: Taken, b: Taken): string | null {
+  const others = new Set(b.map(([one]) => one));
+  return a.find(([one, { required }]) => required && !others.has(one))?.[1].name ?? null;
+}
+
+function schemaOf(all: readonly ToolDefinition[], united: readonly UnitedParameter[]): JsonObject {
+  const [first] = all;
+  const byAll = new Set(
+    united.filter(({ takers }) => all.every(({ name }) => takers.get(name)?.required === true)),
+  );
   const isContent = ({ name }: ToolDefinition): boolean =>
-    united.every(({ takers }, at) => takers.get(name)?.required !== true || byAll.includes(united[at]));
+    united.every((one) => one.takers.get(name)?.required !== true || byAll.has(one));
   const required = all.some(isContent)
-    ? byAll
+    ? [...byAll]
     : united.filter(({ takers }) => takers.get(first.name)?.required);
   const { required: _, ...schema } = first.inputSchema;
   return {
     ...schema,
-    properties: Object.fromEntries(united.map(({ name, schema: own }) => [name, own])),
-    ...(required.length > 0 ? { required: required.map(({ name }) => name) } : {}),
+    properties: Object.fromEntries(united.map(({ parameter: { name, schema: own } }) => [name, own])),
+    ...(required.length > 0 ? { required: required.map(({ parameter: { name } }) => name) } : {}),
   };
 }
 
 function mappingsOf(
   all: readonly ToolDefinition[],
   united: readonly UnitedParameter[],
-  fixed: ReadonlyMap<string, Record<string, unknown>>,
+  fixed: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
 ): Record<string, MemberMapping> {
   return Object.fromEntries(
     all.map((member): [string, MemberMapping] => {
-      const taken = united.flatMap(({ name, takers }) => {
+      const taken = united.flatMap(({ parameter: { name }, takers }) => {
         const own = takers.get(member.name)?.name;
         return own === undefined || own === name ? [] : [[name, own] as const];
       });
-      const absent = united.filter(({ takers }) => !takers.has(member.name)).map(({ name }) => name);
+      const absent = united
+        .filter(({ takers }) => !takers.has(member.name))
+        .map(({ parameter: { name } }) => name);
       const always = fixed.get(member.name);
       return [
         member.name,
@@ -194,7 +268,7 @@ function mappingsOf(
 }
 
 /** The representative's description, and from the others the sentences with words that nothing before them has. */
-function uniteDescriptions(all: readonly ToolDefinition[]): string {
+function* uniteDescriptions(all: readonly ToolDefinition[]): Steps<string> {
   const described = all.filter(({ description }) => description.trim() !== '');
   if (described.length === 0) return '';
   const [{ description: head }, ...rest] = described;
@@ -202,6 +276,7 @@ function uniteDescriptions(all: readonly ToolDefinition[]): string {
   const added: string[] = [];
   let room = MOST_ADDED;
   for (const { description } of rest) {
+    yield;
     for (const sentence of description.split(/(?<=[.!?])\s+|\n+/)) {
       const terms = tokenise(sentence);
       if (sentence.length + 1 > room || !terms.some((term) => !known.has(term))) continue;
@@ -254,7 +329,7 @@ function plain(name: string): string {
 }
 
 /** A schema without what only people read. */
-export function withoutTexts(schema: unknown): unknown {
+function withoutTexts(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withoutTexts);
   if (!isObject(schema)) return schema;
   return Object.fromEntries(

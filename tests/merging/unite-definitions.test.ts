@@ -4,7 +4,14 @@ import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { unitable } from '../../src/merging/audit-component.ts';
 import { guarded } from '../../src/merging/guarded.ts';
+import {
+  likeness,
+  matchParameters,
+  type PreparedParameter,
+  prepare,
+} from '../../src/merging/match-parameters.ts';
 import { representativeOf, type UnitedDefinition, unite } from '../../src/merging/unite-definitions.ts';
+import { atOnce, type Steps } from '../../src/scheduling/slices.ts';
 
 type Parameters = Record<string, Record<string, unknown>>;
 
@@ -23,13 +30,13 @@ const number = (description = ''): Record<string, unknown> => ({ type: 'integer'
 function united(
   members: readonly ToolDefinition[],
 ): Exclude<UnitedDefinition, { readonly conflict: string }> {
-  const union = unite(members, representativeOf(members.map(({ name }) => name)));
+  const union = atOnce(unite(members, representativeOf(members.map(({ name }) => name))));
   if ('conflict' in union) throw new Error(union.conflict);
   return union;
 }
 
 function conflictOf(...members: ToolDefinition[]): string | null {
-  const union = unite(members, representativeOf(members.map(({ name }) => name)));
+  const union = atOnce(unite(members, representativeOf(members.map(({ name }) => name))));
   return 'conflict' in union ? union.conflict : null;
 }
 
@@ -300,7 +307,7 @@ describe('properties', () => {
             some.filter(({ required }) => required).map(({ name }) => name),
           ),
         );
-        const union = unite(members, 't');
+        const union = atOnce(unite(members, 't'));
         if ('conflict' in union) return;
         const { definition, mappings } = union;
         const properties = definition.inputSchema.properties as Parameters;
@@ -325,6 +332,119 @@ describe('properties', () => {
     );
   });
 });
+
+describe('many parameters', () => {
+  const NOUNS = 'customer order invoice ticket payment shipment region currency period status owner'.split(
+    ' ',
+  );
+  const wide = (name: string, count: number, seed: number): ToolDefinition =>
+    tool(
+      name,
+      Object.fromEntries(
+        Array.from({ length: count }, (_, at) => [
+          `${NOUNS[(at * seed) % NOUNS.length]}_${at}_${seed}`,
+          text(),
+        ]),
+      ),
+      [],
+    );
+
+  it('of the same names are compared once per member', () => {
+    const members = Array.from({ length: 20 }, (_, at) => ({
+      ...wide(`t${'x'.repeat(at)}`, 60, 1),
+      ...(at === 19 ? wide(`t${'x'.repeat(at)}`, 61, 1) : {}),
+    }));
+    const { steps, result } = counted(unite(members, 't'));
+    expect(result).toHaveProperty('mappings');
+    // 60 pairs and a few steps of other work per member, instead of 60 × 60 pairs.
+    expect(steps).toBeLessThan(20 * 70);
+  });
+
+  it('of other names are compared only where these have something in common', () => {
+    const names = (side: string, at: number): string =>
+      `${side}${'abcdefghij'[at % 10]}${'klmnopqrst'[Math.floor(at / 10)]}`;
+    const of = (name: string, side: string): ToolDefinition =>
+      tool(name, Object.fromEntries(Array.from({ length: 50 }, (_, at) => [names(side, at), text()])), []);
+    const { steps, result } = counted(unite([of('t', 'vv'), of('tt', 'zz')], 't'));
+    expect(
+      Object.keys((result as { definition: ToolDefinition }).definition.inputSchema.properties as object),
+    ).toHaveLength(100);
+    expect(steps).toBeLessThan(10);
+  });
+
+  it('are a conflict beyond a hundred, unless the schemas are the same', () => {
+    expect(conflictOf(wide('t', 60, 1), wide('tt', 60, 2))).toBe(
+      'With tt the tool would have 119 parameters, and may have at most 100.',
+    );
+    expect(conflictOf(wide('t', 101, 1), wide('tt', 3, 1))).toBe(
+      't has 101 parameters, and tools that are united have at most 100.',
+    );
+    expect(conflictOf(wide('t', 900, 1), wide('tt', 900, 1))).toBeNull();
+  });
+
+  it('are matched as if every pair had been compared', () => {
+    const WORDS = 'query q limit count start from to id user name width w file file1 checkin check in'.split(
+      ' ',
+    );
+    const parameters = fc.uniqueArray(
+      fc.record({
+        name: fc
+          .tuple(fc.constantFrom(...WORDS), fc.constantFrom('', ...WORDS))
+          .map((words) => words.filter((word) => word !== '').join('_')),
+        type: fc.constantFrom('string', 'string', 'integer'),
+        description: fc.constantFrom(
+          '',
+          'in meters',
+          'the name of the user who asks',
+          'who asks: the name of a user',
+        ),
+        required: fc.boolean(),
+      }),
+      { selector: ({ name }) => name, maxLength: 8 },
+    );
+    const preparedOf = (some: { name: string; required: boolean; type: string; description: string }[]) =>
+      some.map(({ name, required, ...schema }) => prepare({ name, required, schema }));
+    fc.assert(
+      fc.property(parameters, parameters, (one, other) => {
+        const [own, others] = [preparedOf(one), preparedOf(other)];
+        const about = ['get_user', 'find_file'];
+        const { pairs } = atOnce(matchParameters(own, others, about));
+        expect([...pairs].sort()).toEqual([...matchedNaively(own, others, about)].sort());
+      }),
+      { seed: 5, numRuns: 500 },
+    );
+  });
+});
+
+/** Every parameter with every other, the most alike first, and then the last two that are required. */
+function matchedNaively(
+  own: readonly PreparedParameter[],
+  others: readonly PreparedParameter[],
+  about: readonly string[],
+): Map<number, number> {
+  const all = own.flatMap((one, a) =>
+    others.map((other, b) => ({ a, b, likeness: likeness(one, other, about) ?? -1 })),
+  );
+  all.sort((x, y) => y.likeness - x.likeness || x.a - y.a || x.b - y.b);
+  const matched = new Map<number, number>();
+  const isFree = ({ a, b }: { a: number; b: number }): boolean =>
+    !matched.has(a) && ![...matched.values()].includes(b);
+  for (const pair of all) if (pair.likeness >= 0.5 && isFree(pair)) matched.set(pair.a, pair.b);
+  const last = [
+    own.filter((one, a) => one.required && !matched.has(a)),
+    others.filter((one, b) => one.required && ![...matched.values()].includes(b)),
+  ];
+  const left = all.filter((pair) => own[pair.a].required && others[pair.b].required && isFree(pair));
+  if (last.every(({ length }) => length === 1) && left[0].likeness >= 0) matched.set(left[0].a, left[0].b);
+  return matched;
+}
+
+function counted<Result>(work: Steps<Result>): { steps: number; result: Result } {
+  for (let steps = 0; ; steps++) {
+    const step = work.next();
+    if (step.done) return { steps, result: step.value };
+  }
+}
 
 describe('what is never approved automatically', () => {
   const reads = { annotations: { readOnlyHint: true } };
