@@ -1,23 +1,67 @@
 import { canonicalJson } from '../catalog/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
+import { placeBefore } from './rule-judge-compare.ts';
+import { nameParts } from './rule-judge-profile.ts';
 import { ACCESS_TERMS, EMPTY_WORDS, isGrave } from './rule-judge-words.ts';
 
-/** Returns why a merge of these tools is never approved automatically, as a sentence; null: it may be. */
+/** Verbs anywhere in a text that count whatever a tool says of itself, by their stems: what destroys, pays, sends or changes rights. */
+const GRAVE_WORDS: ReadonlySet<string> = new Set(
+  (
+    'delete remove destroy erase purge wipe truncate overwrite discard cancel revoke terminate ' +
+    'send publish broadcast notify forward pay charge refund purchase buy withdraw deposit ' +
+    'grant share unshare authorize promote ban impersonate'
+  )
+    .split(' ')
+    .map(stem),
+);
+
+/** Returns every reason why a merge of these tools is never approved automatically, as sentences; null: it may be. */
 export function guarded(members: readonly ToolDefinition[]): string | null {
+  const reasons: string[] = [];
   const destructive = members.find(({ annotations }) => annotations?.destructiveHint === true);
-  if (destructive !== undefined) return `${destructive.name} may destroy something.`;
-  if (differ(members, ({ annotations }) => annotations)) return 'Their annotations differ.';
-  if (differ(members, ({ server }) => server)) return 'They are tools of different servers.';
+  if (destructive !== undefined) reasons.push(`${destructive.name} may destroy something.`);
+  if (differ(members, ({ annotations }) => annotations)) reasons.push('Their annotations differ.');
+  const servers = [...new Set(members.map(({ server }) => server ?? 'none'))].sort();
+  const places = [...new Set(members.flatMap((member) => placeOf(member, members)))].sort();
+  if (servers.length > 1) reasons.push(`The servers ${listed(servers)} may be different products.`);
+  else if (places.length > 0) reasons.push(`What ${listed(places)} stands for may be different products.`);
   for (const key of ACCESS_TERMS) {
     if (differ(members, ({ metadata, _meta }) => [metadata?.[key], _meta?.[key]]))
-      return `Their ${key} differ.`;
+      reasons.push(`Their ${key} differ.`);
   }
   const grave = members.find(
     ({ name, description, annotations }) =>
       annotations?.readOnlyHint !== true && [...wordsOf(name), ...verbsOf(description)].some(isGrave),
   );
-  return grave === undefined ? null : `What ${grave.name} does may not be possible to take back.`;
+  if (grave !== undefined) reasons.push(`What ${grave.name} does may not be possible to take back.`);
+  for (const { name, description } of members) {
+    const word = verbsOf(description).find((one) => GRAVE_WORDS.has(stem(one)));
+    if (word === undefined) continue;
+    reasons.push(`The description of ${name} says “${word}”.`);
+    break;
+  }
+  return reasons.length === 0 ? null : reasons.join(' ');
+}
+
+/** What stands before the name of a tool, as `crm` in `crm_search` beside `search`, or `alpha` in `alpha.search` beside `beta.search`. */
+function placeOf(tool: ToolDefinition, members: readonly ToolDefinition[]): string[] {
+  const { space, bare } = nameParts(tool);
+  return members.flatMap((other) => {
+    if (other === tool) return [];
+    const beside = nameParts(other);
+    if (space !== '' && beside.space !== '' && beside.bare === bare && space !== beside.space) return [space];
+    const before = other.name.length < tool.name.length ? placeBefore(tool.name, other.name) : null;
+    return before === null ? [] : [before.join(' ')];
+  });
+}
+
+const MOST_NAMED = 4;
+
+function listed(names: readonly string[]): string {
+  const some = names.length > MOST_NAMED ? [...names.slice(0, MOST_NAMED), 'others'] : names;
+  return some.join(' and ');
 }
 
 const MAX_TEXT = 4_000;

@@ -1,18 +1,26 @@
+import { wordsOf } from '../retrieval/tokenise.ts';
 import type { PairVerdict } from './judge.ts';
 import type { Parameter, ToolProfile } from './rule-judge-profile.ts';
 import {
   ACCESS_TERMS,
   CONTRAST_LINES,
+  DEED_OF,
   EVERYWHERE_WORDS,
   PRODUCT_OF,
+  SITE_WORDS,
   SOFT_SENTENCE_WORDS,
+  SOFT_WORDS,
+  VERB_WORDS,
   wordFor,
 } from './rule-judge-words.ts';
 
 /** What a parameter with a counterpart counts beside a shared word. */
 const HALF = 0.5;
-/** With words of this weight on one side alone, tools are not the same. */
-const TELLS_APART = 1;
+/** So many words that say little, such as `current`, on one side alone keep tools apart. */
+const SOFT_WORDS_APART = 3;
+/** Most confidence in `same` where the words of one side are not all in the other, where all are, and where parameters are as well. */
+const WITH_WORDS_LEFT = 0.7;
+const WITH_ALL_WORDS = 0.88;
 /** Shared words, and parameters as half a word each, of at least this weight are needed for `same`. */
 const ENOUGH = 1.5;
 /** Tools that share this much of their words overlap. */
@@ -39,7 +47,7 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   const abroad = differentServers(a, b);
   const estranged = abroad && strangers(a, b);
   const places = `${[a.tool.server, b.tool.server].sort().join(' and ')} may be different products`;
-  if (estranged && !equal(a.products, b.products)) return overlapping(likeness, places);
+  if (abroad && !equal(a.products, b.products)) return overlapping(likeness, places);
   if (isCopy) {
     return same(
       abroad ? 0.9 : 0.99,
@@ -48,7 +56,10 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   }
   // What stands before a name says where its tool is, as the name of a server does; nothing else tells these two apart.
   if (a.definitionKey === b.definitionKey && a.space !== '' && b.space !== '')
-    return same(0.8, `the same definition in ${[a.space, b.space].sort().join(' and ')}`);
+    return same(WITH_WORDS_LEFT, `the same definition in ${[a.space, b.space].sort().join(' and ')}`);
+  const place = a.contentKey === b.contentKey ? placeBefore(a.tool.name, b.tool.name) : null;
+  if (place !== null && !place.some((word) => SITE_WORDS.has(wordFor(word)) || VERB_WORDS.has(wordFor(word))))
+    return same(WITH_WORDS_LEFT, `the same definition, once in ${place.join(' ')}`);
   const onlyA = unmatchedWords(coreA, a, b);
   const onlyB = unmatchedWords(coreB, b, a);
   if (likeness < OVERLAPPING && (shared < ENOUGH || onlyA.weight + onlyB.weight >= 2 * shared))
@@ -56,18 +67,31 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   const verbs = verbsApart(a, b);
   if (verbs !== null)
     return verbs.overlapping ? overlapping(likeness, verbs.reason) : different(0.6, verbs.reason);
-  if (onlyA.weight >= TELLS_APART || onlyB.weight >= TELLS_APART) {
+  const deed = deedApart(a, b);
+  if (deed !== null) return overlapping(likeness, deed);
+  if (onlyA.tellsApart || onlyB.tellsApart) {
     const reason = `one alone says ${told(onlyA, onlyB)}`;
     return onlyA.isNamed && onlyB.isNamed ? different(0.6, reason) : overlapping(likeness, reason);
   }
+  if (a.unread !== b.unread) return overlapping(likeness, 'their descriptions are too long to compare');
   if (estranged) return overlapping(likeness, places);
   const arranged = arrangeParameters(a.parameters, b.parameters);
   if (arranged.conflict !== null) return overlapping(likeness, arranged.conflict);
   if (shared + HALF * arranged.pairs < ENOUGH)
     return overlapping(likeness, 'their definitions say too little');
-  const unsaid = onlyA.weight + onlyB.weight;
-  const confidence = 0.6 + 0.25 * likeness + 0.12 * arranged.share - 0.1 * unsaid - (abroad ? 0.1 : 0);
-  return same(Math.max(0.5, Math.min(0.97, confidence)), 'the same words and the same parameters');
+  const left = [...onlyA.words, ...onlyB.words];
+  const farther = abroad ? 0.1 : 0;
+  if (left.length > 0)
+    return same(
+      Math.max(0.5, WITH_WORDS_LEFT - 0.04 * (left.length - 1) - farther),
+      `the same but for ${told(onlyA, onlyB)}`,
+    );
+  if (2 * arranged.pairs < a.parameters.length + b.parameters.length)
+    return same(
+      WITH_ALL_WORDS * (0.8 + 0.2 * arranged.share) - farther,
+      'the same words, not all parameters',
+    );
+  return same(0.9 + 0.07 * likeness - farther, 'the same words and the same parameters');
 }
 
 const different = (confidence: number, reason: string): PairVerdict => ({
@@ -121,35 +145,110 @@ function likenessOf(a: Weights, b: Weights): number {
 }
 
 interface Unmatched {
+  /** As they are spelled. */
   readonly words: readonly string[];
   readonly weight: number;
+  /** One of them says something, or several say a little. */
+  readonly tellsApart: boolean;
   /** One of them is of the name. */
   readonly isNamed: boolean;
 }
 
 /** Words of `a` that `b` does not have: those of its name not in name and description, others nowhere. */
 function unmatchedWords(core: Weights, a: ToolProfile, b: ToolProfile): Unmatched {
-  const words: string[] = [];
+  const words = new Set<string>();
   let weight = 0;
   let isNamed = false;
   for (const [word, own] of core) {
     const inName = a.named.has(word);
-    if ((inName ? b.told : b.all).has(word) || b.initials.has(word)) continue;
-    words.push(word);
+    if (hasWord(b, word, inName)) continue;
+    if (!inName && a.parameterWords.has(word)) continue;
+    words.add(word);
     weight += own;
     isNamed ||= inName;
   }
   for (const word of a.spaced) {
     if (b.all.has(word)) continue;
-    words.push(word);
+    words.add(word);
     weight++;
   }
-  return { words, weight, isNamed };
+  // What the initials of the other tool stand for is not said by one alone.
+  const spelledOut = new Set([...a.initials].flatMap(([word, run]) => (b.told.has(word) ? run : [])));
+  for (const word of a.said) {
+    if (hasWord(b, word, false) || a.parameterWords.has(word) || spelledOut.has(word)) continue;
+    words.add(word);
+  }
+  const loud = [...words].filter((word) => !(a.named.has(word) ? SOFT_WORDS : SOFT_SENTENCE_WORDS).has(word));
+  // What is computed is in the arguments: one word more, outside the name, is mostly what they are or how it is done.
+  const most = areComputed(a, b) && loud.every((word) => core.has(word) && !a.named.has(word)) ? 1 : 0;
+  return {
+    words: [...words].map((word) => a.spelled.get(word) ?? word),
+    weight,
+    tellsApart: loud.length > most || words.size >= SOFT_WORDS_APART,
+    isNamed,
+  };
+}
+
+const COMPUTING: readonly string[] = (
+  'calculate convert encode decode encrypt decrypt compress solve simulate estimate predict generate translate summarize ' +
+  'analyze classify detect evaluate assess extract parse validate plot draw'
+)
+  .split(' ')
+  .map(wordFor);
+
+/** Whether the two only compute: what they give is in their arguments, and nothing that is stored can be narrowed by a word. */
+function areComputed(a: ToolProfile, b: ToolProfile): boolean {
+  const verbs = [...a.verbs, ...b.verbs];
+  if (verbs.includes(LIST) || !verbs.every((verb) => COMPUTING.includes(verb) || EXCHANGEABLE.includes(verb)))
+    return false;
+  return verbs.some((verb) => COMPUTING.includes(verb)) || (takesNumbers(a) && takesNumbers(b));
+}
+const LIST = wordFor('list');
+const IDENTIFIER = wordFor('id');
+
+/** Whether all that it requires is numbers that are not names of anything. */
+function takesNumbers({ parameters }: ToolProfile): boolean {
+  const required = parameters.filter((one) => one.required);
+  return (
+    required.length > 0 && required.every(({ type, words }) => type === 'number' && !words.has(IDENTIFIER))
+  );
+}
+
+function hasWord(b: ToolProfile, word: string, inName: boolean): boolean {
+  return b.told.has(word) || b.initials.has(word) || (!inName && b.parameterWords.has(word));
 }
 
 function told(a: Unmatched, b: Unmatched): string {
-  const words = [...a.words, ...b.words].sort().slice(0, 6);
+  const words = [...new Set([...a.words, ...b.words])].sort().slice(0, 6);
   return words.length === 0 ? 'nothing certain' : words.map((word) => `“${word}”`).join(', ');
+}
+
+/** What one of the two does and the other does not, by all of their texts; null: nothing. */
+function deedApart(a: ToolProfile, b: ToolProfile): string | null {
+  for (const [one, other] of [
+    [a, b],
+    [b, a],
+  ]) {
+    for (const word of one.told) {
+      const deed = DEED_OF.get(word)?.find((each) => !other.deeds.has(each));
+      if (deed !== undefined) return `one alone may ${deed}: “${one.spelled.get(word) ?? word}”`;
+    }
+  }
+  return null;
+}
+
+/** The words that one name has before those of the other; null: they differ in more. */
+export function placeBefore(one: string, other: string): string[] | null {
+  const [short, long] = [wordsOf(one), wordsOf(other)].sort((x, y) => x.length - y.length);
+  const added = long.length - short.length;
+  return added > 0 && short.length > 1 && short.every((word, at) => word === long[at + added])
+    ? long.slice(0, added)
+    : null;
+}
+
+/** A canonical word as the tool spells it, or else the other one. */
+function spelledBy(tool: ToolProfile, word: string, other: ToolProfile = tool): string {
+  return tool.spelled.get(word) ?? other.spelled.get(word) ?? word;
 }
 
 export interface Apart {
@@ -167,14 +266,31 @@ export function guard(a: ToolProfile, b: ToolProfile): Apart | null {
     };
   const [first, second] = contrastOf(a, b);
   if (first !== null)
-    return { reason: `“${first}” is not “${second}”`, overlapping: EVERYWHERE_WORDS.has(first) };
-  if (!equal(a.environments, b.environments))
-    return { reason: 'they are for different environments', overlapping: true };
+    return {
+      reason: `“${spelledBy(a, first, b)}” is not “${spelledBy(a, second, b)}”`,
+      overlapping: EVERYWHERE_WORDS.has(first),
+    };
+  for (const of of ['environments', 'sites'] as const) {
+    // A copy for tests beside one that is live, or one in the EU beside one in the US.
+    if (equal(a[of], b[of]) || (of === 'sites' && (a.sites.size === 0 || b.sites.size === 0))) continue;
+    const [one, other] = [a, b].map((tool) => [...tool[of]].map((word) => spelledBy(tool, word)).join(' '));
+    const named = [one, other].filter((word) => word !== '').sort();
+    return {
+      reason:
+        named.length === 1
+          ? `one alone is for “${named[0]}”`
+          : `one is for “${named[0]}”, the other for “${named[1]}”`,
+      overlapping: true,
+    };
+  }
   for (const direction of a.directions) {
     const [, from, word, to] = /^(\S+) (\S+) (\S+)$/.exec(direction) ?? [];
     if (from !== to && b.directions.has(`${to} ${word} ${from}`) && !b.directions.has(direction))
       return {
-        reason: `the direction is the opposite: “${[from, to].sort().join('” and “')}”`,
+        reason: `the direction is the opposite: “${[from, to]
+          .map((one) => spelledBy(a, one, b))
+          .sort()
+          .join('” and “')}”`,
         overlapping: false,
       };
   }
@@ -259,19 +375,41 @@ const EXCHANGEABLE: readonly string[] = ['get', 'find', 'list', 'calculate', 'ch
 /** From this weight on a word is in the name or in the first phrase. */
 const NAMED = 0.7;
 
+/** Verbs that stand for each other, less surely, where everything else is the same. */
+const NEARLY: readonly (readonly string[])[] = [
+  'create generate register',
+  'book schedule',
+  'check validate',
+  'get extract scrape parse',
+  'find query filter',
+  'calculate solve evaluate estimate get find assess',
+  'convert transform',
+  'analyze evaluate assess classify detect',
+  'plot draw generate create',
+].map((verbs) => verbs.split(' ').map(wordFor));
+
+const isNearly = (verb: string, others: ReadonlySet<string>) =>
+  NEARLY.some((group) => group.includes(verb) && group.some((one) => others.has(one)));
+
+const sharesVerb = (a: ToolProfile, b: ToolProfile) =>
+  [...a.verbs].some((verb) => b.verbs.has(verb) && !EXCHANGEABLE.includes(verb) && !LIGHT.includes(verb));
+
 /** Verbs of the two that cannot stand for each other; null: none. */
 function verbsApart(a: ToolProfile, b: ToolProfile): Apart | null {
   const unmatched = (own: ToolProfile, other: ToolProfile) =>
     [...own.verbs].filter((verb) => {
       if (other.told.has(verb)) return false;
       if (EXCHANGEABLE.includes(verb) && EXCHANGEABLE.some((one) => other.verbs.has(one))) return false;
+      // Of two verbs, as `solve` and `find` in "find the solution", the one that says more is shared.
+      if (EXCHANGEABLE.includes(verb) && sharesVerb(own, other)) return false;
+      if (isNearly(verb, other.verbs)) return false;
       if (!LIGHT.includes(verb)) return true;
       // What is performed or created is named by the other's verb.
-      return ![...other.verbs].every((one) => (own.core.get(one) ?? 0) >= NAMED);
+      return ![...other.verbs].every((one) => own.verbs.has(one) || (own.core.get(one) ?? 0) >= NAMED);
     });
   const [one, other] = [unmatched(a, b), unmatched(b, a)];
   if (one.length + other.length === 0) return null;
-  const found = [...one, ...other].sort().map((verb) => `“${verb}”`);
+  const found = [...one, ...other].map((verb) => `“${spelledBy(a, verb, b)}”`).sort();
   return {
     reason: `the verbs differ: ${found.join(', ')}`,
     overlapping: one.length === 0 || other.length === 0,
@@ -316,8 +454,11 @@ function arrangeParameters(a: readonly Parameter[], b: readonly Parameter[]): Ar
   }
   const [leftA, leftB] = [a, b].map((all) => all.filter((one) => one.required && !matched.has(one)));
   if (leftA.length === 1 && leftB.length === 1 && exchangeable(leftA[0], leftB[0])) match(leftA[0], leftB[0]);
-  const left = [...leftA, ...leftB].find((one) => !matched.has(one));
-  if (left !== undefined) return { conflict: `only one of them requires “${left.name}”`, share: 0, pairs };
+  const [onlyA, onlyB] = [leftA, leftB].map((all) => all.find((one) => !matched.has(one))?.name);
+  const names = [onlyA, onlyB].filter((name) => name !== undefined).sort();
+  if (names.length === 2)
+    return { conflict: `one requires “${names[0]}”, the other “${names[1]}”`, share: 0, pairs };
+  if (names.length === 1) return { conflict: `only one of them requires “${names[0]}”`, share: 0, pairs };
   return {
     conflict: null,
     pairs,
@@ -382,7 +523,7 @@ function parameterConflict(a: Parameter, b: Parameter): string | null {
         !a.described.has(other) &&
         CONTRAST_LINES.get(other)?.some((one) => line.includes(one))
       )
-        return `${names}: ${[word, other]
+        return `${names}: ${[a.spelled.get(word) ?? word, b.spelled.get(other) ?? other]
           .sort()
           .map((one) => `“${one}”`)
           .join(' is not ')}`;

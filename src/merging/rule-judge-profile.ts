@@ -4,6 +4,8 @@ import type { JudgedTool } from './judge.ts';
 import {
   AMBIGUOUS_PRODUCTS,
   CONTRAST_LINES,
+  DEED_OF,
+  type Deed,
   EFFECT_OF,
   type Effect,
   EMPTY_SENTENCE_WORDS,
@@ -13,6 +15,7 @@ import {
   FIELD_WORDS,
   joined,
   PRODUCT_OF,
+  SITE_WORDS,
   SOFT_SENTENCE_WORDS,
   SOFT_WORDS,
   VERB_WORDS,
@@ -26,6 +29,8 @@ export interface ToolProfile {
   readonly copyKey: string;
   /** The same without what stands before the name proper. */
   readonly definitionKey: string;
+  /** The same without any name. */
+  readonly contentKey: string;
   /** What stands before the name proper, as `alpha` in `alpha.list_events`; empty: nothing. */
   readonly space: string;
   /** Words of the name and of the first sentence that say something, without the verb, and how much they say, 0…1. */
@@ -34,6 +39,16 @@ export interface ToolProfile {
   readonly named: ReadonlySet<string>;
   /** Core words that stand before the name proper, as in `math.gcd`, and are in nothing else. */
   readonly spaced: ReadonlySet<string>;
+  /** Words of the description that say something and are not in the core. */
+  readonly said: ReadonlySet<string>;
+  /** What of the description was not read, since it is too long. */
+  readonly unread: string;
+  /** What a call does beyond changing things, by all of the text: it destroys, sends, pays, changes rights. */
+  readonly deeds: ReadonlySet<Deed>;
+  /** Words as they are spelled, for canonical ones. */
+  readonly spelled: ReadonlyMap<string, string>;
+  /** Words of the names of parameters. */
+  readonly parameterWords: ReadonlySet<string>;
   /** Words of the name and the description. */
   readonly told: ReadonlySet<string>;
   /** Those and the words of the parameters. */
@@ -55,6 +70,8 @@ export interface ToolProfile {
   readonly products: ReadonlySet<string>;
   /** Words of the server's name that could tell its product from others. */
   readonly serverWords: readonly string[];
+  /** Words of the server's name that say for whom or where it runs: test, live, eu. */
+  readonly sites: ReadonlySet<string>;
   readonly parameters: readonly Parameter[];
 }
 
@@ -62,6 +79,8 @@ export interface Parameter {
   readonly name: string;
   readonly words: ReadonlySet<string>;
   readonly described: ReadonlySet<string>;
+  /** Words as they are spelled, for canonical ones. */
+  readonly spelled: ReadonlyMap<string, string>;
   readonly required: boolean;
   /** `integer` is `number`; several types joined by `|`; empty: any. */
   readonly type: string;
@@ -100,6 +119,10 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   const verbs = new Set<string>();
   const verbAt = nameWords.findIndex((word, at) => isVerb(word, at === 0));
   if (verbAt >= 0) verbs.add(wordFor(nameWords[verbAt]));
+  // `email_validator` is to validate.
+  const agent = nameWords.at(-1);
+  if (agent !== undefined && verbAt < 0 && /(?:[eo]r|ion)$/.test(agent) && VERB_WORDS.has(wordFor(agent)))
+    verbs.add(wordFor(agent));
   const said = sentenceWords.findIndex((word, at) => at < 8 && !EMPTY_WORDS.has(word));
   if (said >= 0 && VERB_WORDS.has(wordFor(sentenceWords[said]))) verbs.add(wordFor(sentenceWords[said]));
 
@@ -121,8 +144,9 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   for (const [at, word] of sentenceWords.entries()) {
     if (at > said + 1 && ADJUNCT.has(word)) weight = IN_ADJUNCT;
     const one = wordFor(word);
-    if (tells(one) && tells(word) && !EMPTY_SENTENCE_WORDS.has(word) && !EMPTY_SENTENCE_WORDS.has(one))
+    if (tells(one) && tells(word) && !EMPTY_SENTENCE_WORDS.has(word) && !EMPTY_SENTENCE_WORDS.has(one)) {
       count(one, weight);
+    }
   }
   // Where a text says `BMI` and what that is, `BMI` stands for both.
   const initials = initialsOf([nameWords, sentenceWords]);
@@ -133,29 +157,44 @@ export function profileOf(tool: JudgedTool): ToolProfile {
     if (!core.has(word) && !verbs.has(word) && !FIELD_WORDS.has(word)) spaced.add(word);
   }
   const parameters = parametersOf(tool);
-  const rest = meaning(joined(wordsOf(description)).map(wordFor));
+  const words = joined(wordsOf(description));
+  const rest = meaning(words.map(wordFor));
+  const more = saidIn(description);
+  for (const word of [...core.keys(), ...verbs, ...spelledOut]) more.delete(word);
   const told = new Set([...core.keys(), ...named, ...spelledOut, ...spaced, ...rest, ...verbs]);
   const all = new Set(told);
   for (const { words, described } of parameters) {
     for (const word of words) all.add(word);
     for (const word of described) all.add(word);
   }
-  const server = wordsOf(tool.server ?? '');
-  const definitionKey = JSON.stringify([
-    bare,
-    description,
+  const parameterWords = new Set(parameters.flatMap(({ words }) => [...words]));
+  // `calendar2` is a second `calendar`.
+  const server = wordsOf(tool.server ?? '').map((word) => word.replace(/(?<=[a-z]{3})\d{1,2}$/, ''));
+  const spelled = new Map<string, string>();
+  for (const word of [...words, ...nameWords, ...spaceWords, ...server]) {
+    if (!spelled.has(wordFor(word))) spelled.set(wordFor(word), word);
+  }
+  const contentKey = JSON.stringify([
+    tool.description,
     tool.inputSchema,
     tool.outputSchema ?? null,
     tool.annotations ?? null,
     tool.kind ?? 'tool',
   ]);
+  const definitionKey = JSON.stringify([bare, contentKey]);
   const texts = [...nameWords, ...wordsOf(description), ...wordsOf((tool.tags ?? []).join(' '))];
   return {
     tool,
     copyKey: JSON.stringify([space, definitionKey]),
     definitionKey,
+    contentKey,
     space,
     core,
+    said: more,
+    unread: tool.description.slice(MAX_TEXT),
+    deeds: new Set([...told].flatMap((word) => DEED_OF.get(word) ?? [])),
+    spelled,
+    parameterWords,
     named,
     spaced,
     told,
@@ -176,8 +215,29 @@ export function profileOf(tool: JudgedTool): ToolProfile {
     serverWords: server.filter(
       (word) => !GENERIC_SERVER_WORDS.has(word) && word.length > 1 && !/^\d+$/.test(word),
     ),
+    sites: new Set(server.map(wordFor).filter((word) => SITE_WORDS.has(word))),
     parameters,
   };
+}
+
+/** Words before a second verb. */
+const JOINERS = new Set('and or then also but'.split(' '));
+
+/** Words of a description that say something; verbs that say little in the first place, as `create`, do in another. */
+function saidIn(description: string): Set<string> {
+  const found = new Set<string>();
+  for (const [number, sentence] of description.split(/[.!?;:](?=\s|$)|\n/).entries()) {
+    const words = joined(wordsOf(sentence));
+    for (const [at, word] of words.entries()) {
+      const one = wordFor(word);
+      if (!tells(one) || !tells(word)) continue;
+      const isVerb = at > 0 ? JOINERS.has(words[at - 1]) : number > 0;
+      const effect = isVerb ? EFFECT_OF.get(one) : undefined;
+      const isEmpty = EMPTY_SENTENCE_WORDS.has(word) || EMPTY_SENTENCE_WORDS.has(one);
+      if (!isEmpty || (effect !== undefined && effect !== 'read')) found.add(one);
+    }
+  }
+  return found;
 }
 
 /** Equal for copies that nothing keeps apart: no product, environment, tags or metadata either. */
@@ -194,7 +254,10 @@ export function kindOf({
 const NUMBERED_PLACE = /^([a-z]+\d{1,2})_(.+)$/i;
 
 /** The name without its server, and what stands before it: `geometry.area_circle` is `area_circle` in `geometry`. */
-function nameParts({ name, server }: JudgedTool): { space: string; bare: string } {
+export function nameParts({ name, server }: Pick<JudgedTool, 'name' | 'server'>): {
+  space: string;
+  bare: string;
+} {
   const prefix =
     server !== undefined && name.startsWith(server) && /^[._/:-]{1,2}/.exec(name.slice(server.length));
   const own = prefix ? name.slice((server as string).length + prefix[0].length) : name;
@@ -360,6 +423,7 @@ function parametersOf({ inputSchema }: JudgedTool): Parameter[] {
       name,
       words: words.size === 0 ? new Set([name.toLowerCase()]) : words,
       described: meaning(joined(wordsOf(said)).map(wordFor)),
+      spelled: new Map(joined(wordsOf(`${said} ${name}`)).map((word) => [wordFor(word), word])),
       required: required.has(name),
       type: typeOf(type),
       options: Array.isArray(options) ? options.map(String) : null,

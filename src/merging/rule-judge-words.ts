@@ -99,7 +99,8 @@ const EMPTY =
   'given give specific specified particular certain provided supplied based using via various which when where whether ' +
   'existing new their his her they them these those there if into onto about within according along between among out up ' +
   'information info detail details data result results value values one two desired required requested input output related ' +
-  'relevant such other another also will has have it’s t able help helps per across over under given whose who what how';
+  'relevant against toward towards upon while since thus so too well both either here may could should must might shall ' +
+  'was were being had having does did per we he she itself themselves etc therefore however such other another also will has have it’s t able help helps per across over under given whose who what how';
 
 /** Says nothing in a sentence, but tells things apart in a name. */
 const EMPTY_IN_SENTENCES =
@@ -107,13 +108,18 @@ const EMPTY_IN_SENTENCES =
   'place get find list calculate check run create make perform return returns get';
 
 /** Says a little: one of these on one side alone does not keep tools apart, two do. */
-const SOFT =
-  'current currently latest name full available simple online directly easily automatically quickly basic general standard';
+const SOFT = 'current currently name full simple online directly easily quickly basic general standard';
 
 /** The same in a sentence, while it counts in a name. */
 const SOFT_IN_SENTENCES =
-  'number identifier type total list set time year date amount location system option optional return content text status whether ' +
-  'different any some more';
+  'number identifier type list time year date amount location system option optional return content text status whether ' +
+  'different any some more row condition sequence series host all every each string array function formula ' +
+  'method algorithm equation process support response request produced caused contained located belonging associated called known ' +
+  'passed stored defined money level including includes real world multiple several respective corresponding ' +
+  'detailed complete whole entire comprehensive actual exact accurate precise efficient powerful advanced mathematical ' +
+  'web internet network page site website platform software program content body message line element instance feature property ' +
+  'attribute field title overview description structure format form collection table figure measure measurement ratio factor ' +
+  'theorem law principle rule model technique approach side length size dimension degree expression solution outcome term word';
 
 /** What names of fields of knowledge and of kinds of software say where they stand before the name of a tool. */
 const FIELDS =
@@ -248,14 +254,18 @@ const UNITS = 'celsius fahrenheit kelvin kilometer mile kilogram pound liter gal
 /** Tools have to agree on all of these. */
 const ENVIRONMENTS = 'staging production sandbox development enterprise';
 
+/** For whom or where a server runs, as its name says; a server without such a word may run there or not. */
+const SITES = 'test testing live qa uat eu us uk apac emea';
+
 /** Products that keep accounts of their own: what is done in one of them is not done in another. */
 const PRODUCTS = `
 google gmail gdrive gcal gsuite
-outlook microsoft office365 o365 onedrive sharepoint
+outlook microsoft exchange office365 o365 onedrive sharepoint
 apple icloud
 yahoo
 proton protonmail
 fastmail
+zoho
 caldav
 calendly
 slack
@@ -318,11 +328,15 @@ stripe
 paypal
 square
 adyen
+mollie
+klarna
 quickbooks
 xero
 shopify
 woocommerce
 salesforce
+pipedrive
+close
 hubspot
 zendesk
 intercom
@@ -413,6 +427,17 @@ const EFFECTS = {
   archive: 'archive',
   send: 'send publish broadcast',
 } as const;
+
+/** What is more than a change of what is there. */
+const DEEDS = {
+  destroy: 'delete drop purge clear destroy truncate wipe overwrite erase discard trash',
+  cancel: 'cancel terminate revoke void',
+  send: 'send publish broadcast notify forward',
+  pay: 'pay charge refund transfer buy withdraw deposit',
+  'change rights': 'grant revoke share unshare authorize promote ban impersonate',
+} as const;
+
+export type Deed = keyof typeof DEEDS;
 
 export type Effect = keyof typeof EFFECTS;
 
@@ -529,6 +554,7 @@ export const SOFT_SENTENCE_WORDS: ReadonlySet<string> = wordsIn(`${SOFT} ${SOFT_
 export const FIELD_WORDS: ReadonlySet<string> = wordsIn(FIELDS);
 export const EVERYWHERE_WORDS: ReadonlySet<string> = wordsIn(UNITS);
 export const ENVIRONMENT_WORDS: ReadonlySet<string> = wordsIn(ENVIRONMENTS);
+export const SITE_WORDS: ReadonlySet<string> = wordsIn(SITES);
 
 /** For a word the numbers of the lines of contrasts that it is in. */
 export const CONTRAST_LINES: ReadonlyMap<string, readonly number[]> = (() => {
@@ -545,7 +571,7 @@ export const PRODUCT_OF: ReadonlyMap<string, string> = new Map(
 );
 /** Products whose names are words of other things as well: they count in names of servers alone. */
 export const AMBIGUOUS_PRODUCTS: ReadonlySet<string> = new Set(
-  'signal teams box square linear monday ghost brave notion alpaca chroma exa coda apple amazon stripe slack gemini miro docker'.split(
+  'signal teams box square close exchange linear monday ghost brave notion alpaca chroma exa coda apple amazon stripe slack gemini miro docker'.split(
     ' ',
   ),
 );
@@ -555,6 +581,14 @@ export const EFFECT_OF: ReadonlyMap<string, Effect> = new Map(
     verbs.split(' ').map((verb) => [wordFor(verb), effect as Effect] as const),
   ),
 );
+export const DEED_OF: ReadonlyMap<string, readonly Deed[]> = (() => {
+  const found = new Map<string, Deed[]>();
+  for (const [deed, verbs] of Object.entries(DEEDS)) {
+    for (const verb of verbs.split(' ').map(wordFor))
+      found.set(verb, [...(found.get(verb) ?? []), deed as Deed]);
+  }
+  return found;
+})();
 export const VERB_WORDS: ReadonlySet<string> = new Set([...EFFECT_OF.keys(), ...wordsIn(VERBS)]);
 
 const GRAVE_EFFECTS: readonly (Effect | undefined)[] = ['update', 'delete', 'cancel', 'archive', 'send'];

@@ -64,7 +64,7 @@ describe('the rules', () => {
   const one = tool('get_order_history', SAID, order);
   /** The same, and other words of which nothing is compared, so that the two are no copies. */
   const also = (parameter: Record<string, unknown>, more: Partial<JudgedTool> = {}): JudgedTool =>
-    tool('get_order_history', `${SAID} Fast.`, {
+    tool('get_order_history', `${SAID} Easily.`, {
       ...takes({ shop: { type: 'string' }, year: { type: 'integer', ...parameter } }),
       ...more,
     });
