@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { JudgedTool, Pair, Relation } from '../../src/merging/judge.ts';
 
 export interface LabelledPair {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { type MergePassRequest, proposeMerges } from '../../src/merging/propose-merges.ts';
 import type { Embedder } from '../../src/models/embedder.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ProposedMerge } from '../../src/ledger/merge-definition.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { MergeableTool } from '../../src/merging/audit-component.ts';

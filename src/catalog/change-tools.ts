@@ -1,4 +1,5 @@
 import { Problem } from '../errors/problem.ts';
+import { definitionHash } from '../ledger/definition-hash.ts';
 import type { ToolPut, ToolsEntry } from '../ledger/entry.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';
 import { denseText } from '../retrieval/document-text.ts';
@@ -6,7 +7,6 @@ import { inSlices, mapInSteps } from '../scheduling/slices.ts';
 import type { ToolsApplied } from '../state/fold-result.ts';
 import type { Catalog } from './catalog.ts';
 import { type ChangeOptions, submitChange } from './conditional-change.ts';
-import { definitionHash } from './definition-hash.ts';
 import { refusingUnusable } from './embedders.ts';
 
 export type ToolChanges = Omit<ToolsApplied, 'kind'>;

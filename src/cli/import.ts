@@ -1,8 +1,8 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { ToolChanges } from '../catalog/change-tools.ts';
-import { definitionHash } from '../catalog/definition-hash.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
+import { definitionHash } from '../ledger/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type ReadTools, readTools } from '../sources/formats/read-tools.ts';
 import { serverPrefix, someOf } from '../sources/formats/tool-fields.ts';

@@ -1,8 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import { type ChangeOptions, submitChange } from '../catalog/conditional-change.ts';
-import { instructionHash } from '../catalog/definition-hash.ts';
 import { refusingUnusable } from '../catalog/embedders.ts';
 import { Problem, type Violation } from '../errors/problem.ts';
+import { instructionHash } from '../ledger/definition-hash.ts';
 import type { InstructionPut, InstructionsEntry } from '../ledger/entry.ts';
 import { type InstructionDraft, MAX_INCLUDED } from '../ledger/instruction-definition.ts';
 import { inSlices, mapInSteps } from '../scheduling/slices.ts';

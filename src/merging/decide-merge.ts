@@ -6,9 +6,9 @@ import {
   keyUsed,
   revisionMismatch,
 } from '../catalog/conditional-change.ts';
-import { definitionHash } from '../catalog/definition-hash.ts';
 import { refusingUnusable } from '../catalog/embedders.ts';
 import { Problem } from '../errors/problem.ts';
+import { definitionHash } from '../ledger/definition-hash.ts';
 import type { MergesEntry } from '../ledger/entry.ts';
 import { type MergesChange, mergeDigest } from '../ledger/merge-definition.ts';
 import { denseText } from '../retrieval/document-text.ts';

@@ -1,4 +1,4 @@
-import { canonicalJson } from '../catalog/definition-hash.ts';
+import { canonicalJson } from '../ledger/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';

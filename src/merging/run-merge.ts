@@ -343,8 +343,7 @@ class Run {
     const ids = new Set(found.map(({ id }) => id));
     const fresh = found.filter((merge) => {
       const record = merges.get(merge.id);
-      const isOpen = record === undefined || record.status === 'dissolved';
-      return isOpen ? !merges.isDecided(merge.members) : differs(record, merge);
+      return record === undefined || record.status === 'dissolved' || differs(record, merge);
     });
     const withdraw = [...merges.all()]
       .filter(({ id, status }) => status === 'proposed' && !ids.has(id))

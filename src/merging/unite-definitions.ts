@@ -1,4 +1,4 @@
-import { canonicalJson } from '../catalog/definition-hash.ts';
+import { canonicalJson } from '../ledger/definition-hash.ts';
 import type { MemberMapping } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { tokenise } from '../retrieval/tokenise.ts';

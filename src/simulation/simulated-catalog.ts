@@ -1,8 +1,8 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
-import { definitionHash, instructionHash } from '../catalog/definition-hash.ts';
 import type { Decision } from '../decisions/decision.ts';
 import { observedDecision } from '../decisions/observed-decision.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
+import { definitionHash, instructionHash } from '../ledger/definition-hash.ts';
 import type { Entry, OutcomeReport } from '../ledger/entry.ts';
 import type { InstructionDraft } from '../ledger/instruction-definition.ts';
 import { API_SOURCE, type ToolDefinition } from '../ledger/tool-definition.ts';

@@ -1,5 +1,5 @@
 import type { Hashed } from '../catalog/change-tools.ts';
-import { definitionHash } from '../catalog/definition-hash.ts';
+import { definitionHash } from '../ledger/definition-hash.ts';
 import type { ToolPut } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Steps } from '../scheduling/slices.ts';

@@ -1,3 +1,4 @@
+import { definitionHash } from '../ledger/definition-hash.ts';
 import type { MergesEntry } from '../ledger/entry.ts';
 import {
   AUTOMATIC,
@@ -47,7 +48,7 @@ function* propose(
     const before = merges.get(merge.id);
     const status = before?.status ?? 'dissolved';
     const isNew = status === 'proposed' || status === 'dissolved';
-    const isOpen = isNew && isWellFormed(merge) && !merges.isDecided(merge.members);
+    const isOpen = isNew && isWellFormed(merge);
     if (isOpen && whyNotMerged(state, merge.members) === null) {
       const proposedAt = status === 'proposed' ? before!.proposedAt : at;
       merges.put({ ...merge, status: 'proposed', proposedAt, changedAt: at });
@@ -133,7 +134,8 @@ function takeOff(state: CatalogState, record: MergeRecord, ended: MergeRecord, l
   const taken = [...(record.took ?? [])];
   for (const id of taken) {
     const inner = merges.get(id);
-    if (inner?.hash === undefined) continue;
+    // It may have been proposed and decided anew meanwhile.
+    if (inner?.status !== 'dissolved' || inner.hash === undefined) continue;
     const why = inner.members.some(({ name }) => name === leaving)
       ? ended.why
       : whyNotMerged(state, inner.members)?.sentence;
@@ -152,24 +154,49 @@ function done(): MergesResult {
 }
 
 /**
- * Call before a tool is changed, renamed or removed: no merge says anything about another definition. What is approved goes on with its other
- * members; where fewer than two are left, or the representative goes, it ends, and what it had taken in is served again. Proposals with this tool end.
+ * Call before a tool is changed, renamed or removed: no merge says anything about another definition. Where two members and the
+ * representative stay, they go on as a merge of their own, so that the one with all of them can be proposed again; else it ends, and what
+ * it had taken in is served again. Proposals with this tool end.
  */
 export function leaveMerges(state: CatalogState, { tool, hash }: ToolRecord, at: number, how: Leaving): void {
   const { merges } = state;
+  const why = `"${tool.name}" ${LEFT[how]}`;
   for (const record of merges.of(tool.name)) {
     const isApproved = record.status === 'approved';
-    const members = record.members.filter(({ name }) => name !== tool.name);
-    if (isApproved && members.length >= 2 && record.representative !== tool.name) {
-      const { [tool.name]: _, ...mappings } = record.mappings;
+    const others = withoutMember(record, tool.name);
+    const isLasting = others.members.length >= 2 && record.representative !== tool.name;
+    // What it had taken in may be just the others: then that is served again, as it was approved.
+    if (isApproved && isLasting && record.took?.includes(others.id) !== true) {
       const left = [...(record.left ?? []), { name: tool.name, hash, at }];
-      merges.letGo(record, tool.name, { ...record, members, mappings, left, changedAt: at });
+      const rest = { ...others, left, changedAt: at };
+      // Where the same entry takes several members off, no decision was made under what lies between.
+      const isBetween = record.left?.at(-1)?.at === at;
+      const ended = { ...ending(record, 'dissolved', at), why: `${why}; the others are "${rest.id}".` };
+      merges.letGo(record, tool.name, rest, isBetween ? null : ended);
     } else {
-      const ended = { ...ending(record, 'dissolved', at), why: `"${tool.name}" ${LEFT[how]}.` };
+      const ended = { ...ending(record, 'dissolved', at), why: `${why}.` };
       if (isApproved) takeOff(state, record, ended, tool.name);
       else merges.put(ended);
     }
   }
+}
+
+/** The merge of the other members: parameters that only the one that leaves could take are served no more. */
+function withoutMember(record: MergeRecord, name: string): MergeRecord {
+  const members = record.members.filter((member) => member.name !== name);
+  const { [name]: _, ...mappings } = record.mappings;
+  const isTaken = (parameter: string): boolean =>
+    members.some((member) => !mappings[member.name].absent.includes(parameter));
+  const { definition } = record;
+  const properties = Object.entries(definition.inputSchema.properties ?? {});
+  const taken = properties.filter(([parameter]) => isTaken(parameter));
+  const id = mergeId(members);
+  if (taken.length === properties.length) return { ...record, id, members, mappings };
+  const served = {
+    ...definition,
+    inputSchema: { ...definition.inputSchema, properties: Object.fromEntries(taken) },
+  };
+  return { ...record, id, members, mappings, definition: served, hash: definitionHash(served) };
 }
 
 type Leaving = 'changed' | 'renamed' | 'removed';

@@ -115,17 +115,6 @@ export class MergeTable {
     return [...names.values()];
   }
 
-  /** Returns whether exactly these tools are merged, or such a merge was rejected or undone; its id may be of when it had more. */
-  isDecided(members: readonly MergeMember[]): boolean {
-    const [{ name }] = members;
-    const ids = [...(this.#byMember.get(name) ?? []), ...(this.#declined.get(name) ?? [])];
-    return ids.some((id) => {
-      const { status, members: others } = this.#records.get(id)!;
-      if (status === 'proposed' || others.length !== members.length) return false;
-      return others.every(({ name, hash }, at) => name === members[at].name && hash === members[at].hash);
-    });
-  }
-
   /** Returns the tool at this slot as it is served: of the representative of a merge the united definition. */
   served(slot: number): ToolRecord | undefined {
     const record = this.#tools.atSlot(slot);
@@ -217,11 +206,22 @@ export class MergeTable {
     this.#takenIn.set(record.id, vector);
   }
 
-  /** Takes one member, which is not the representative, off an approved merge, which goes on with the others. */
-  letGo(record: MergeRecord, member: string, rest: MergeRecord): void {
+  /**
+   * Takes one member, which is not the representative, off an approved merge. The others go on as `rest`, with the vector that was
+   * served before. What is left of `record` is stored; null: nothing.
+   */
+  letGo(record: MergeRecord, member: string, rest: MergeRecord, ended: MergeRecord | null): void {
     this.#changes++;
     this.#ungroup(record);
     this.#tools.uncover(this.#tools.get(member)!);
+    if (rest.hash !== record.hash) {
+      const embedding = this.vectorOf(record).slice();
+      const representative = this.#tools.get(rest.representative)!;
+      this.#tools.uncover(representative);
+      this.#tools.cover(representative, { tool: rest.definition, hash: rest.hash!, embedding });
+    }
+    if (ended === null) this.delete(record);
+    else this.put(ended);
     this.#store(rest);
     this.#group(rest);
   }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import { patchTools, syncTools } from '../../src/catalog/change-tools.ts';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolsEntry } from '../../src/ledger/entry.ts';
 import { axis, putTools, START, Story, SYNCED, tool } from '../state/entries.ts';
 import { ReplacedState } from '../state/replaced-state.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { Judge, JudgedTool } from '../../src/merging/judge.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import { toolSchema } from '../../src/http/wire/tool.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import { denseText } from '../../src/retrieval/document-text.ts';
 
 const TOOL = { name: 'close_case', description: 'Close a case.', inputSchema: { type: 'object' } };

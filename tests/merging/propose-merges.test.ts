@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import type { MergeableTool } from '../../src/merging/audit-component.ts';
 import type { Judge, PairVerdict } from '../../src/merging/judge.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { unitable } from '../../src/merging/audit-component.ts';
 import { guarded } from '../../src/merging/guarded.ts';

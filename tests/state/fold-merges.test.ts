@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { mergeDigest } from '../../src/ledger/merge-definition.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
+import { mergeDigest, mergeId } from '../../src/ledger/merge-definition.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../src/state/snapshot-codec.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
@@ -78,14 +79,52 @@ describe('merges of tools', () => {
     const { story, id } = merged();
     const [first, , third] = slots(story, 't0', 't1', 't2');
     story.tell(putTools([tool('t1', { description: 'does something else' })]));
-    const record = story.state.merges.get(id)!;
-    expect(record).toMatchObject({ status: 'approved', left: [{ name: 't1' }] });
+    const record = story.state.merges.approvedOf(first)!;
+    expect(record).toMatchObject({ id: mergeId(record.members), left: [{ name: 't1' }] });
     expect(Object.keys(record.mappings)).toEqual(['t0', 't2']);
     expect(story.state.merges.membersOf(first)).toEqual([first, third]);
+    const why = `"t1" has another definition; the others are "${record.id}".`;
+    expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved', why, members: { length: 3 } });
     story.tell(putTools([], { remove: ['t2'] }));
-    expect(story.state.merges.get(id)).toMatchObject({ status: 'dissolved', why: '"t2" was removed.' });
+    expect(story.state.merges.get(record.id)).toMatchObject({
+      status: 'dissolved',
+      why: '"t2" was removed.',
+    });
     expect(story.state.merges.size).toBe(0);
     expect(story.state.merges.served(first)!.tool.description).toBe('does t0');
+  });
+
+  it('take a member back that changed and changed back', () => {
+    const { story, id } = merged();
+    const proposal = proposalOf(story.state, ['t0', 't1', 't2']);
+    story.tell(putTools([tool('t1', { description: 'does something else' })]));
+    story.tell(putTools([tool('t1')]));
+    story.tell(propose(proposal));
+    expect(story.state.merges.get(id)!.status).toBe('proposed');
+    story.tell(approve(story.state, id));
+    expect(story.state.merges.approvedOf(slots(story, 't0')[0])).toMatchObject({
+      id,
+      members: { length: 3 },
+    });
+  });
+
+  it('serve no parameter any more that only a member took which has left', () => {
+    const story = Story.withTools(3);
+    const proposal = proposalOf(story.state, ['t0', 't1', 't2']);
+    const properties = { city: { type: 'string' }, altitude: { type: 'number' } };
+    const definition = { ...proposal.definition, inputSchema: { type: 'object', properties } };
+    const absent = { arguments: {}, absent: ['altitude'] };
+    const mappings = { ...proposal.mappings, t0: absent, t1: absent };
+    story.tell(propose({ ...proposal, definition, mappings }));
+    story.tell(approve(story.state, proposal.id));
+    const [slot] = slots(story, 't0');
+    const vector = [...story.state.tools.vectors.get(slot)];
+    story.tell(putTools([], { remove: ['t2'] }));
+    const served = story.state.merges.served(slot)!;
+    expect(served.tool.inputSchema.properties).toEqual({ city: { type: 'string' } });
+    expect(served.hash).toBe(definitionHash(served.tool));
+    expect([...story.state.tools.vectors.get(slot)]).toEqual(vector);
+    expect([...story.state.tools.vectorOf(story.state.tools.get('t0')!)]).toEqual([...axis('t0')]);
   });
 
   it('are dissolved when the representative goes, is changed or renamed', () => {
@@ -224,8 +263,9 @@ describe('merges of tools', () => {
     it('do not give back what was another tool', () => {
       const { story, ids } = nested();
       story.tell(putTools([tool('t1', { description: 'another' })]));
-      story.tell(undo(ids[2]));
-      expect(statuses(story, ids)).toEqual(['dissolved', 'dissolved', 'undone']);
+      const { id } = story.state.merges.approvedOf(slots(story, 't0')[0])!;
+      story.tell(undo(id));
+      expect(statuses(story, [...ids, id])).toEqual(['dissolved', 'dissolved', 'dissolved', 'undone']);
       expect(story.state.merges.get(ids[1])!.why).toContain('"t1" was changed');
       expect(story.state.merges.size).toBe(0);
       const { story: gone, ids: others } = nested();
@@ -237,8 +277,9 @@ describe('merges of tools', () => {
     it('give back what is inside of one that another tool has broken', () => {
       const { story, ids } = nested();
       story.tell(putTools([tool('t3', { description: 'another' })]));
-      story.tell(undo(ids[2]));
-      expect(statuses(story, ids)).toEqual(['approved', 'dissolved', 'undone']);
+      const { id } = story.state.merges.approvedOf(slots(story, 't0')[0])!;
+      story.tell(undo(id));
+      expect(statuses(story, [...ids, id])).toEqual(['approved', 'dissolved', 'dissolved', 'undone']);
     });
 
     it('are kept with them by a snapshot, and by a move to another embedder', () => {
@@ -349,13 +390,15 @@ describe('merges of tools', () => {
     });
   });
 
-  it('are not proposed again under another id when they have lost a member', () => {
+  it('are not proposed again when they have lost a member: they have the id of what is left', () => {
     const { story, id } = merged();
     story.tell(putTools([tool('t2', { description: 'another' })]));
     const rest = proposalOf(story.state, ['t0', 't1']);
     expect(rest.id).not.toBe(id);
+    expect(story.state.merges.get(rest.id)!.status).toBe('approved');
     expect(story.tell(propose(rest))).toMatchObject({ proposed: 0, ignored: 1 });
-    story.tell(merges({ action: 'undo', id }));
+    expect(story.tell(merges({ action: 'undo', id }))).toMatchObject({ kind: 'merges-refused' });
+    story.tell(merges({ action: 'undo', id: rest.id }));
     expect(story.tell(propose(rest))).toMatchObject({ proposed: 0, ignored: 1 });
     const other = proposalOf(story.state, ['t0', 't3']);
     expect(story.tell(propose(other, other))).toMatchObject({ proposed: 2 });
@@ -422,11 +465,13 @@ describe('merges of tools', () => {
     story.tell(approve(story.state, proposal.id));
     expect(story.state.tools.servedSize).toBe(1);
     story.tell(putTools([], { remove: names.slice(500) }));
-    const record = story.state.merges.get(proposal.id)!;
+    const record = story.state.merges.approvedOf(slots(story, names[0])[0])!;
     expect(record).toMatchObject({ status: 'approved', left: { length: 500 } });
+    expect([...story.state.merges.all()]).toHaveLength(2);
     expect(story.state.merges.membersOf(slots(story, names[0])[0])).toHaveLength(500);
     story.tell(putTools([], { sync: {} }));
     expect(story.state.merges.get(proposal.id)!.status).toBe('dissolved');
+    expect(story.state.merges.get(record.id)!.status).toBe('dissolved');
     expect(story.state.merges.size).toBe(0);
     expect(story.state.tools.size).toBe(0);
   });

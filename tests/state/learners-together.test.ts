@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_RECALL } from '../../bandit/policies/without-memory.ts';
 import { randomFor } from '../../bandit/random.ts';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
 import { observedDecision } from '../../src/decisions/observed-decision.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { API_SOURCE } from '../../src/ledger/tool-definition.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';

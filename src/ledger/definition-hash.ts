@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { InstructionDraft } from '../ledger/instruction-definition.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import type { InstructionDraft } from './instruction-definition.ts';
+import type { ToolDefinition } from './tool-definition.ts';
 
 /**
  * Content hash of a definition: SHA-256 over its canonical JSON (keys sorted), the first 128 bits in hex. Same hash, same tool:

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { definitionHash } from '../../src/catalog/definition-hash.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
 
 const tool = (description: string, parameter = 'Which city.') => ({
   name: 'forecast',
