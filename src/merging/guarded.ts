@@ -52,7 +52,7 @@ function placeOf(tool: ToolDefinition, members: readonly ToolDefinition[]): stri
     if (other === tool) return [];
     const beside = nameParts(other);
     if (space !== '' && beside.space !== '' && beside.bare === bare && space !== beside.space) return [space];
-    const before = other.name.length < tool.name.length ? placeBefore(tool.name, other.name) : null;
+    const before = other.name.length < tool.name.length ? placeBefore(tool, other) : null;
     return before === null ? [] : [before.join(' ')];
   });
 }

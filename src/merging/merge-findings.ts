@@ -278,10 +278,11 @@ export class MergeFindings {
   }
 
   async #propose(
-    members: readonly MergeableTool[],
+    group: readonly MergeableTool[],
     reason: string,
     { judge, tokensOf, signal }: MergeScope,
   ): Promise<ProposedMerge> {
+    const members = group.toSorted(({ tool: a }, { tool: b }) => (a.name < b.name ? -1 : 1));
     const tools = members.map(({ tool }) => tool);
     const representative = representativeOf(tools.map(({ name }) => name));
     const union = await inSlices(unite(tools, representative));

@@ -1,3 +1,4 @@
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
 import type { PairVerdict } from './judge.ts';
 import type { Parameter, ToolProfile } from './rule-judge-profile.ts';
@@ -57,7 +58,7 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   // What stands before a name says where its tool is, as the name of a server does; nothing else tells these two apart.
   if (a.definitionKey === b.definitionKey && a.space !== '' && b.space !== '')
     return same(WITH_WORDS_LEFT, `the same definition in ${[a.space, b.space].sort().join(' and ')}`);
-  const place = a.contentKey === b.contentKey ? placeBefore(a.tool.name, b.tool.name) : null;
+  const place = a.contentKey === b.contentKey ? placeBefore(a.tool, b.tool) : null;
   if (place !== null && !place.some((word) => SITE_WORDS.has(wordFor(word)) || VERB_WORDS.has(wordFor(word))))
     return same(WITH_WORDS_LEFT, `the same definition, once in ${place.join(' ')}`);
   const onlyA = unmatchedWords(coreA, a, b);
@@ -237,13 +238,19 @@ function deedApart(a: ToolProfile, b: ToolProfile): string | null {
   return null;
 }
 
-/** The words that one name has before those of the other; null: they differ in more. */
-export function placeBefore(one: string, other: string): string[] | null {
-  const [short, long] = [wordsOf(one), wordsOf(other)].sort((x, y) => x.length - y.length);
+type Named = Pick<ToolDefinition, 'name' | 'description'>;
+
+/**
+ * The words that one name has before those of the other; null: they differ in more, or both descriptions say these words, as
+ * `calendar_list_events` beside `list_events`, "List the events of the calendar".
+ */
+export function placeBefore(one: Named, other: Named): string[] | null {
+  const [short, long] = [wordsOf(one.name), wordsOf(other.name)].sort((x, y) => x.length - y.length);
   const added = long.length - short.length;
-  return added > 0 && short.length > 1 && short.every((word, at) => word === long[at + added])
-    ? long.slice(0, added)
-    : null;
+  if (added === 0 || short.length < 2 || short.some((word, at) => word !== long[at + added])) return null;
+  const place = long.slice(0, added);
+  const said = [one, other].map(({ description }) => new Set(wordsOf(description)));
+  return place.every((word) => said.every((words) => words.has(word))) ? null : place;
 }
 
 /** A canonical word as the tool spells it, or else the other one. */
