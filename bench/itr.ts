@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import { type AgentParameters, agentParameters, fitMonolith, PAPER_MONOLITH } from './itr/agent.ts';
-import { costsAfter, follow, mostLoops } from './itr/compounding.ts';
+import { type Course, costsAfter, follow, mostLoops } from './itr/compounding.ts';
 import { readInstructions } from './itr/instructions.ts';
 import { type Measures, measure } from './itr/measures.ts';
 import { type Episode, type Gate, NO_DISCOVERY, play, type Words } from './itr/play.ts';
@@ -273,7 +273,11 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
 
   /** Compounding over 20 steps, and Table 1. */
   async course() {
-    const session = report.filter(({ set }) => set === 'T2');
+    const longTasks = report.filter(({ set }) => set === 'T2');
+    // As many tasks as 20 steps take.
+    const sessions = Array.from({ length: Math.floor(longTasks.length / 4) }, (_, at) =>
+      longTasks.slice(4 * at, 4 * at + 4),
+    );
     const catalog = `itr-${catalogs++}`;
     await product.put(catalog, whole.tools, whole.instructions);
     const asked = { catalog, k: K_B, maxInstructions: K_A, explore: false };
@@ -285,13 +289,24 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     const marks = [1, 5, 10, 20];
     const rows = [];
     for (const strategy of strategies) {
-      const course = await follow(strategy, session, 20, `course/${strategy.name}`);
-      const after = Object.fromEntries(marks.map((steps) => [steps, costsAfter(course, steps)]));
-      rows.push({ name: strategy.name, visible: course.visible, after });
+      const courses: Course[] = [];
+      for (const [at, session] of sessions.entries()) {
+        courses.push(await follow(strategy, session, 20, `course/${strategy.name}/${at}`));
+      }
+      const meanOf = (of: (course: Course) => number): number =>
+        courses.reduce((sum, course) => sum + of(course), 0) / courses.length;
+      const costs = (steps: number) => ({
+        uncached: meanOf((course) => costsAfter(course, steps).uncached),
+        cached: meanOf((course) => costsAfter(course, steps).cached),
+        cachedWithoutHistory: meanOf((course) => costsAfter(course, steps).cachedWithoutHistory),
+      });
+      const after = Object.fromEntries(marks.map((steps) => [steps, costs(steps)]));
+      const each = courses.map((course) => Math.round(costsAfter(course, 20).cached));
+      rows.push({ name: strategy.name, visible: meanOf(({ visible }) => visible), after, each });
     }
     show(
       'Full-price tokens with a prompt cache after steps (without one, in brackets); the last column without history',
-      rows.map(({ name, visible, after }) => ({
+      rows.map(({ name, visible, after, each }) => ({
         name,
         'gold there': percent(visible),
         ...Object.fromEntries(
@@ -301,6 +316,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
           ]),
         ),
         '20, no history': thousands(after[20].cachedWithoutHistory),
+        'each session': each.map(thousands).join(' '),
       })),
     );
     const size = sizeOf(whole);
