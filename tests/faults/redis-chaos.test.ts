@@ -17,6 +17,8 @@ const REWARDS = 10_000;
 const PHASES = 6;
 const QUOTA = Math.ceil(REWARDS / PHASES);
 /** Longer than the lock of a job. */
+/** A lease ends after 15 s, is held for a moment only, and needs something to make a snapshot of. */
+const PATIENCE_MS = 120_000;
 const FREEZE_MS = 12_000;
 
 describe.skipIf(redisProgram.path === null)(
@@ -43,7 +45,7 @@ describe.skipIf(redisProgram.path === null)(
         if (worker !== undefined && (await leaseHolder()) === pid) found = worker;
         else worker?.process.kill('SIGCONT');
         return found !== undefined;
-      });
+      }, PATIENCE_MS);
       return found!;
     };
     const router = (): RunningService => deployment.routers.find(({ isAlive }) => isAlive)!;
@@ -70,8 +72,7 @@ describe.skipIf(redisProgram.path === null)(
       },
       'the holder of the lease stands still until another one has it': async () => {
         const worker = await standStill();
-        // The lease ends after 15 s; then another one needs something to make a snapshot of.
-        await until(async () => ![null, worker.process.pid].includes(await leaseHolder()), 120_000);
+        await until(async () => ![null, worker.process.pid].includes(await leaseHolder()), PATIENCE_MS);
         // If it was in the middle of a snapshot, the fence refuses it now; the bits are compared at the end.
         worker.process.kill('SIGCONT');
       },

@@ -86,8 +86,8 @@ describe('a context ranker', () => {
       { item: 0, score: -1 },
       { item: 2, score: -1 },
     ];
-    expect(wordy().rank(all, moment)).toEqual(ranked);
-    expect(wordy().rank(all, { ...moment, query: unit('q') })).toEqual(ranked);
+    expect(wordy().rank(all, moment)).toMatchObject(ranked);
+    expect(wordy().rank(all, { ...moment, query: unit('q') })).toMatchObject(ranked);
     expect(wordy().rank([], moment)).toEqual([]);
   });
 
