@@ -9,10 +9,13 @@ import {
 } from './choose-context.ts';
 import type { ItemsUse, LoadedContext, UserContexts } from './user-contexts.ts';
 
-/** A route waits no longer for what its user has. */
-const MOST_MS = 20;
+/** A route waits no longer for what its user has: longer than a busy process takes to read it, shorter than anybody notices. */
+const MOST_MS = 100;
+/** Of a decision that is asked for again the items are part of the answer. */
+const MOST_MS_AGAIN = 2_000;
 const AWAY = 'What the user has cannot be read now: chosen without it.';
 const LATE = `What the user has could not be read within ${MOST_MS} ms: chosen without it.`;
+const NOT_NOW = 'What the user has cannot be read now: ask again for the items that were chosen then.';
 const GONE = 'Items that were chosen then are gone since, or what the user had was erased.';
 
 /** An item as answers have it. */
@@ -68,7 +71,7 @@ export class RouteContexts {
     this.#onError = onError;
   }
 
-  /** Never rejects, and takes 20 ms at most. */
+  /** Never rejects, and takes 100 ms at most. */
   read(catalog: string, userId: string): Promise<RouteUser> {
     return inTime(
       this.#contexts.load(catalog, userId).then(
@@ -78,6 +81,8 @@ export class RouteContexts {
           return { note: AWAY };
         },
       ),
+      MOST_MS,
+      LATE,
     );
   }
 
@@ -112,8 +117,10 @@ export class RouteContexts {
     const read = await inTime(
       this.#contexts.loadPlace({ catalog, user: kept.user }).then(
         (user): RouteUser => user && { user },
-        (): RouteUser => ({ note: AWAY }),
+        (): RouteUser => ({ note: NOT_NOW }),
       ),
+      MOST_MS_AGAIN,
+      NOT_NOW,
     );
     if (read === null) return { items, note: GONE };
     if ('note' in read) return { items, note: read.note };
@@ -171,10 +178,10 @@ function opened({ key }: LoadedContext, decisionId: string, { sealed }: Decision
   return bytes && (JSON.parse(bytes.toString()) as Sealed);
 }
 
-async function inTime(reading: Promise<RouteUser>): Promise<RouteUser> {
+async function inTime(reading: Promise<RouteUser>, mostMs: number, note: string): Promise<RouteUser> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<RouteUser>((resolve) => {
-    timer = setTimeout(() => resolve({ note: LATE }), MOST_MS);
+    timer = setTimeout(() => resolve({ note }), mostMs);
   });
   try {
     return await Promise.race([reading, late]);

@@ -41,7 +41,7 @@ interface Explained {
 async function route(userId: string) {
   const request = { catalog: 'home', query: QUERY, userId, k: 6, explore: false };
   let answer = await service.ask<Answer>('POST', '/v1/route', request);
-  // What a user has is not waited for longer than 20 ms; on a slow machine it is there a moment later.
+  // What a user has is not waited for longer than 100 ms; on a slow machine it is there a moment later.
   for (let tries = 0; answer.context === undefined && tries < 20; tries++) {
     answer = await service.ask<Answer>('POST', '/v1/route', request);
   }
