@@ -15,6 +15,7 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package-root.ts';
 import { chooseContext } from '../src/context/choose-context.ts';
 import { MAX_ITEMS, type StoredItem } from '../src/context/item.ts';
+import { ItemIndex } from '../src/context/item-index.ts';
 import { noVectors, vectorsOf } from '../src/context/item-record.ts';
 import { UserKey } from '../src/context/seals.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
@@ -67,7 +68,14 @@ async function userOf(
     }
   }
   const vectors = vectorsOf(items, { fingerprint, dimensions }, fresh, before);
-  return { items, vectors, signals, place, key: new UserKey(place, randomBytes(32)) };
+  return {
+    items,
+    vectors,
+    signals,
+    place,
+    index: new ItemIndex(items),
+    key: new UserKey(place, randomBytes(32)),
+  };
 }
 
 async function main(): Promise<void> {

@@ -47,6 +47,13 @@ export const CONTEXT_FEATURES = [
   'store',
 ] as const;
 
+export type ContextFeature = (typeof CONTEXT_FEATURES)[number];
+
+/** The column of each feature. */
+export const COLUMNS = Object.fromEntries(CONTEXT_FEATURES.map((name, at) => [name, at])) as Readonly<
+  Record<ContextFeature, number>
+>;
+
 /** One item of a user's context, with what is known of it before the query. */
 export interface ContextCandidate {
   readonly id: string;

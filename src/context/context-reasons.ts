@@ -1,4 +1,4 @@
-import { CONTEXT_FEATURES, type ContextMoment } from '../../bandit/ranking/context-features.ts';
+import { COLUMNS, type ContextFeature, type ContextMoment } from '../../bandit/ranking/context-features.ts';
 import { hourOf, type ItemUsage, weekdayOf } from '../../bandit/ranking/usage-signals.ts';
 
 /** Reasons that are said of one item. */
@@ -23,7 +23,7 @@ export function reasonsOf(
   usage: ItemUsage,
   moment: Omit<ContextMoment, 'mapped'>,
 ): string[] {
-  const of = (name: (typeof CONTEXT_FEATURES)[number]): number => features[CONTEXT_FEATURES.indexOf(name)];
+  const of = (name: ContextFeature): number => features[COLUMNS[name]];
   const isHabit = of('uses') >= HABIT_USES;
   const tool = of('its uses with the tools') >= WITH_OTHERS ? mostUsed(usage, moment.tools) : null;
   const reasons = [
@@ -43,7 +43,7 @@ export function reasonsOf(
   return reasons.length === 0 ? ['fits best of what there is'] : reasons.slice(0, MOST_REASONS);
 }
 
-function habitOf(of: (name: (typeof CONTEXT_FEATURES)[number]) => number, now: number): string | false {
+function habitOf(of: (name: ContextFeature) => number, now: number): string | false {
   const atHour = of('its uses at this hour') >= HABIT;
   const part = partOfDay(hourOf(now));
   const day = DAYS[weekdayOf(now)];

@@ -1,5 +1,6 @@
 import type { ContextStore, SealedUser, UserPlace } from './context-store.ts';
 import { type ContextItem, firstExpiry, isLive } from './item.ts';
+import { ItemIndex } from './item-index.ts';
 import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
 import { Seals, type UserKey } from './seals.ts';
 import { openServiceKey } from './service-key.ts';
@@ -14,6 +15,11 @@ export interface OpenUser extends ItemRecord {
   readonly expiry: number;
 }
 
+/** The same with what routes read of the items. */
+export interface IndexedUser extends OpenUser {
+  readonly index: ItemIndex;
+}
+
 export interface UserChange {
   readonly items?: ItemRecord;
   readonly signals?: UserSignals;
@@ -21,7 +27,7 @@ export interface UserChange {
 
 interface Cached {
   readonly stamp: string;
-  readonly user: OpenUser;
+  readonly user: IndexedUser;
   readonly bytes: number;
 }
 
@@ -58,7 +64,7 @@ export class OpenUsers {
     return (await this.#opened(false))?.placeOf(catalog, userId) ?? null;
   }
 
-  async read(place: UserPlace): Promise<OpenUser | null> {
+  async read(place: UserPlace): Promise<IndexedUser | null> {
     const cached = this.#cache.get(nameOf(place));
     const sealed = await this.#store.read(place, cached?.stamp);
     if (sealed === 'same') return this.#touched(place, cached!).user;
@@ -66,7 +72,7 @@ export class OpenUsers {
       this.drop(place);
       return null;
     }
-    const user = opened(place, sealed, await this.#keyOf(place, sealed));
+    const user = indexed(opened(place, sealed, await this.#keyOf(place, sealed)));
     this.#keep(sealed.stamp, user);
     return user;
   }
@@ -81,7 +87,7 @@ export class OpenUsers {
     { newKey = false, onlyIfKept = false, signalsOnly = false } = {},
   ): Promise<void> {
     const seals = (await this.#opened(true))!;
-    let after: OpenUser | null = null;
+    let after: IndexedUser | null = null;
     const stamp = await this.#store.change(place, async (sealed) => {
       after = null;
       if (sealed === null && onlyIfKept) return null;
@@ -99,6 +105,7 @@ export class OpenUsers {
         ...{ place, key, items: record.items, vectors: record.vectors },
         signals: signals ?? before.signals,
         expiry: firstExpiry(record.items),
+        index: items === undefined && known !== undefined ? known.index : new ItemIndex(record.items),
       };
       return {
         ...(fresh !== null && { key: fresh.wrapped }),
@@ -110,10 +117,15 @@ export class OpenUsers {
   }
 
   /** The same without the items whose time is over. */
-  without(user: OpenUser, now: number): OpenUser {
+  without(user: IndexedUser, now: number): IndexedUser {
     const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
     const items = rows.map((at) => user.items[at]);
-    const live = { ...user, items, vectors: rowsOf(user.vectors, rows), expiry: firstExpiry(items) };
+    const live = indexed({
+      ...user,
+      items,
+      vectors: rowsOf(user.vectors, rows),
+      expiry: firstExpiry(items),
+    });
     const cached = this.#cache.get(nameOf(user.place));
     if (cached?.user === user) this.#keep(cached.stamp, live);
     return live;
@@ -136,7 +148,7 @@ export class OpenUsers {
     return cached;
   }
 
-  #keep(stamp: string, user: OpenUser): void {
+  #keep(stamp: string, user: IndexedUser): void {
     this.drop(user.place);
     const bytes = bytesOf(user);
     if (bytes > this.#mostBytes) return;
@@ -179,6 +191,8 @@ function opened(place: UserPlace, sealed: SealedUser, key: UserKey, known?: Item
   };
 }
 
+const indexed = (user: OpenUser): IndexedUser => ({ ...user, index: new ItemIndex(user.items) });
+
 function rowsOf({ values, scales, ...rest }: ItemVectors, rows: readonly number[]): ItemVectors {
   const { dimensions } = rest;
   const kept = new Int8Array(rows.length * dimensions);
@@ -188,8 +202,8 @@ function rowsOf({ values, scales, ...rest }: ItemVectors, rows: readonly number[
   return { ...rest, values: kept, scales: Float32Array.from(rows, (row) => scales[row]) };
 }
 
-function bytesOf({ items, vectors, signals }: OpenUser): number {
-  let bytes = 500 + vectors.values.byteLength + vectors.scales.byteLength + signals.bytes;
+function bytesOf({ items, vectors, signals, index }: IndexedUser): number {
+  let bytes = 500 + vectors.values.byteLength + vectors.scales.byteLength + signals.bytes + index.bytes;
   for (const item of items) bytes += itemBytes(item);
   return bytes;
 }

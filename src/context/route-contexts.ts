@@ -1,12 +1,8 @@
 import type { ContextRanker } from '../../bandit/ranking/context-ranker.ts';
 import type { Decision, DecisionContext } from '../decisions/decision.ts';
-import {
-  type ChosenItem,
-  type ContextQuery,
-  chooseContext,
-  type Moment,
-  policyFeatures,
-} from './choose-context.ts';
+import { type ChosenItem, chooseContext } from './choose-context.ts';
+import type { ContextQuery, Moment } from './context-candidates.ts';
+import { policyFeatures } from './policy-features.ts';
 import type { ItemsUse, LoadedContext, UserContexts } from './user-contexts.ts';
 
 /** A route waits no longer for what its user has: longer than a busy process takes to read it, shorter than anybody notices. */

@@ -14,6 +14,7 @@ import {
   type StoredItem,
 } from './item.ts';
 import { ItemEmbedding } from './item-embedding.ts';
+import type { ItemIndex } from './item-index.ts';
 import type { ItemVectors } from './item-record.ts';
 import { type OpenUser, OpenUsers } from './open-users.ts';
 import type { UserKey } from './seals.ts';
@@ -45,6 +46,8 @@ export interface LoadedContext {
   readonly vectors: ItemVectors;
   /** What features of context read of each item; queries are those of the catalog's embedder. Their times are `localSeconds`. */
   readonly signals: Pick<UserSignals, 'of' | 'used' | 'newest'>;
+  /** Of the texts. */
+  readonly index: ItemIndex;
   readonly place: UserPlace;
   /** For what decisions keep of the user: numbers of items, and what is sealed. */
   readonly key: UserKey;
@@ -244,9 +247,16 @@ export class UserContexts {
     const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
     if (live !== user) this.#sweep(place);
     this.#embedding.look(open, live);
-    const { key, items, vectors, signals } = live;
+    const { key, items, vectors, signals, index } = live;
     signals.compareWith(open.embedder?.fingerprint ?? null);
-    return { place, key, items, signals, vectors: this.#embedding.usable(open, vectors, items.length) };
+    return {
+      place,
+      key,
+      items,
+      signals,
+      index,
+      vectors: this.#embedding.usable(open, vectors, items.length),
+    };
   }
 
   /**

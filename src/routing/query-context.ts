@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { ChosenItem, Moment } from '../context/choose-context.ts';
+import type { ChosenItem } from '../context/choose-context.ts';
+import type { Moment } from '../context/context-candidates.ts';
 import type { AnsweredItem, RouteContexts, RouteUser } from '../context/route-contexts.ts';
 import type { DecisionContext } from '../decisions/decision.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
