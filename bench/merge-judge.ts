@@ -1,6 +1,6 @@
 /**
  * Do judges say what people say of pairs of tools? Precision and recall of `same`, and all confusions, on pairs that were labelled for
- * this: half of them for choosing rules, half kept aside. By rules; by the chat model as well if BANDOLIER_CHAT_URL names one.
+ * this: some for choosing rules, as many kept aside, and fresh ones that no rule has seen. By rules; by the chat model as well if BANDOLIER_CHAT_URL names one.
  *
  *     npx tsx bench/merge-judge.ts [--errors]
  */
@@ -8,8 +8,9 @@ import { parseArgs } from 'node:util';
 import { ChatJudge } from '../src/merging/chat-judge.ts';
 import type { Judge, PairVerdict, Relation } from '../src/merging/judge.ts';
 import { RuleJudge } from '../src/merging/rule-judge.ts';
-import { type LabelledPair, labelledPairs } from './merge-judge/labelled-pairs.ts';
+import { type LabelledPair, labelledPairs, type Part } from './merge-judge/labelled-pairs.ts';
 
+const PARTS: readonly Part[] = ['for choosing', 'kept aside', 'fresh'];
 const RELATIONS: readonly Relation[] = ['same', 'overlapping', 'different'];
 const { values } = parseArgs({ options: { errors: { type: 'boolean', default: false } } });
 
@@ -21,12 +22,12 @@ if (url && model)
 
 for (const judge of judges) {
   const verdicts = await judge.judgePairs(pairs.map(({ tools }) => tools));
-  for (const isKeptAside of [false, true]) {
+  for (const part of PARTS) {
     const judged = pairs
       .map((pair, at) => ({ pair, verdict: verdicts[at] }))
-      .filter(({ pair }) => pair.isKeptAside === isKeptAside);
-    report(`${judge.name}, ${isKeptAside ? 'kept aside' : 'for choosing'}`, judged);
-    if (values.errors && !isKeptAside) for (const one of judged) showError(one);
+      .filter(({ pair }) => pair.part === part);
+    report(`${judge.name}, ${part}`, judged);
+    if (values.errors && part === 'for choosing') for (const one of judged) showError(one);
   }
 }
 

@@ -5,20 +5,29 @@ import type { JudgedTool, Pair, Relation } from '../../src/merging/judge.ts';
 export interface LabelledPair {
   readonly tools: Pair;
   readonly relation: Relation;
-  /** False: for choosing rules and thresholds; true: for the figure. */
-  readonly isKeptAside: boolean;
+  readonly part: Part;
 }
 
-/** Reads `pairs.txt`, whose head says what a line is. @throws Error that names the line */
+/** `for choosing` rules and thresholds; `kept aside`, though looked at while rules were changed; `fresh`: written after the rules. */
+export type Part = 'for choosing' | 'kept aside' | 'fresh';
+
+/** Reads `pairs.txt`, whose head says what a line is, and `fresh-pairs.txt`. @throws Error that names the line */
 export function labelledPairs(): LabelledPair[] {
-  const text = readFileSync(new URL('pairs.txt', import.meta.url), 'utf8');
+  return [
+    ...pairsIn('pairs.txt', (at) => (at % 2 === 1 ? 'kept aside' : 'for choosing')),
+    ...pairsIn('fresh-pairs.txt', () => 'fresh'),
+  ];
+}
+
+function pairsIn(file: string, partOf: (at: number) => Part): LabelledPair[] {
+  const text = readFileSync(new URL(file, import.meta.url), 'utf8');
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return lines.map((line, at) => {
     const parts = line.split(' | ');
     const [relation, a, b] = parts;
     if (parts.length !== 3 || !['same', 'overlapping', 'different'].includes(relation))
       throw new Error(`not "relation | tool | tool": ${line}`);
-    return { tools: [toolOf(a), toolOf(b)], relation: relation as Relation, isKeptAside: at % 2 === 1 };
+    return { tools: [toolOf(a), toolOf(b)], relation: relation as Relation, part: partOf(at) };
   });
 }
 

@@ -4,10 +4,10 @@ import { RuleJudge } from '../../src/merging/rule-judge.ts';
 
 const pairs = labelledPairs();
 
-it.each([false, true])(
-  'the rules are right about the labelled pairs (kept aside: %s)',
-  async (isKeptAside) => {
-    const judged = pairs.filter((pair) => pair.isKeptAside === isKeptAside);
+it.each(['for choosing', 'kept aside'] as const)(
+  'the rules are right about the labelled pairs (%s)',
+  async (part) => {
+    const judged = pairs.filter((pair) => pair.part === part);
     const verdicts = await new RuleJudge().judgePairs(judged.map(({ tools }) => tools));
     const said = judged.filter((_, at) => verdicts[at].relation === 'same');
     const right = said.filter(({ relation }) => relation === 'same').length;
