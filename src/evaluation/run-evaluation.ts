@@ -6,7 +6,7 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import type { PolicySettings } from '../ledger/catalog-settings.ts';
-import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
+import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { isSamePolicy } from '../state/policy-settings.ts';
 import type { Evaluation, EvaluationResult } from './evaluation.ts';
 import type { EvaluationStore, StoredEvaluation } from './evaluation-store.ts';
@@ -42,12 +42,6 @@ export function evaluationJobOf({ catalog, id }: Evaluation): Job {
   return { name: EVALUATION_JOB, id, payload: { catalog, id } };
 }
 
-/** Thrown when the catalog is not open in this process, so that the job is retried, here or in another process. */
-class CatalogElsewhereError extends Error {
-  override readonly name = 'CatalogElsewhereError';
-  readonly retryAfterSeconds = 1;
-}
-
 /** Runs evaluations as jobs of the queue, one at a time in each process that has replicas. */
 export function startEvaluationWorker(parts: EvaluationWorkerParts): void {
   const handler = async (job: Job, stop: AbortSignal): Promise<void> => {
@@ -56,7 +50,7 @@ export function startEvaluationWorker(parts: EvaluationWorkerParts): void {
     const stored = await parts.store.get(data.catalog, data.id);
     if (stored === null || stored.evaluation.endedAt !== null) return;
     const catalog = parts.catalogs.find(data.catalog);
-    if (catalog === undefined) throw new CatalogElsewhereError(`catalog "${data.catalog}" is not open here`);
+    if (catalog === undefined) throw new JobElsewhereError(`catalog "${data.catalog}" is not open here`);
     await new EvaluationRun(stored, catalog, parts, stop).run();
   };
   parts.queue.process(EVALUATION_JOB, handler, { concurrency: 1 });

@@ -5,7 +5,8 @@ import { wordsOf } from '../retrieval/tokenise.ts';
 import { atOnce } from '../scheduling/slices.ts';
 import { AUDIT, auditIn, DESCRIPTION, descriptionIn, PAIR, seen, verdictIn } from './chat-judge-prompts.ts';
 import type { Audit, Judge, JudgedTool, Pair, PairVerdict } from './judge.ts';
-import { compareTools, guard } from './rule-judge-compare.ts';
+import { compareTools } from './rule-judge-compare.ts';
+import { guard } from './rule-judge-guards.ts';
 import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
 import { VerdictCache } from './verdict-cache.ts';
 

@@ -1,10 +1,9 @@
-import { canonicalJson } from '../ledger/definition-hash.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
-import { placeBefore } from './rule-judge-compare.ts';
-import { nameParts } from './rule-judge-profile.ts';
+import { nameParts, placeBefore } from './rule-judge-names.ts';
 import { ACCESS_TERMS, EMPTY_WORDS, isGrave } from './rule-judge-words.ts';
+import { sameInAll } from './unite-definitions.ts';
 
 /** Verbs anywhere in a text that count whatever a tool says of itself, by their stems: what destroys, pays, sends or changes rights. */
 const GRAVE_WORDS: ReadonlySet<string> = new Set(
@@ -22,13 +21,13 @@ export function guarded(members: readonly ToolDefinition[]): string | null {
   const reasons: string[] = [];
   const destructive = members.find(({ annotations }) => annotations?.destructiveHint === true);
   if (destructive !== undefined) reasons.push(`${destructive.name} may destroy something.`);
-  if (differ(members, ({ annotations }) => annotations)) reasons.push('Their annotations differ.');
+  if (!sameInAll(members, ({ annotations }) => annotations)) reasons.push('Their annotations differ.');
   const servers = [...new Set(members.map(({ server }) => server ?? 'none'))].sort();
   const places = [...new Set(members.flatMap((member) => placeOf(member, members)))].sort();
   if (servers.length > 1) reasons.push(`The servers ${listed(servers)} may be different products.`);
   else if (places.length > 0) reasons.push(`What ${listed(places)} stands for may be different products.`);
   for (const key of ACCESS_TERMS) {
-    if (differ(members, ({ metadata, _meta }) => [metadata?.[key], _meta?.[key]]))
+    if (!sameInAll(members, ({ metadata, _meta }) => [metadata?.[key], _meta?.[key]]))
       reasons.push(`Their ${key} differ.`);
   }
   const grave = members.find(
@@ -78,9 +77,4 @@ function verbsOf(text: string): string[] {
         .filter((word) => !EMPTY_WORDS.has(word) && !word.endsWith('ly'))
         .slice(0, 1),
     );
-}
-
-function differ(members: readonly ToolDefinition[], of: (tool: ToolDefinition) => unknown): boolean {
-  const first = canonicalJson(of(members[0]));
-  return members.some((tool) => canonicalJson(of(tool)) !== first);
 }

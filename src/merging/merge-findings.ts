@@ -4,19 +4,13 @@ import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { type MergeVerdict, mergeId, type ProposedMerge } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { inSlices, type Steps } from '../scheduling/slices.ts';
+import { type ConfusablePair, pairKey } from '../state/confusable-pairs.ts';
 import { auditComponent, type MergeableTool, unitable } from './audit-component.ts';
 import { componentsOf } from './components.ts';
 import { guarded } from './guarded.ts';
 import type { Judge, JudgedTool, PairVerdict } from './judge.ts';
 import { ToolNeighbours } from './tool-neighbours.ts';
 import { representativeOf, unite } from './unite-definitions.ts';
-
-/** Two tools of which one was called where the other was shown, for like queries. */
-export interface ConfusablePair {
-  readonly slots: readonly [number, number];
-  /** How often. */
-  readonly confused: number;
-}
 
 /** What a pass is about, and whom it asks. */
 export interface MergeScope {
@@ -174,18 +168,18 @@ export class MergeFindings {
   ): Steps<CandidatePair[]> {
     const pairs = new Map(this.#undecided);
     const add = (a: number, b: number, similarity: number | null, confused: number): void => {
-      const key = keyOf(a, b);
+      const key = pairKey(a, b);
       if (pairs.has(key) || this.#same.has(key)) return;
       pairs.set(key, { slots: a < b ? [a, b] : [b, a], similarity, confused });
     };
     const before = this.#confused;
-    this.#confused = new Map(confusable.map(({ slots: [a, b], confused }) => [keyOf(a, b), confused]));
+    this.#confused = new Map(confusable.map(({ slots: [a, b], confused }) => [pairKey(a, b), confused]));
     for (const {
       slots: [a, b],
       confused,
     } of confusable) {
       if (a === b || !this.#tools.has(a) || !this.#tools.has(b)) continue;
-      const isNew = !before.has(keyOf(a, b)) || slots.has(a) || slots.has(b);
+      const isNew = !before.has(pairKey(a, b)) || slots.has(a) || slots.has(b);
       if (isNew) add(a, b, this.#neighbours.similarity(a, b), confused);
     }
     let done = 0;
@@ -199,7 +193,7 @@ export class MergeFindings {
   }
 
   take(pair: CandidatePair, verdict: PairVerdict | null): void {
-    const key = keyOf(...pair.slots);
+    const key = pairKey(...pair.slots);
     if (verdict === null) this.#undecided.set(key, pair);
     else this.#undecided.delete(key);
     if (verdict?.relation === 'same') this.#same.set(key, { ...pair, verdict });
@@ -250,7 +244,7 @@ export class MergeFindings {
     return names;
   }
 
-  /** @param complete every component was looked at: audits of others are forgotten. */
+  /** Ends a pass: the next one begins with what is known now. @param complete every component was looked at: audits of others are forgotten */
   endPass(complete: boolean): void {
     this.#neighbours.rest();
     this.#unaudited.clear();
@@ -358,11 +352,4 @@ export class MergeFindings {
   #namesOf({ slots: [a, b] }: CandidatePair): [string, string] {
     return [this.#tools.get(a)!.tool.name, this.#tools.get(b)!.tool.name];
   }
-}
-
-/** Pairs of slots as one number: there are fewer slots than this. */
-const SLOTS = 2 ** 26;
-
-function keyOf(a: number, b: number): number {
-  return Math.min(a, b) * SLOTS + Math.max(a, b);
 }

@@ -1,6 +1,20 @@
 import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
 import type { JudgedTool } from './judge.ts';
+import { isVerb, nameParts } from './rule-judge-names.ts';
+import { type Parameter, parametersOf } from './rule-judge-parameters.ts';
+import {
+  ADJUNCT,
+  directionsIn,
+  firstSentence,
+  initialsOf,
+  MAX_TEXT,
+  meaning,
+  numbersOf,
+  saidIn,
+  scopeOf,
+  tells,
+} from './rule-judge-texts.ts';
 import {
   AMBIGUOUS_PRODUCTS,
   CONTRAST_LINES,
@@ -75,33 +89,16 @@ export interface ToolProfile {
   readonly parameters: readonly Parameter[];
 }
 
-export interface Parameter {
-  readonly name: string;
-  readonly words: ReadonlySet<string>;
-  readonly described: ReadonlySet<string>;
-  /** Words as they are spelled, for canonical ones. */
-  readonly spelled: ReadonlyMap<string, string>;
-  readonly required: boolean;
-  /** `integer` is `number`; several types joined by `|`; empty: any. */
-  readonly type: string;
-  readonly options: readonly string[] | null;
-  /** Spelling of dates and the like, such as `yyyy-mm-dd`; null: not said. */
-  readonly format: string | null;
-}
-
-const MAX_TEXT = 4_000;
 /** How much a word says: in the name 1, in the first phrase of the sentence, in what follows it; and rather common words. */
 const IN_HEAD = 0.7;
+
 const IN_ADJUNCT = 0.4;
+
 const SOFT = 0.5;
-/** Begin what says more about a thing that was named already. */
-const ADJUNCT = new Set(
-  'given for from by with using based at under on over through via and that which where when optionally according between within in to into'.split(
-    ' ',
-  ),
-);
+
 /** Verbs that another word of the name says more than. */
 const LIGHT_VERBS = new Set('get find list calculate check run'.split(' ').map(wordFor));
+
 const GENERIC_SERVER_WORDS = new Set(
   'mcp server servers api tools tool service services the my our remote local client app team instance copy main demo test v db database sql data ai'.split(
     ' ',
@@ -220,26 +217,6 @@ export function profileOf(tool: JudgedTool): ToolProfile {
   };
 }
 
-/** Words before a second verb. */
-const JOINERS = new Set('and or then also but'.split(' '));
-
-/** Words of a description that say something; verbs that say little in the first place, as `create`, do in another. */
-function saidIn(description: string): Set<string> {
-  const found = new Set<string>();
-  for (const [number, sentence] of description.split(/[.!?;:](?=\s|$)|\n/).entries()) {
-    const words = joined(wordsOf(sentence));
-    for (const [at, word] of words.entries()) {
-      const one = wordFor(word);
-      if (!tells(one) || !tells(word)) continue;
-      const isVerb = at > 0 ? JOINERS.has(words[at - 1]) : number > 0;
-      const effect = isVerb ? EFFECT_OF.get(one) : undefined;
-      const isEmpty = EMPTY_SENTENCE_WORDS.has(word) || EMPTY_SENTENCE_WORDS.has(one);
-      if (!isEmpty || (effect !== undefined && effect !== 'read')) found.add(one);
-    }
-  }
-  return found;
-}
-
 /** Equal for copies that nothing keeps apart: no product, environment, tags or metadata either. */
 export function kindOf({
   copyKey,
@@ -248,53 +225,6 @@ export function kindOf({
   tool: { metadata, _meta, tags },
 }: ToolProfile): string {
   return JSON.stringify([copyKey, [...products], [...contrasted], metadata, _meta, tags]);
-}
-
-/** `calendar2` in `calendar2_create_event`: which of several it belongs to. */
-const NUMBERED_PLACE = /^([a-z]+\d{1,2})_(.+)$/i;
-
-/** The name without its server, and what stands before it: `geometry.area_circle` is `area_circle` in `geometry`. */
-export function nameParts({ name, server }: Pick<JudgedTool, 'name' | 'server'>): {
-  space: string;
-  bare: string;
-} {
-  const prefix =
-    server !== undefined && name.startsWith(server) && /^[._/:-]{1,2}/.exec(name.slice(server.length));
-  const own = prefix ? name.slice((server as string).length + prefix[0].length) : name;
-  const parts = own
-    .replace(NUMBERED_PLACE, '$1.$2')
-    .split(/[./:]+|__+/)
-    .filter((part) => part !== '');
-  const last = parts.at(-1) ?? own;
-  const bareIsVerb = wordsOf(last).every((word) => isVerb(word, true) || EMPTY_WORDS.has(word));
-  return bareIsVerb
-    ? { space: '', bare: parts.join(' ') }
-    : { space: parts.slice(0, -1).join(' '), bare: last };
-}
-
-const ABBREVIATION = /\b(?:e\.g|i\.e|etc|vs|approx|incl|no|st|dr|u\.s)\.$/i;
-
-function firstSentence(description: string): string {
-  for (const { index } of description.matchAll(/[.!?](?=\s|$)|\n\s*\n/g)) {
-    const sentence = description.slice(0, index + 1);
-    if (sentence.trim().length > 12 && !ABBREVIATION.test(sentence)) return sentence;
-  }
-  return description;
-}
-
-/** Nouns that are spelled like verbs: they count as verbs in first place alone. */
-const isVerb = (word: string, isFirst: boolean) =>
-  isFirst ? VERB_WORDS.has(wordFor(word)) : CERTAIN_VERBS.has(wordFor(word));
-const CERTAIN_VERBS = new Set(
-  'get find calculate create update delete send convert generate translate rename retrieve upload download'
-    .split(' ')
-    .map(wordFor),
-);
-
-const tells = (word: string) => !EMPTY_WORDS.has(word) && (word.length > 1 || /\d/.test(word));
-
-function meaning(words: readonly string[]): Set<string> {
-  return new Set(words.filter(tells));
 }
 
 const EFFECTS_BY_WEIGHT: readonly Effect[] = [
@@ -312,90 +242,6 @@ function effectOf(verbs: ReadonlySet<string>): Effect | null {
   return EFFECTS_BY_WEIGHT.find((effect) => effects.has(effect)) ?? null;
 }
 
-const LINKS = new Set('a an the of in to for and or by is on at with from'.split(' '));
-
-function initialsOf(texts: readonly (readonly string[])[]): Map<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>();
-  for (const words of texts) {
-    for (let start = 0; start + 3 <= words.length; start++) {
-      const run = words.slice(start, start + 5);
-      for (; run.length >= 3; run.pop()) {
-        if (run.some((word) => LINKS.has(word))) continue;
-        found.set(run.map((word) => word[0]).join(''), run.map(wordFor));
-      }
-    }
-  }
-  return found;
-}
-
-const PLURAL = /[^su]s$|(?:ch|sh|x|ss)es$/;
-const NO_PLURAL = new Set(
-  'news status analysis address class access process series gas basis radius axis bus is as its this has was does'.split(
-    ' ',
-  ),
-);
-
-function numbersOf(
-  name: readonly string[],
-  sentence: readonly string[],
-  verbs: ReadonlySet<string>,
-): Map<string, number> {
-  const numbers = new Map<string, number>();
-  const count = (words: readonly string[], isName: boolean) => {
-    for (const [at, word] of words.entries()) {
-      const noun = singular(word);
-      if (EMPTY_WORDS.has(word) || (at === 0 && verbs.has(wordFor(word)))) continue;
-      if (!isName && !numbers.has(noun)) continue;
-      // In `user accounts` the first noun says nothing about how many.
-      const next = words[at + 1];
-      if (!isName && next !== undefined && tells(next) && !ADJUNCT.has(next)) continue;
-      const number = PLURAL.test(word) && !NO_PLURAL.has(word) ? 2 : 1;
-      numbers.set(noun, (numbers.get(noun) ?? 0) | number);
-    }
-  };
-  count(name, true);
-  count(sentence.slice(1), false);
-  return numbers;
-}
-
-const singular = (word: string) =>
-  word
-    .replace(/ies$/, 'y')
-    .replace(/(?<=ch|sh|x|ss)es$/, '')
-    .replace(/(?<=[^sui])s$/, '');
-
-const DIRECTED = new Set(['to', 'into', 'from', 'by', 'of', 'for']);
-
-/** Phrases of two words around a preposition. `into` counts as `to`; `y from x` as `x to y`. `celsius2kelvin` is not read. */
-function directionsIn(texts: readonly (readonly string[])[]): Set<string> {
-  const found = new Set<string>();
-  for (const words of texts) {
-    for (const [at, word] of words.entries()) {
-      if (!DIRECTED.has(word)) continue;
-      const before = wordFor(words[at - 1] ?? '');
-      const next = words.slice(at + 1).find((other) => !ARTICLES.has(other));
-      if (before === '' || next === undefined) continue;
-      const after = wordFor(next);
-      if (word === 'from') found.add(`${after} to ${before}`);
-      else found.add(`${before} ${word === 'into' ? 'to' : word} ${after}`);
-    }
-  }
-  return found;
-}
-const ARTICLES = new Set(
-  'a an the its their this that another given specific certain specified one other'.split(' '),
-);
-
-const OWN = new Set('my mine own myself your yourself authenticated me'.split(' '));
-const EVERYONE = new Set(
-  'everyone everybody anyone anybody organizationwide companywide workspacewide'.split(' '),
-);
-
-function scopeOf(words: readonly string[]): 'own' | 'everyone' | null {
-  if (words.some((word) => OWN.has(word))) return 'own';
-  return words.some((word) => EVERYONE.has(word)) ? 'everyone' : null;
-}
-
 function productsIn(words: readonly string[], places: readonly string[]): Set<string> {
   const found = new Set<string>();
   for (const word of words) {
@@ -404,62 +250,4 @@ function productsIn(words: readonly string[], places: readonly string[]): Set<st
   }
   for (const word of places) if (PRODUCT_OF.has(word)) found.add(PRODUCT_OF.get(word) as string);
   return found;
-}
-
-/** What short names of parameters stand for. */
-const PARAMETER_WORDS = new Map(
-  Object.entries({ no: 'number', to: 'recipient', at: 'time', body: 'message' }),
-);
-
-/** Schemas are read as they come: members of other shapes than they should have are not there. */
-function parametersOf({ inputSchema }: JudgedTool): Parameter[] {
-  const properties = asObject(inputSchema.properties);
-  const required = new Set(Array.isArray(inputSchema.required) ? inputSchema.required : []);
-  return Object.entries(properties).map(([name, schema]) => {
-    const { type, enum: options, format, description, pattern } = asObject(schema);
-    const said = typeof description === 'string' ? description.slice(0, MAX_TEXT) : '';
-    const words = meaning(joined(wordsOf(name)).map((word) => wordFor(PARAMETER_WORDS.get(word) ?? word)));
-    return {
-      name,
-      words: words.size === 0 ? new Set([name.toLowerCase()]) : words,
-      described: meaning(joined(wordsOf(said)).map(wordFor)),
-      spelled: new Map(joined(wordsOf(`${said} ${name}`)).map((word) => [wordFor(word), word])),
-      required: required.has(name),
-      type: typeOf(type),
-      options: Array.isArray(options) ? options.map(String) : null,
-      format:
-        spelling(`${said} ${typeof pattern === 'string' ? pattern : ''}`) ??
-        (typeof format === 'string' ? format : null),
-    };
-  });
-}
-
-function asObject(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
-}
-
-function typeOf(type: unknown): string {
-  const types = (Array.isArray(type) ? type : [type]).filter(
-    (one): one is string => typeof one === 'string' && one !== 'null',
-  );
-  return [
-    ...new Set(
-      types.map((one) => (one === 'integer' || one === 'float' ? 'number' : one === 'dict' ? 'object' : one)),
-    ),
-  ]
-    .sort()
-    .join('|');
-}
-
-function spelling(text: string): string | null {
-  const found =
-    /\b(?:yyyy|dd|mm|mon)[-/.](?:mm|dd|mon)(?:[-/.](?:yyyy|yy|dd|mm))?\b|\biso[ -]?8601\b|\bunix (?:time(?:stamp)?|epoch)\b|\bepoch\b/i.exec(
-      text,
-    );
-  if (found === null) return null;
-  const spelled = found[0].toLowerCase();
-  if (spelled.startsWith('iso')) return 'iso';
-  return /unix|epoch/.test(spelled) ? 'epoch' : spelled;
 }

@@ -10,7 +10,7 @@ import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { AUTOMATIC, mergeDigest, type ProposedMerge } from '../ledger/merge-definition.ts';
 import type { LookAlike, MergeRunChange, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
+import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
 import type { MergeRunResult } from '../state/fold-result.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
@@ -51,12 +51,6 @@ export function mergeJobOf(catalog: string, { position }: MergeRun): Job {
   return { name: MERGE_JOB, id: `${MERGE_JOB}/${catalog}`, payload: { catalog, position } };
 }
 
-/** Another process has to take the job: the catalog is not served here. */
-class CatalogElsewhereError extends Error {
-  override readonly name = 'CatalogElsewhereError';
-  readonly retryAfterSeconds = 1;
-}
-
 /** Runs what looks for merges as jobs of the queue, one at a time in each process that has replicas. Returns what looks for work. */
 export function startMergeRuns(parts: MergeRunParts): Repeated {
   const { queue, catalogs, onError } = parts;
@@ -66,7 +60,7 @@ export function startMergeRuns(parts: MergeRunParts): Repeated {
     const { success, data } = mergeJob.safeParse(job.payload);
     if (!success) throw new UnrecoverableJobError(`job ${job.id} has a payload of another version`);
     if (!catalogs.serves(data.catalog)) {
-      throw new CatalogElsewhereError(`catalog "${data.catalog}" is not served here`);
+      throw new JobElsewhereError(`catalog "${data.catalog}" is not served here`);
     }
     const catalog = catalogs.find(data.catalog);
     // It was deleted, or is being opened: a run without a job gets one.

@@ -3,14 +3,14 @@ import type { MemberMapping } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { Steps } from '../scheduling/slices.ts';
+import { matchParameters } from './match-parameters.ts';
 import {
   isObject,
-  matchParameters,
   type Parameter,
   type PreparedParameter,
   parametersOf,
   prepare,
-} from './match-parameters.ts';
+} from './parameter-likeness.ts';
 
 export type UnitedDefinition =
   | {
@@ -339,7 +339,8 @@ function withoutTexts(schema: unknown): unknown {
   );
 }
 
-function sameInAll(all: readonly ToolDefinition[], of: (tool: ToolDefinition) => unknown): boolean {
+/** Whether all tools have the same in this, as canonical JSON. */
+export function sameInAll(all: readonly ToolDefinition[], of: (tool: ToolDefinition) => unknown): boolean {
   const first = canonicalJson(of(all[0]));
   return all.every((tool) => canonicalJson(of(tool)) === first);
 }

@@ -28,6 +28,12 @@ export class UnrecoverableJobError extends Error {
   override readonly name = 'UnrecoverableJobError';
 }
 
+/** Throw this from a handler that cannot do a job in this process: it is tried again after a second, here or elsewhere. */
+export class JobElsewhereError extends Error {
+  override readonly name = 'JobElsewhereError';
+  readonly retryAfterSeconds = 1;
+}
+
 /**
  * Work that may wait, fail and be tried again, at least once: a handler can get a job twice and has to be idempotent.
  * Retries wait 1 s · 2^(n−1), at most a minute. After ten failures a job is buried (a dead letter). A failure because a

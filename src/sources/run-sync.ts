@@ -4,7 +4,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
-import { type Job, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
+import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
 import { orAborted } from '../scheduling/or-aborted.ts';
 import type { SourceRecord } from '../state/source-table.ts';
@@ -39,12 +39,6 @@ export function syncJobOf(catalog: string, source: string): Job {
   return { name: SYNC_JOB, id: `${SYNC_JOB}/${catalog}/${source}`, payload: { catalog, source } };
 }
 
-/** Another process has to take the job: here the catalog is not served, or the server is in no configuration. */
-class SourceElsewhereError extends Error {
-  override readonly name = 'SourceElsewhereError';
-  readonly retryAfterSeconds = 1;
-}
-
 /** Starts jobs for sources that are due, and runs them. Returns what looks for them. */
 export function startSyncs(parts: SyncParts): Repeated {
   const { queue, catalogs } = parts;
@@ -52,13 +46,13 @@ export function startSyncs(parts: SyncParts): Repeated {
     const { success, data } = syncJob.safeParse(job.payload);
     if (!success) throw new UnrecoverableJobError(`job ${job.id} has a payload of another version`);
     if (!catalogs.serves(data.catalog))
-      throw new SourceElsewhereError(`catalog "${data.catalog}" is not served here`);
+      throw new JobElsewhereError(`catalog "${data.catalog}" is not served here`);
     const catalog = catalogs.find(data.catalog);
     const record = catalog?.state.sources.get(data.source);
     // It was deleted; or it is being opened, and is due again when it is open.
     if (catalog === undefined || record === undefined) return;
     if (!isReadable(record, parts) && parts.isShared)
-      throw new SourceElsewhereError(`server "${data.source}" is configured elsewhere`);
+      throw new JobElsewhereError(`server "${data.source}" is configured elsewhere`);
     await syncSource(catalog, record, parts, stop);
   };
   queue.process(SYNC_JOB, handler, { concurrency: CONCURRENCY });

@@ -15,6 +15,11 @@ const MOST_ANSWERED = 500;
 /** Larger than any slot. */
 const SLOTS = 2 ** 26;
 
+/** Returns one number for a pair of slots, whatever their order. */
+export function pairKey(a: number, b: number): number {
+  return Math.min(a, b) * SLOTS + Math.max(a, b);
+}
+
 /**
  * Counts which tools agents take one of where another one was shown: now the one, now the other. Tools that do the same are used like
  * that, whatever their texts say; so are some that do not, so this only says which pairs to compare.
@@ -26,7 +31,7 @@ export class ConfusablePairs {
   /** Notes that a tool was called with success, and another one was shown and not called. */
   note(called: number, shown: number): void {
     if (called === shown) return;
-    const key = Math.min(called, shown) * SLOTS + Math.max(called, shown);
+    const key = pairKey(called, shown);
     let counts = this.#counts.get(key);
     if (counts === undefined) {
       if (this.#counts.size >= MAX_PAIRS) this.#halve();
@@ -58,7 +63,7 @@ export class ConfusablePairs {
 
   restore(saved: Int32Array): void {
     for (let at = 0; at < saved.length; at += 4) {
-      this.#counts.set(saved[at] * SLOTS + saved[at + 1], [saved[at + 2], saved[at + 3]]);
+      this.#counts.set(pairKey(saved[at], saved[at + 1]), [saved[at + 2], saved[at + 3]]);
     }
   }
 

@@ -4,12 +4,8 @@ import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { ToolDefinition } from '../../src/ledger/tool-definition.ts';
 import { unitable } from '../../src/merging/audit-component.ts';
 import { guarded } from '../../src/merging/guarded.ts';
-import {
-  likeness,
-  matchParameters,
-  type PreparedParameter,
-  prepare,
-} from '../../src/merging/match-parameters.ts';
+import { matchParameters } from '../../src/merging/match-parameters.ts';
+import { likeness, type PreparedParameter, prepare } from '../../src/merging/parameter-likeness.ts';
 import { representativeOf, type UnitedDefinition, unite } from '../../src/merging/unite-definitions.ts';
 import { atOnce, type Steps } from '../../src/scheduling/slices.ts';
 

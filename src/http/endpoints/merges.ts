@@ -1,4 +1,6 @@
+import type { ChangeOptions } from '../../catalog/conditional-change.ts';
 import type { Merges } from '../../merging/merges.ts';
+import type { MergeRecord } from '../../state/merge-table.ts';
 import { endpoint } from '../endpoint.ts';
 import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams } from '../wire/catalog.ts';
@@ -20,13 +22,33 @@ import {
 } from '../wire/merge.ts';
 import { changeHeaders, conditionsOf } from '../wire/parameters.ts';
 
-const DECIDING = [
-  'catalog-not-found',
-  'merge-not-found',
-  'merge-conflict',
-  'revision-mismatch',
-  'idempotency-conflict',
-] as const;
+/** What the requests that decide about a merge have in common. */
+const DECISION = {
+  request: { params: mergeParams, headers: changeHeaders },
+  bodyOptional: true,
+  example: { actor: 'anna' },
+  answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
+  problems: [
+    'catalog-not-found',
+    'merge-not-found',
+    'merge-conflict',
+    'revision-mismatch',
+    'idempotency-conflict',
+  ],
+} as const;
+
+/** Returns who decides, and under which conditions. */
+function optionsOf({
+  headers,
+  body: { actor },
+}: {
+  readonly headers: Parameters<typeof conditionsOf>[0];
+  readonly body: { readonly actor?: string | undefined };
+}): ChangeOptions {
+  return { ...conditionsOf(headers), ...(actor && { actor }) };
+}
+
+const decided = (record: MergeRecord) => ({ status: 200, body: mergeView(record) }) as const;
 
 export const mergeEndpoints = (merges: Merges): Endpoint[] => [
   endpoint({
@@ -106,14 +128,11 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     summary: 'Serve these tools as one.',
     description:
       'The tools stay as they were put, and can still be called by their names. With `If-Match` only at that revision of the tools, with `digest` only what was read.',
-    request: { params: mergeParams, headers: changeHeaders, body: approveMergeBody },
-    bodyOptional: true,
-    example: { actor: 'anna' },
-    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
-    problems: DECIDING,
-    handle: async ({ params, headers, body: { actor, digest } }, { signal }) => {
-      const options = { ...conditionsOf(headers), ...(actor && { actor }), digest, signal };
-      return { status: 200, body: mergeView(await merges.approve(params.catalog, params.id, options)) };
+    ...DECISION,
+    request: { ...DECISION.request, body: approveMergeBody },
+    handle: async ({ params: { catalog, id }, ...asked }, { signal }) => {
+      const { digest } = asked.body;
+      return decided(await merges.approve(catalog, id, { ...optionsOf(asked), digest, signal }));
     },
   }),
   endpoint({
@@ -123,15 +142,10 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     tag: 'Merges',
     summary: 'Do not merge these tools.',
     description: 'They are not proposed again until the definition of one of them changes.',
-    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
-    bodyOptional: true,
-    example: { actor: 'anna' },
-    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
-    problems: DECIDING,
-    handle: async ({ params, headers, body: { actor } }) => {
-      const options = { ...conditionsOf(headers), ...(actor && { actor }) };
-      return { status: 200, body: mergeView(await merges.reject(params.catalog, params.id, options)) };
-    },
+    ...DECISION,
+    request: { ...DECISION.request, body: decideMergeBody },
+    handle: async ({ params: { catalog, id }, ...asked }) =>
+      decided(await merges.reject(catalog, id, optionsOf(asked))),
   }),
   endpoint({
     method: 'post',
@@ -141,14 +155,9 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     summary: 'Take an approved merge back.',
     description:
       'Its tools are served as they were put, with what was learned about each of them; merges that it had taken in are served again. It can be approved again.',
-    request: { params: mergeParams, headers: changeHeaders, body: decideMergeBody },
-    bodyOptional: true,
-    example: { actor: 'anna' },
-    answers: { 200: { description: 'The merge, as it is now.', schema: mergeViewSchema } },
-    problems: DECIDING,
-    handle: async ({ params, headers, body: { actor } }) => {
-      const options = { ...conditionsOf(headers), ...(actor && { actor }) };
-      return { status: 200, body: mergeView(await merges.undo(params.catalog, params.id, options)) };
-    },
+    ...DECISION,
+    request: { ...DECISION.request, body: decideMergeBody },
+    handle: async ({ params: { catalog, id }, ...asked }) =>
+      decided(await merges.undo(catalog, id, optionsOf(asked))),
   }),
 ];
