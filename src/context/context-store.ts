@@ -24,17 +24,18 @@ export interface SealedChange {
   readonly signals?: Buffer;
 }
 
-/** An erasure that has begun and not ended: its process died, or the ledger was away. */
-export interface UnfinishedErasure {
-  readonly user: string;
-  /** As `beginErasure` was given it. */
-  readonly note: string;
+/** Some of the users of a catalog. */
+export interface UserPage {
+  readonly users: readonly string[];
+  /** Where the next ones begin; null: these are the last. */
+  readonly next: string | null;
 }
 
 /** Thrown by a change of a user who is being erased. Nothing was changed. */
 export class BeingErasedError extends StoreUnavailableError {
   override readonly name = 'BeingErasedError';
-  readonly suggestedFix = 'Send it again in a moment: an erasure that broke off is completed by the service.';
+  readonly suggestedFix =
+    'Send it again in a moment: an erasure that broke off is completed by the service. If it lasts, erase the user again.';
 
   constructor() {
     super('What is held about this user is being erased. Nothing was changed.');
@@ -48,6 +49,8 @@ export class BeingErasedError extends StoreUnavailableError {
 export interface ContextStore {
   /** Whether the service's key may lie in it as it is, since nobody but the owner of the service reads it. */
   readonly isPrivate: boolean;
+  /** How long nothing is kept of a user of whom nothing was found, unless this process writes it, ms: other processes may. */
+  readonly absenceMs: number;
   /** The record of the service's key; null: there is none yet. */
   readServiceKey(): Promise<Buffer | null>;
   /** Keeps this record unless there is one. Returns the one that is kept. */
@@ -66,11 +69,39 @@ export interface ContextStore {
   ): Promise<string | null>;
   /** From here on nothing of the user is read or written. Twice is once. */
   beginErasure(place: UserPlace, note: string): Promise<void>;
-  /** Destroys the key of the user, then what it encrypted. Does nothing if no erasure has begun. */
-  finishErasure(place: UserPlace): Promise<void>;
-  unfinishedErasures(catalog: string): Promise<readonly UnfinishedErasure[]>;
-  /** The users of a catalog of whom something is kept. */
-  users(catalog: string): AsyncIterable<string>;
+  /**
+   * Destroys the key of the user, then what it encrypted. Does nothing if no erasure has begun.
+   * @param keepMark the erasure goes on, since there is more to erase elsewhere
+   */
+  finishErasure(place: UserPlace, keepMark?: boolean): Promise<void>;
+  /** Users whose erasure has begun and not ended: its process died, or the ledger was away. */
+  unfinishedErasures(catalog: string): Promise<readonly string[]>;
+  /** The note of such an erasure; null: it has ended. */
+  erasureNote(place: UserPlace): Promise<string | null>;
+  /**
+   * Some users of whom something is kept, about `most`. A cursor stays good when users come and go; one may be named twice.
+   * @param cursor `next` of the page before; null: from the beginning
+   */
+  someUsers(catalog: string, cursor: string | null, most: number): Promise<UserPage>;
+  /** How far the search for items whose time is over has come, as it was written last. */
+  readSweep(catalog: string): Promise<Buffer | null>;
+  writeSweep(catalog: string, progress: Buffer): Promise<void>;
   /** Destroys everything of a catalog. Called again it goes on where it broke off. */
   remove(catalog: string): Promise<void>;
+}
+
+const USERS_AT_ONCE = 500;
+
+/** All users of a catalog of whom something is kept, each once. */
+export async function* allUsers(
+  store: Pick<ContextStore, 'someUsers'>,
+  catalog: string,
+): AsyncIterable<string> {
+  const seen = new Set<string>();
+  let cursor: string | null = null;
+  do {
+    const page: UserPage = await store.someUsers(catalog, cursor, USERS_AT_ONCE);
+    for (const user of page.users) if (seen.size < seen.add(user).size) yield user;
+    cursor = page.next;
+  } while (cursor !== null);
 }

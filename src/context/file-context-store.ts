@@ -17,13 +17,14 @@ import {
   type ContextStore,
   type SealedChange,
   type SealedUser,
-  type UnfinishedErasure,
+  type UserPage,
   type UserPlace,
 } from './context-store.ts';
 
 /** Stamps that are remembered; of a user whose stamp is forgotten everything is read again. */
 const MOST_STAMPS = 65_536;
 const USER = /^[0-9a-f]{32}$/;
+const SHARD = /^[0-9a-f]{2}$/;
 
 /**
  * What users have, in a data folder, which belongs to one process:
@@ -32,18 +33,20 @@ const USER = /^[0-9a-f]{32}$/;
  *   keys/catalogs/<catalog>/<2 digits>/<user>         the key of a user
  *   keys/catalogs/<catalog>/erasing/<user>            an erasure that has begun
  *   catalogs/<catalog>/context/<2 digits>/<user>.items, .signals
+ *   catalogs/<catalog>/context/sweep                  how far the search for expired items has come
  *
  * Whoever copies a data folder without `keys/` copies nothing that can be read.
  */
 export class FileContextStore implements ContextStore {
   readonly isPrivate = true;
+  readonly absenceMs = Number.POSITIVE_INFINITY;
   readonly #dataDir: string;
   readonly #changes = new CommandQueues();
   readonly #stamps = new Map<string, string>();
   readonly #process = randomBytes(4).toString('hex');
   #nextStamp = 1;
   /** By catalog: the users who are being erased. Read once. */
-  readonly #erasing = new Map<string, Promise<Map<string, string>>>();
+  readonly #erasing = new Map<string, Promise<Set<string>>>();
 
   constructor(dataDir: string) {
     this.#dataDir = dataDir;
@@ -111,19 +114,20 @@ export class FileContextStore implements ContextStore {
     return this.#changes.run(nameOf(place), () =>
       this.#working(async () => {
         await written(join(this.#erasures(place.catalog), place.user), Buffer.from(note));
-        (await this.#erasuresOf(place.catalog)).set(place.user, note);
+        (await this.#erasuresOf(place.catalog)).add(place.user);
         this.#stamps.delete(nameOf(place));
       }),
     );
   }
 
-  finishErasure(place: UserPlace): Promise<void> {
+  finishErasure(place: UserPlace, keepMark = false): Promise<void> {
     return this.#changes.run(nameOf(place), () =>
       this.#working(async () => {
         const erasing = await this.#erasuresOf(place.catalog);
         if (!erasing.has(place.user)) return;
         await removed(this.#key(place), place.user);
         await removed(this.#part(place, 'items'), place.user);
+        if (keepMark) return;
         const mark = join(this.#erasures(place.catalog), place.user);
         // Not overwritten: killed in between, it has to be read again.
         await rm(mark, { force: true });
@@ -134,17 +138,49 @@ export class FileContextStore implements ContextStore {
     );
   }
 
-  unfinishedErasures(catalog: string): Promise<readonly UnfinishedErasure[]> {
-    return this.#working(async () =>
-      [...(await this.#erasuresOf(catalog))].map(([user, note]) => ({ user, note })),
-    );
+  unfinishedErasures(catalog: string): Promise<readonly string[]> {
+    return this.#working(async () => [...(await this.#erasuresOf(catalog))]);
   }
 
-  async *users(catalog: string): AsyncIterable<string> {
-    const folder = this.#keys(catalog);
-    for (const shard of (await namesIn(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name)).sort()) {
-      yield* (await namesIn(join(folder, shard))).filter((name) => USER.test(name)).sort();
+  async erasureNote({ catalog, user }: UserPlace): Promise<string | null> {
+    const file = join(this.#erasures(catalog), user);
+    try {
+      return (await contentOf(file))?.toString('utf8') ?? null;
+    } catch (error) {
+      // Its folder could be read, so that the store is not away.
+      throw new Error(
+        `The mark of an erasure cannot be read, which is tried again: make "${file}" a readable file.`,
+        {
+          cause: error,
+        },
+      );
     }
+  }
+
+  someUsers(catalog: string, cursor: string | null, most: number): Promise<UserPage> {
+    return this.#working(async () => {
+      const folder = this.#keys(catalog);
+      const shards = (await namesIn(folder)).filter((name) => SHARD.test(name)).sort();
+      const users: string[] = [];
+      for (const shard of shards) {
+        if (cursor !== null && shard < shardOf(cursor)) continue;
+        const names = (await namesIn(join(folder, shard))).filter((name) => USER.test(name)).sort();
+        for (const name of names) {
+          if (cursor !== null && name <= cursor) continue;
+          if (users.length === most) return { users, next: users[most - 1] };
+          users.push(name);
+        }
+      }
+      return { users, next: null };
+    });
+  }
+
+  readSweep(catalog: string): Promise<Buffer | null> {
+    return this.#working(() => contentOf(join(this.#data(catalog), 'sweep')));
+  }
+
+  writeSweep(catalog: string, progress: Buffer): Promise<void> {
+    return this.#working(() => written(join(this.#data(catalog), 'sweep'), progress));
   }
 
   remove(catalog: string): Promise<void> {
@@ -178,7 +214,7 @@ export class FileContextStore implements ContextStore {
     return stamp;
   }
 
-  #erasuresOf(catalog: string): Promise<Map<string, string>> {
+  #erasuresOf(catalog: string): Promise<Set<string>> {
     const known = this.#erasing.get(catalog);
     if (known !== undefined) return known;
     const found = this.#readErasures(catalog).catch((error) => {
@@ -189,16 +225,8 @@ export class FileContextStore implements ContextStore {
     return found;
   }
 
-  async #readErasures(catalog: string): Promise<Map<string, string>> {
-    const folder = this.#erasures(catalog);
-    const users = (await namesIn(folder)).filter((name) => USER.test(name));
-    return new Map(
-      await Promise.all(
-        users.map(
-          async (user): Promise<[string, string]> => [user, await readFile(join(folder, user), 'utf8')],
-        ),
-      ),
-    );
+  async #readErasures(catalog: string): Promise<Set<string>> {
+    return new Set((await namesIn(this.#erasures(catalog))).filter((name) => USER.test(name)));
   }
 
   get #serviceKey(): string {

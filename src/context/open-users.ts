@@ -31,9 +31,13 @@ interface Cached {
   readonly bytes: number;
 }
 
+/** Users of whom nothing is kept and that are remembered as such: some 200 bytes each. */
+const MOST_ABSENT = 20_000;
+
 /**
  * Opens and seals what is kept of users. What was opened stays in memory, the least recently used goes first; whether it is still
- * what is kept says the stamp in the store, with every reading.
+ * what is kept says the stamp in the store, with every reading. That nothing is kept of a user is remembered until this process writes
+ * something, and no longer than `ContextStore.absenceMs`.
  */
 export class OpenUsers {
   readonly #store: ContextStore;
@@ -42,6 +46,9 @@ export class OpenUsers {
   #seals: Seals | null = null;
   readonly #cache = new Map<string, Cached>();
   #bytes = 0;
+  /** By user: until when nothing is kept, by a steady clock in ms. An entry stands before the reading that it is about, for 0 ms. */
+  readonly #absent = new Map<string, { until: number }>();
+  #noKeyUntil = 0;
 
   constructor(store: ContextStore, secret: string | undefined, mostBytes: number) {
     this.#store = store;
@@ -64,17 +71,24 @@ export class OpenUsers {
     return (await this.#opened(false))?.placeOf(catalog, userId) ?? null;
   }
 
-  async read(place: UserPlace): Promise<IndexedUser | null> {
-    const cached = this.#cache.get(nameOf(place));
+  /** Without the items whose time is over. Null: nothing is kept. */
+  async read(place: UserPlace, now: number): Promise<IndexedUser | null> {
+    const name = nameOf(place);
+    if ((this.#absent.get(name)?.until ?? 0) > performance.now()) return null;
+    const cached = this.#cache.get(name);
+    const absence = { until: 0 };
+    if (cached === undefined) this.#mayBeAbsent(name, absence);
     const sealed = await this.#store.read(place, cached?.stamp);
-    if (sealed === 'same') return this.#touched(place, cached!).user;
+    if (sealed === 'same') return this.#live(this.#touched(place, cached!), now);
     if (sealed === null) {
       this.drop(place);
+      absence.until = performance.now() + this.#store.absenceMs;
       return null;
     }
+    if (this.#absent.get(name) === absence) this.#absent.delete(name);
     const user = indexed(opened(place, sealed, await this.#keyOf(place, sealed)));
     this.#keep(sealed.stamp, user);
-    return user;
+    return this.#live({ stamp: sealed.stamp, user }, now);
   }
 
   /**
@@ -87,13 +101,15 @@ export class OpenUsers {
     { newKey = false, onlyIfKept = false, signalsOnly = false } = {},
   ): Promise<void> {
     const seals = (await this.#opened(true))!;
+    const name = nameOf(place);
+    this.#absent.delete(name);
     let after: IndexedUser | null = null;
-    const stamp = await this.#store.change(place, async (sealed) => {
+    const changed = this.#store.change(place, async (sealed) => {
       after = null;
       if (sealed === null && onlyIfKept) return null;
       const fresh = sealed === null || newKey ? seals.newKey(place) : null;
       const kept = sealed && { sealed, key: seals.unwrap(place, sealed.key) };
-      const cached = signalsOnly ? this.#cache.get(nameOf(place)) : undefined;
+      const cached = signalsOnly ? this.#cache.get(name) : undefined;
       const known = cached?.stamp === sealed?.stamp ? cached?.user : undefined;
       const before = kept === null ? empty(place, fresh!.key) : opened(place, kept.sealed, kept.key, known);
       const change = await update(before);
@@ -113,22 +129,9 @@ export class OpenUsers {
         ...((signals !== undefined || newKey) && { signals: key.seal('signals', after.signals.pack()) }),
       };
     });
+    // What was read meanwhile may be from before, and a change that fails may have been made all the same.
+    const stamp = await changed.finally(() => this.#absent.delete(name));
     if (after !== null && stamp !== null) this.#keep(stamp, after);
-  }
-
-  /** The same without the items whose time is over. */
-  without(user: IndexedUser, now: number): IndexedUser {
-    const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
-    const items = rows.map((at) => user.items[at]);
-    const live = indexed({
-      ...user,
-      items,
-      vectors: rowsOf(user.vectors, rows),
-      expiry: firstExpiry(items),
-    });
-    const cached = this.#cache.get(nameOf(user.place));
-    if (cached?.user === user) this.#keep(cached.stamp, live);
-    return live;
   }
 
   drop(place: UserPlace): void {
@@ -136,6 +139,22 @@ export class OpenUsers {
     if (cached === undefined) return;
     this.#cache.delete(nameOf(place));
     this.#bytes -= cached.bytes;
+  }
+
+  #live({ stamp, user }: Pick<Cached, 'stamp' | 'user'>, now: number): IndexedUser {
+    if (user.expiry > now) return user;
+    const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
+    const items = rows.map((at) => user.items[at]);
+    const vectors = rowsOf(user.vectors, rows);
+    const live = indexed({ ...user, items, vectors, expiry: firstExpiry(items) });
+    if (this.#cache.get(nameOf(user.place))?.user === user) this.#keep(stamp, live);
+    return live;
+  }
+
+  #mayBeAbsent(name: string, absence: { until: number }): void {
+    this.#absent.delete(name);
+    this.#absent.set(name, absence);
+    if (this.#absent.size > MOST_ABSENT) this.#absent.delete(this.#absent.keys().next().value!);
   }
 
   async #keyOf(place: UserPlace, { key }: SealedUser): Promise<UserKey> {
@@ -163,8 +182,10 @@ export class OpenUsers {
   /** Tried again when it failed, and when there was none. */
   async #opened(create: boolean): Promise<Seals | null> {
     if (this.#seals !== null) return this.#seals;
+    if (!create && performance.now() < this.#noKeyUntil) return null;
     const key = await openServiceKey(this.#store, this.#secret, create);
     if (key !== null) this.#seals ??= new Seals(key);
+    else this.#noKeyUntil = performance.now() + this.#store.absenceMs;
     return this.#seals;
   }
 }

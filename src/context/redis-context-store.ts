@@ -5,11 +5,12 @@ import type { RedisConnections } from '../redis/redis-connection.ts';
 import { answered, available } from '../redis/redis-failures.ts';
 import { Script } from '../redis/script.ts';
 import {
+  allUsers,
   BeingErasedError,
   type ContextStore,
   type SealedChange,
   type SealedUser,
-  type UnfinishedErasure,
+  type UserPage,
   type UserPlace,
 } from './context-store.ts';
 
@@ -44,12 +45,12 @@ if ARGV[6] ~= '' then redis.call('HSET', KEYS[2], 'signals', ARGV[6]) end
 return 1
 `);
 
-/** KEYS as above. ARGV user. */
+/** KEYS as above. ARGV user, 1 to keep the mark. */
 const FINISH = new Script(`
 if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 0 then return 0 end
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('DEL', KEYS[2])
-redis.call('HDEL', KEYS[3], ARGV[1])
+if ARGV[2] ~= '1' then redis.call('HDEL', KEYS[3], ARGV[1]) end
 return 1
 `);
 
@@ -62,6 +63,8 @@ const EMPTY = Buffer.alloc(0);
 export class RedisContextStore implements ContextStore {
   /** The service's key lies in it encrypted by the operator's secret: who reads Redis reads the keys as well. */
   readonly isPrivate = false;
+  /** What another router puts first for a user is seen this late by a router that has just looked for it. */
+  readonly absenceMs = 2_000;
   readonly #connections: RedisConnections;
 
   constructor(connections: RedisConnections) {
@@ -117,28 +120,32 @@ export class RedisContextStore implements ContextStore {
     await available(WHAT, () => this.#commands.hset(erasingKey(catalog), user, note));
   }
 
-  async finishErasure(place: UserPlace): Promise<void> {
-    await available(WHAT, () => FINISH.run(this.#commands, keysOf(place), [place.user]));
+  async finishErasure(place: UserPlace, keepMark = false): Promise<void> {
+    const args = [place.user, keepMark ? '1' : ''];
+    await available(WHAT, () => FINISH.run(this.#commands, keysOf(place), args));
   }
 
-  async unfinishedErasures(catalog: string): Promise<readonly UnfinishedErasure[]> {
-    const found = await available(WHAT, () => this.#commands.hgetall(erasingKey(catalog)));
-    return Object.entries(found).map(([user, note]) => ({ user, note }));
+  unfinishedErasures(catalog: string): Promise<readonly string[]> {
+    return available(WHAT, () => this.#commands.hkeys(erasingKey(catalog)));
   }
 
-  async *users(catalog: string): AsyncIterable<string> {
-    let cursor = '0';
-    const seen = new Set<string>();
-    do {
-      const [next, found] = await available(WHAT, () =>
-        this.#commands.hscan(keysKey(catalog), cursor, 'COUNT', USERS_AT_ONCE),
-      );
-      cursor = next;
-      for (let at = 0; at < found.length; at += 2) {
-        if (seen.size === seen.add(found[at]).size) continue;
-        yield found[at];
-      }
-    } while (cursor !== '0');
+  erasureNote({ catalog, user }: UserPlace): Promise<string | null> {
+    return available(WHAT, () => this.#commands.hget(erasingKey(catalog), user));
+  }
+
+  async someUsers(catalog: string, cursor: string | null, most: number): Promise<UserPage> {
+    const [next, found] = await available(WHAT, () =>
+      this.#commands.hscan(keysKey(catalog), cursor ?? '0', 'COUNT', most),
+    );
+    return { users: found.filter((_, at) => at % 2 === 0), next: next === '0' ? null : next };
+  }
+
+  readSweep(catalog: string): Promise<Buffer | null> {
+    return available(WHAT, () => this.#commands.getBuffer(sweepKey(catalog)));
+  }
+
+  async writeSweep(catalog: string, progress: Buffer): Promise<void> {
+    await available(WHAT, () => this.#commands.set(sweepKey(catalog), progress));
   }
 
   async remove(catalog: string): Promise<void> {
@@ -150,12 +157,12 @@ export class RedisContextStore implements ContextStore {
       await available(WHAT, () => this.#commands.hdel(keysKey(catalog), ...some));
       some = [];
     };
-    for await (const user of this.users(catalog)) {
+    for await (const user of allUsers(this, catalog)) {
       some.push(user);
       if (some.length >= USERS_AT_ONCE) await removeSome();
     }
     await removeSome();
-    await available(WHAT, () => this.#commands.del(erasingKey(catalog)));
+    await available(WHAT, () => this.#commands.del(erasingKey(catalog), sweepKey(catalog)));
   }
 
   get #commands() {
@@ -165,6 +172,7 @@ export class RedisContextStore implements ContextStore {
 
 const keysKey = (catalog: string): string => catalogKey(catalog, 'context-keys');
 const erasingKey = (catalog: string): string => catalogKey(catalog, 'context-erasing');
+const sweepKey = (catalog: string): string => catalogKey(catalog, 'context-sweep');
 const userKey = ({ catalog, user }: UserPlace): string => catalogKey(catalog, `context:${user}`);
 const keysOf = (place: UserPlace): string[] => [
   keysKey(place.catalog),

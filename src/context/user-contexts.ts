@@ -1,10 +1,9 @@
 import type { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import { forget } from '../catalog/tools.ts';
 import { Problem } from '../errors/problem.ts';
-import { unitKey, unitNumber } from '../ledger/unit.ts';
 import type { ContextStore, UserPlace } from './context-store.ts';
+import { type ErasedUser, Erasures } from './erasures.ts';
 import {
   type ContextItem,
   type ItemChanges,
@@ -33,8 +32,6 @@ export interface UserContextsParts {
 }
 
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** Users whose ended items are removed at the same time; those of others go when they are read again. */
-const MOST_SWEEPING = 100;
 /** A page ends before its texts become longer than this together, though not before its first item. */
 const PAGE_LENGTH = 2 * 1024 * 1024;
 
@@ -91,25 +88,21 @@ export interface ExportedUsage extends Pick<UsageSignals, 'uses' | 'lastUsed'> {
   readonly items: ReadonlyMap<string, number>;
 }
 
-export interface ErasedUser {
-  /** Cases of unit memory that were erased. */
-  readonly forgotten: number;
-}
-
 /** What the users of catalogs have, and how they use it. Everything here throws Problem catalog-not-found. */
 export class UserContexts {
   readonly #parts: UserContextsParts;
   readonly #users: OpenUsers;
   readonly #embedding: ItemEmbedding;
+  readonly #erasures: Erasures;
   /** By user: uses that wait for the write before them. */
   readonly #waiting = new Map<string, WaitingUses>();
-  readonly #sweeping = new Map<string, Promise<void>>();
 
   constructor(parts: UserContextsParts) {
     const { store, secret, cacheBytes = CACHE_BYTES } = parts;
     this.#parts = parts;
     this.#users = new OpenUsers(store, secret, cacheBytes);
     this.#embedding = new ItemEmbedding(parts, this.#users);
+    this.#erasures = new Erasures(parts, this.#users);
   }
 
   /** The time by which items end; ms since the epoch. */
@@ -148,11 +141,8 @@ export class UserContexts {
     return this.#holding(catalog, async () => {
       const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
       const { items = [] } = (await this.#read(catalog, userId)) ?? {};
-      const now = this.#parts.now();
       const rest = items
-        .filter(
-          (item) => isLive(item, now) && item.id > after && (store === undefined || item.store === store),
-        )
+        .filter((item) => item.id > after && (store === undefined || item.store === store))
         .sort((a, b) => (a.id < b.id ? -1 : 1));
       let length = 0;
       const page = rest.slice(0, limit).filter(({ text }, at) => {
@@ -169,65 +159,38 @@ export class UserContexts {
   remove(catalog: string, userId: string, id?: string): Promise<{ readonly removed: number }> {
     return this.#holding(catalog, async () => {
       const place = await this.#users.placeIfAny(catalog, userId);
-      let removed = 0;
-      if (place === null) return { removed };
       const now = this.#parts.now();
-      await this.#users.change(
-        place,
-        async (before) => {
-          const live = before.items.filter((item) => isLive(item, now));
-          const items = id === undefined ? [] : live.filter((item) => item.id !== id);
-          removed = live.length - items.length;
-          if (before.items.length === items.length) return null;
-          return {
-            items: { items, vectors: this.#embedding.kept(items, before) },
-            ...signalsWithout(before, items),
-          };
-        },
-        { newKey: id === undefined, onlyIfKept: true },
-      );
-      return { removed };
+      const isKept = (item: StoredItem): boolean => id !== undefined && item.id !== id && isLive(item, now);
+      const gone = place === null ? [] : await this.#keepOnly(place, isKept, id === undefined);
+      return { removed: gone.filter((item) => isLive(item, now)).length };
     });
+  }
+
+  /** Deletes from the store the items whose time was over by then, ms since the epoch. */
+  async removeExpired(place: UserPlace, by: number): Promise<void> {
+    await this.#keepOnly(place, (item) => isLive(item, by));
   }
 
   export(catalog: string, userId: string): Promise<ExportedUser> {
     return this.#holding(catalog, async () => {
       const user = await this.#read(catalog, userId);
       if (user === null) return { items: [], usage: [] };
-      const now = this.#parts.now();
-      const items = user.items.filter((item) => isLive(item, now));
-      const usage = items.flatMap(({ id }) => {
+      const usage = user.items.flatMap(({ id }) => {
         const used = user.signals.of(id);
-        return used === undefined ? [] : [exportedUsage(id, used, now)];
+        return used === undefined ? [] : [exportedUsage(id, used, this.#parts.now())];
       });
-      return { items, usage };
+      return { items: user.items, usage };
     });
   }
 
-  /**
-   * Erases everything that is held about a user: what unit memory keeps, items, signals and key. Killed in between, it is completed
-   * by `finishErasures`.
-   */
+  /** Erases everything that is held about a user, as `Erasures.erase`. */
   erase(catalog: string, userId: string): Promise<ErasedUser> {
-    return this.#holding(catalog, async (open) => {
-      const { store } = this.#parts;
-      const place = await this.#users.placeIfAny(catalog, userId);
-      const unit = unitKey(userId);
-      if (place !== null) await store.beginErasure(place, unit);
-      const { forgotten } = await forget(open, { unit: unitNumber(unit) });
-      if (place !== null) await this.#finish(place);
-      return { forgotten };
-    });
+    return this.#holding(catalog, (open) => this.#erasures.erase(open, userId));
   }
 
-  /** Completes the erasures that broke off, of the catalogs that are open here. @throws what the stores throw */
-  async finishErasures(): Promise<void> {
-    for (const catalog of this.#parts.catalogs.all()) {
-      for (const { user, note } of await this.#parts.store.unfinishedErasures(catalog.name)) {
-        await forget(catalog, { unit: unitNumber(note) });
-        await this.#finish({ catalog: catalog.name, user });
-      }
-    }
+  /** Completes the erasures that broke off, as `Erasures.finishAll`. */
+  finishErasures(): Promise<void> {
+    return this.#erasures.finishAll();
   }
 
   /**
@@ -242,12 +205,10 @@ export class UserContexts {
   /** The same, of the user at this place. */
   async loadPlace(place: UserPlace): Promise<LoadedContext | null> {
     const open = this.#parts.catalogs.get(place.catalog);
-    const user = await this.#users.read(place);
+    const user = await this.#users.read(place, this.#parts.now());
     if (user === null) return null;
-    const live = user.expiry > this.#parts.now() ? user : this.#users.without(user, this.#parts.now());
-    if (live !== user) this.#sweep(place);
-    this.#embedding.look(open, live);
-    const { key, items, vectors, signals, index } = live;
+    this.#embedding.look(open, user);
+    const { key, items, vectors, signals, index } = user;
     signals.compareWith(open.embedder?.fingerprint ?? null);
     return {
       place,
@@ -286,31 +247,11 @@ export class UserContexts {
 
   /** Resolves when nothing is being made in the background. */
   idle(): Promise<void> {
-    return Promise.all([this.#embedding.idle(), ...this.#sweeping.values()]).then(() => undefined);
+    return this.#embedding.idle();
   }
 
-  async close(): Promise<void> {
-    await Promise.all([this.#embedding.close(), ...this.#sweeping.values()]);
-  }
-
-  /** Removes the items whose time is over from the store as well, in the background. */
-  #sweep(place: UserPlace): void {
-    const name = `${place.catalog}/${place.user}`;
-    if (this.#sweeping.has(name) || this.#sweeping.size >= MOST_SWEEPING) return;
-    const swept = this.#users.change(
-      place,
-      async (before) => {
-        const items = before.items.filter((item) => isLive(item, this.#parts.now()));
-        if (items.length === before.items.length) return null;
-        const vectors = this.#embedding.kept(items, before);
-        return { items: { items, vectors }, ...signalsWithout(before, items) };
-      },
-      { onlyIfKept: true },
-    );
-    const done = swept
-      .catch((error) => this.#parts.onError('items whose time is over could not be removed', error))
-      .finally(() => this.#sweeping.delete(name));
-    this.#sweeping.set(name, done);
+  close(): Promise<void> {
+    return this.#embedding.close();
   }
 
   /** @param begin what comes from then on waits for the next write */
@@ -342,12 +283,28 @@ export class UserContexts {
 
   async #read(catalog: string, userId: string): Promise<OpenUser | null> {
     const place = await this.#users.placeIfAny(catalog, userId);
-    return place === null ? null : this.#users.read(place);
+    return place === null ? null : this.#users.read(place, this.#parts.now());
   }
 
-  async #finish(place: UserPlace): Promise<void> {
-    this.#users.drop(place);
-    await this.#parts.store.finishErasure(place);
+  /** Returns the items that are gone now. Of a user of whom nothing is kept nothing is written. */
+  async #keepOnly(
+    place: UserPlace,
+    isKept: (item: StoredItem) => boolean,
+    newKey = false,
+  ): Promise<readonly StoredItem[]> {
+    let gone: readonly StoredItem[] = [];
+    await this.#users.change(
+      place,
+      async (before) => {
+        const items = before.items.filter(isKept);
+        gone = before.items.filter((item) => !isKept(item));
+        if (gone.length === 0) return null;
+        const vectors = this.#embedding.kept(items, before);
+        return { items: { items, vectors }, ...signalsWithout(before, items) };
+      },
+      { newKey, onlyIfKept: true },
+    );
+    return gone;
   }
 
   #holding<T>(catalog: string, work: (open: Catalog) => Promise<T>): Promise<T> {

@@ -12,6 +12,7 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
+import { ExpiredItems } from '../context/expired-items.ts';
 import { RouteContexts } from '../context/route-contexts.ts';
 import { shippedContextRanker } from '../context/shipped-ranker.ts';
 import { UserContexts } from '../context/user-contexts.ts';
@@ -177,9 +178,12 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   onClose(() => contexts.close());
   const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {
     firstMs: 0,
-    onError: (error) => isStoreAway(error) || onError('an erased user could not be erased whole', error),
+    onError: (error) => onError('an erased user could not be erased whole', error),
   });
   onClose(() => erasures.close());
+  const { leases } = stores;
+  const expired = new ExpiredItems({ catalogs, store: stores.contexts, leases, contexts, now, onError });
+  onClose(() => expired.close());
   const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
     firstMs: 0,
     // While the store is away nothing is removed, and /readyz says that it is.

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ContextStore } from '../context/context-store.ts';
+import { allUsers, type ContextStore } from '../context/context-store.ts';
 import { copyServiceKey } from '../context/service-key.ts';
 import { settlementJobOf } from '../decisions/settlements.ts';
 import { firstPosition } from '../ledger/find-position.ts';
@@ -72,11 +72,11 @@ export async function copyStores(
 
 /** Copies what the users of a catalog have, as it is encrypted, and erasures that broke off. Returns how many users. */
 async function copyContexts(catalog: string, from: ContextStore, to: ContextStore): Promise<number> {
-  for (const { user, note } of await from.unfinishedErasures(catalog)) {
-    await to.beginErasure({ catalog, user }, note);
+  for (const user of await from.unfinishedErasures(catalog)) {
+    await to.beginErasure({ catalog, user }, (await from.erasureNote({ catalog, user })) ?? '');
   }
   let users = 0;
-  for await (const user of from.users(catalog)) {
+  for await (const user of allUsers(from, catalog)) {
     const sealed = await from.read({ catalog, user });
     if (sealed === null || sealed === 'same') continue;
     const { key, items, signals } = sealed;

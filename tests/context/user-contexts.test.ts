@@ -1,11 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import type { ContextStore } from '../../src/context/context-store.ts';
 import { FileContextStore } from '../../src/context/file-context-store.ts';
 import { type ContextItem, MAX_ITEMS } from '../../src/context/item.ts';
-import { UserKey } from '../../src/context/seals.ts';
+import { Seals, UserKey } from '../../src/context/seals.ts';
 import { UserContexts } from '../../src/context/user-contexts.ts';
 import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -25,13 +26,14 @@ class Folder {
   fingerprint = 'one';
   readonly embedded: string[] = [];
   readonly forgotten: number[] = [];
+  readonly reported: string[] = [];
   ledgerIsAway = false;
 
   constructor() {
     mkdirSync(this.path);
   }
 
-  start(secret?: string): UserContexts {
+  start(secret?: string, store: ContextStore = new FileContextStore(this.path)): UserContexts {
     const { fingerprint } = this;
     const embedder = {
       fingerprint,
@@ -59,11 +61,9 @@ class Folder {
       holding: async (name: string, work: (one: unknown) => unknown) => work(open.get(name)),
     } as unknown as Catalogs;
     const contexts = new UserContexts({
-      ...{ catalogs, store: new FileContextStore(this.path), secret },
+      ...{ catalogs, store, secret },
       now: () => this.now,
-      onError: (message) => {
-        throw new Error(message);
-      },
+      onError: (_, error) => void this.reported.push((error as Error).message),
     });
     started.push(contexts);
     return contexts;
@@ -74,6 +74,22 @@ const started: UserContexts[] = [];
 afterEach(async () => {
   for (const contexts of started.splice(0)) await contexts.close();
 });
+
+/** Counts what is read of it. */
+class CountingStore extends FileContextStore {
+  reads = 0;
+  override read(...args: Parameters<FileContextStore['read']>) {
+    this.reads++;
+    return super.read(...args);
+  }
+  override readServiceKey() {
+    this.reads++;
+    return super.readServiceKey();
+  }
+}
+
+const serviceKeyOf = (folder: string): Buffer =>
+  Buffer.from(JSON.parse(readFileSync(join(folder, 'keys/service'), 'utf8')).key, 'base64');
 const idsOf = async (contexts: UserContexts, user: string, catalog = 'default') =>
   (await contexts.list(catalog, user, ALL)).items.map(({ id }) => id);
 
@@ -171,20 +187,23 @@ describe('what users have', () => {
     expect(await contexts.put('default', 'bob', [item('b')])).toMatchObject({ removed: 1, unchanged: 1 });
   });
 
-  it('is removed from the store when it is read after its time, and uses do not decrypt it', async () => {
+  it('is left out when it is read after its time, deleted when it was over by then, and uses do not decrypt it', async () => {
     const folder = new Folder();
     const contexts = folder.start();
     await contexts.put('default', 'ada', [item('a', { expiresAt: NOW + 10 }), item('b')]);
     const use = { items: ['a', 'b'], at: NOW };
     await contexts.recordUse('default', 'ada', { key: '1', ...use });
     folder.now = NOW + 10;
-    await contexts.load('default', 'ada');
-    await contexts.idle();
+    expect((await contexts.load('default', 'ada'))!.items.map(({ id }) => id)).toEqual(['b']);
     const opening = vi.spyOn(UserKey.prototype, 'open');
     await contexts.recordUse('default', 'ada', { key: '2', ...use });
     expect(opening.mock.calls.map(([part]) => part)).toEqual(['signals']);
     opening.mockRestore();
     folder.now = NOW;
+    const { place } = (await contexts.load('default', 'ada'))!;
+    await contexts.removeExpired(place, NOW + 9);
+    expect(await idsOf(folder.start(), 'ada')).toEqual(['a', 'b']);
+    await contexts.removeExpired(place, NOW + 10);
     const next = folder.start();
     expect(await idsOf(next, 'ada')).toEqual(['b']);
     const { usage } = await next.export('default', 'ada');
@@ -256,6 +275,114 @@ describe('what users have', () => {
     expect(await next.erase('default', 'ada')).toEqual({ forgotten: 1 });
     expect(await next.erase('default', 'ada')).toEqual({ forgotten: 1 });
     expect(await idsOf(next, 'ada')).toEqual([]);
+  });
+
+  it('is erased although marks of other erasures are damaged, each of which is reported and mended by erasing again', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    const users = ['ada', 'bob', 'cleo', 'dan', 'eve'];
+    for (const user of users) await first.put('default', user, [item('a')]);
+    folder.ledgerIsAway = true;
+    for (const user of users.slice(0, 4)) await expect(first.erase('default', user)).rejects.toThrow('away');
+    folder.ledgerIsAway = false;
+    const marks = join(folder.path, 'keys/catalogs/default/erasing');
+    const mark = (user: string) =>
+      join(marks, new Seals(serviceKeyOf(folder.path)).placeOf('default', user).user);
+    writeFileSync(mark('ada'), randomBytes(40));
+    writeFileSync(mark('bob'), JSON.stringify({ version: 2, unit: unitKey('bob') }));
+    rmSync(mark('cleo'));
+    mkdirSync(mark('cleo'));
+    const next = folder.start();
+    await next.finishErasures();
+    expect(folder.forgotten).toEqual([unitNumber(unitKey('dan'))]);
+    expect(folder.reported).toHaveLength(3);
+    const damaged = folder.reported.filter((message) => message.includes('erase the user again'));
+    expect(damaged).toHaveLength(2);
+    for (const message of damaged)
+      expect(message).toMatch(/catalog "default".*another version of Bandolier than 1/);
+    expect(folder.reported.join()).toMatch(/cannot be read, which is tried again: make ".*erasing/);
+    expect(readdirSync(marks)).toHaveLength(3);
+    // Others go on; what the damaged marks name is gone, but for unit memory.
+    expect(await idsOf(next, 'eve')).toEqual(['a']);
+    await next.put('default', 'dan', [item('b')]);
+    expect(await idsOf(next, 'dan')).toEqual(['b']);
+    expect(contentOf(join(folder.path, 'catalogs')).toString('latin1')).not.toContain(basename(mark('ada')));
+    await expect(next.put('default', 'ada', [item('b')])).rejects.toThrow('being erased');
+    await next.finishErasures();
+    expect(folder.reported).toHaveLength(6);
+    rmdirSync(mark('cleo'));
+    writeFileSync(mark('cleo'), JSON.stringify({ version: 1, unit: unitKey('cleo') }));
+    for (const user of ['ada', 'bob']) await next.erase('default', user);
+    await next.finishErasures();
+    expect(folder.forgotten.slice(1)).toEqual(
+      ['ada', 'bob', 'cleo'].map((user) => unitNumber(unitKey(user))),
+    );
+    await next.put('default', 'ada', [item('c')]);
+    expect([await idsOf(next, 'ada'), folder.reported.length]).toEqual([['c'], 6]);
+  });
+
+  it('of whom nothing is kept is looked for once, until something is put', async () => {
+    const folder = new Folder();
+    const store = new CountingStore(folder.path);
+    const contexts = folder.start(undefined, store);
+    for (let n = 0; n < 3; n++) expect(await contexts.load('default', 'ada')).toBeNull();
+    // There is not even a key of the service.
+    expect(store.reads).toBe(1);
+    await contexts.put('default', 'bob', [item('a')]);
+    store.reads = 0;
+    for (let n = 0; n < 3; n++) expect(await contexts.load('default', 'ada')).toBeNull();
+    expect(store.reads).toBe(1);
+    const putting = contexts.put('default', 'ada', [item('a')]);
+    const meanwhile = contexts.load('default', 'ada');
+    await putting;
+    await meanwhile;
+    expect((await contexts.load('default', 'ada'))?.items).toHaveLength(1);
+    await contexts.erase('default', 'ada');
+    for (let n = 0; n < 3; n++) expect(await contexts.load('default', 'ada')).toBeNull();
+    await contexts.put('default', 'ada', [item('b')]);
+    expect(await idsOf(contexts, 'ada')).toEqual(['b']);
+  });
+
+  it('is found by reads that overlap with the first put, in any order', async () => {
+    const folder = new Folder();
+    const store = new CountingStore(folder.path);
+    const contexts = folder.start(undefined, store);
+    await contexts.put('default', 'bob', [item('a')]);
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // A read that has seen nothing, and says so only after the put.
+    const read = store.read.bind(store);
+    const slow = vi.spyOn(store, 'read').mockImplementationOnce(async (...args) => {
+      const found = await read(...args);
+      await held;
+      return found;
+    });
+    const early = contexts.load('default', 'ada');
+    await expect.poll(() => slow.mock.calls.length).toBe(1);
+    await contexts.put('default', 'ada', [item('a')]);
+    release();
+    expect(await early).toBeNull();
+    expect((await contexts.load('default', 'ada'))?.items).toHaveLength(1);
+  });
+
+  it('of whom nothing is kept is looked for again when another process may have put something', async () => {
+    const folder = new Folder();
+    const store = Object.assign(new CountingStore(folder.path), { absenceMs: 2_000 });
+    const [contexts, other] = [folder.start(undefined, store), folder.start()];
+    await other.put('default', 'bob', [item('a')]);
+    const steady = vi.spyOn(performance, 'now').mockReturnValue(1_000_000);
+    try {
+      expect(await contexts.load('default', 'ada')).toBeNull();
+      await other.put('default', 'ada', [item('a')]);
+      steady.mockReturnValue(1_001_999);
+      expect(await contexts.load('default', 'ada')).toBeNull();
+      steady.mockReturnValue(1_002_000);
+      expect((await contexts.load('default', 'ada'))?.items).toHaveLength(1);
+    } finally {
+      steady.mockRestore();
+    }
   });
 
   it('can be deleted whole', async () => {

@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { BeingErasedError, type ContextStore, type SealedUser } from '../../src/context/context-store.ts';
+import {
+  allUsers,
+  BeingErasedError,
+  type ContextStore,
+  type SealedUser,
+} from '../../src/context/context-store.ts';
 
 /** One place in which what users have is kept. */
 export interface ContextPlace {
@@ -33,7 +38,7 @@ export function contextStoreContract(title: string, createPlace: () => Promise<C
       (await store.read(where)) as SealedUser | null;
     const usersOf = async (store: ContextStore, catalog: string): Promise<string[]> => {
       const users: string[] = [];
-      for await (const user of store.users(catalog)) users.push(user);
+      for await (const user of allUsers(store, catalog)) users.push(user);
       return users.sort();
     };
 
@@ -112,7 +117,8 @@ export function contextStoreContract(title: string, createPlace: () => Promise<C
       await store.beginErasure(ada, 'note');
       expect(await store.read(ada, stamp)).toBeNull();
       await expect(put(store, ada, 'more')).rejects.toThrow(BeingErasedError);
-      expect(await store.unfinishedErasures('default')).toEqual([{ user: ada.user, note: 'note' }]);
+      expect(await store.unfinishedErasures('default')).toEqual([ada.user]);
+      expect(await store.erasureNote(ada)).toBe('note');
       await Promise.all([store.finishErasure(ada), store.finishErasure(ada)]);
       expect(await store.unfinishedErasures('default')).toEqual([]);
       expect(await usersOf(store, 'default')).toEqual([bob.user]);
@@ -128,13 +134,51 @@ export function contextStoreContract(title: string, createPlace: () => Promise<C
       await store.beginErasure(ada, 'note');
       const next = await place.connect();
       expect(await next.read(ada)).toBeNull();
-      expect(await next.unfinishedErasures('default')).toEqual([{ user: ada.user, note: 'note' }]);
+      expect(await next.unfinishedErasures('default')).toEqual([ada.user]);
+      expect(await next.erasureNote(ada)).toBe('note');
+      await next.finishErasure(ada, true);
+      expect(await next.unfinishedErasures('default')).toEqual([ada.user]);
+      expect((await place.content()).toString('latin1')).not.toContain('songs');
+      await expect(put(next, ada, 'too soon')).rejects.toThrow(BeingErasedError);
       await next.finishErasure(ada);
+      expect(await next.erasureNote(ada)).toBeNull();
       const stamp = await put(next, ada, 'other songs');
       expect(stamp).not.toBe(before);
       // Somebody completes it late.
       await next.finishErasure(ada);
       expect(await read(next, ada)).toMatchObject({ items: bytes('other songs'), signals: null });
+    });
+
+    it('names its users some at a time, also while some come and go', async () => {
+      const store = await start();
+      const all = Array.from({ length: 150 }, (_, n) => n.toString(16).padStart(3, '0').padEnd(32, '7'));
+      for (const user of all) await put(store, { catalog: 'default', user }, 'songs');
+      const gone = { catalog: 'default', user: all[99] };
+      const named: string[] = [];
+      let cursor: string | null = null;
+      for (let pages = 0; cursor !== null || pages === 0; pages++) {
+        const page = await (await place.connect()).someUsers('default', cursor, 20);
+        named.push(...page.users);
+        cursor = page.next;
+        if (pages > 0) continue;
+        await store.beginErasure(gone, 'note');
+        await store.finishErasure(gone);
+        await put(store, ada, 'came later');
+      }
+      const later = [gone.user, ada.user];
+      const expected = all.filter((user) => !later.includes(user));
+      expect([...new Set(named)].filter((user) => !later.includes(user)).sort()).toEqual(expected.sort());
+    });
+
+    it('keeps how far a sweep has come, with the catalog', async () => {
+      const store = await start();
+      expect(await store.readSweep('default')).toBeNull();
+      await store.writeSweep('default', bytes('one'));
+      await store.writeSweep('default', bytes('two'));
+      expect(await (await place.connect()).readSweep('default')).toEqual(bytes('two'));
+      expect(await store.readSweep('other')).toBeNull();
+      await store.remove('default');
+      expect(await store.readSweep('default')).toBeNull();
     });
 
     it('removes a catalog with its keys, and no other', async () => {
