@@ -257,9 +257,13 @@ function hours(seconds: number): number {
 
 /** The place of each member in the order of its value, the smallest first, from 0; NaN for a value of NaN. Equals share a place. */
 function places(members: readonly number[], value: (at: number) => number): Float64Array {
-  const values = Float64Array.from(members, value);
-  const sorted = values.toSorted();
-  return values.map((one) => (Number.isNaN(one) ? Number.NaN : lowerBound(sorted, one)));
+  const values = new Float64Array(members.length);
+  for (let i = 0; i < values.length; i++) values[i] = value(members[i]);
+  const sorted = values.slice().sort();
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isNaN(values[i])) values[i] = lowerBound(sorted, values[i]);
+  }
+  return values;
 }
 
 /** How many are smaller. */

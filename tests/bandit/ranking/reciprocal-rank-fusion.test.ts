@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { reciprocalRankFusion } from '../../../bandit/ranking/reciprocal-rank-fusion.ts';
+import { bestRows, reciprocalRankFusion } from '../../../bandit/ranking/reciprocal-rank-fusion.ts';
 
 it('adds 1/(60 + rank) of each list', () => {
   const both = reciprocalRankFusion([
@@ -27,6 +27,25 @@ it('gives the same whatever the order of the lists, the order of one list alone,
       );
       const alone = reciprocalRankFusion([{ items: unique, weight: 2 }]).map(({ item }) => item);
       expect(alone).toEqual(unique);
+    }),
+  );
+});
+
+it('finds the rows of the largest values and their places without sorting all of them', () => {
+  const value = fc.oneof(
+    fc.integer({ min: -2, max: 6 }),
+    fc.double({ min: -1, max: 6 }),
+    fc.constant(Number.NaN),
+  );
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 60 }), fc.integer({ min: 1, max: 30 }), (values, most) => {
+      const sorted = [...values.keys()]
+        .filter((row) => values[row] > 0)
+        .sort((a, b) => values[b] - values[a] || a - b)
+        .slice(0, most);
+      const { rows, places } = bestRows(Float64Array.from(values), most);
+      expect([...rows]).toEqual(sorted.toSorted((a, b) => a - b));
+      expect([...places]).toEqual([...rows].map((row) => sorted.indexOf(row)));
     }),
   );
 });
