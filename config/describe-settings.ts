@@ -86,6 +86,7 @@ that one, \`exploration\` included.
 | \`domains\` | none | What queries can be about, by words or by examples: pins can be limited to one, see [queries](queries.md#domains) |
 | \`merging\` | \`rules\` | How tools that do the same are found, see [merging](merging.md#settings): \`judge\`, \`threshold\`, \`autoApprove\` and \`automatic\` |
 | \`killSwitch\` | \`false\` | Serves retrieval order, whatever was learned. Learning goes on, experiments pause |
+| \`contextExpansion\` | \`off\` | \`chat\`: the configured chat model says what of a [user's context](context.md#queries-expanded-by-a-chat-model) a query needs, before that is searched |
 | \`retainText\` | \`false\` | Keeps the texts of queries with decisions |
 | \`ignoreDates\` | \`false\` | With \`ignoreDates\`, a change of only dates or times is ignored |
 | \`forgetRemovedAfterDays\` | 30 | How long what was learned about a removed tool is kept, should it come back |

@@ -127,7 +127,7 @@ export const settingsSchema = z.strictObject({
     .optional()
     .meta({
       description:
-        'Base address of an OpenAI-compatible chat endpoint, e.g. https://api.openai.com/v1. Catalogs with decomposition `llm` send it their queries.',
+        'Base address of an OpenAI-compatible chat endpoint, e.g. https://api.openai.com/v1. Catalogs with decomposition `llm` send it their queries, those with contextExpansion `chat` the queries of users who have items.',
     }),
   chatModel: z.string().min(1).optional().meta({ description: 'Name of the model to ask there.' }),
   chatKey: z.string().min(1).optional().meta({ description: 'Sent there as a bearer token.', secret: true }),

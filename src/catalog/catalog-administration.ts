@@ -32,8 +32,10 @@ export interface CatalogList {
   readonly failed: readonly { readonly name: string; readonly reason: string }[];
 }
 
-/** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError */
-export type CheckModels = (named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker'>) => Promise<unknown>;
+/** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError; Problem where a chat model is needed and none is configured */
+export type CheckModels = (
+  named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker' | 'contextExpansion'>,
+) => Promise<unknown>;
 
 /** What users see of whole catalogs and do with them. Every method that takes a name throws what `Catalogs.get` throws. */
 export class CatalogAdministration {

@@ -19,7 +19,7 @@ import type { LoadedContext } from './user-contexts.ts';
  * to as many that say all that they want ("convert 20 dollars to euros"). At .25, precision and recall of three items are .75 and .60 on the
  * test part, and a query that needs nothing gets .42 items; by the score alone they are .77, .62 and 1.31. Without a model scores say less.
  */
-const BY_MODEL = { at: -3.6, score: 0.73, cosine: 4.39, mapped: 0.73, asked: 3.41, threshold: 0.25 };
+export const BY_MODEL = { at: -3.6, score: 0.73, cosine: 4.39, mapped: 0.73, asked: 3.41, threshold: 0.25 };
 const BY_SIGNALS = { at: -9.5, score: 100, cosine: 0, mapped: 0, asked: 0, threshold: 0.38 };
 
 export interface ChosenItem {
@@ -64,7 +64,7 @@ export function chooseContext(
 }
 
 /** What is not known counts as 0. */
-function probability({ score, features }: RankedItem, scale: typeof BY_MODEL): number {
+export function probability({ score, features }: RankedItem, scale: typeof BY_MODEL): number {
   const known = (name: ContextFeature): number => features[COLUMNS[name]] || 0;
   const sum =
     scale.at +

@@ -110,6 +110,8 @@ export interface DecisionContext {
   readonly items: readonly { readonly number: number; readonly score: number }[];
   /** Of the text of each item; absent: no tokens were counted. */
   readonly tokens?: readonly number[];
+  /** Whether the query was expanded by a chat model to find them; absent: the catalog wants none to be. */
+  readonly expanded?: boolean;
   /** What policies read of the items: 16 numbers, 0…1. */
   readonly features: Float32Array;
   /** Why each was chosen, and where the user was: encrypted under the key of the user, in base64. */

@@ -25,6 +25,11 @@ export interface CatalogSettings {
    * configured language model (which then sees the query's text).
    */
   readonly decomposition: 'none' | 'clauses' | 'llm';
+  /**
+   * Whether a query of a user who has items is expanded by the configured language model before they are searched (Context Tuning, appendix
+   * A.6): it sees the query's text, and nothing else of the user.
+   */
+  readonly contextExpansion: 'off' | 'chat';
   /** Who chooses the tools of a slate, unless the request says otherwise. */
   readonly slate: SlateMethod;
   /** How much of each definition is served, unless the request or its variant of an experiment says otherwise. */
@@ -124,6 +129,7 @@ export const DEFAULT_CATALOG_SETTINGS: CatalogSettings = {
   ignoreDates: false,
   reranker: null,
   decomposition: 'clauses',
+  contextExpansion: 'off',
   slate: 'policy',
   detail: 'full',
   failMode: 'open',

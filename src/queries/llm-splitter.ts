@@ -1,14 +1,11 @@
+import { ChatBreaker, type ChatBreakerOptions } from '../models/http/chat-breaker.ts';
 import { askChat, ChatFailedError, type ChatSettings } from '../models/http/chat-endpoint.ts';
 import { contentWords, tokenise } from '../retrieval/tokenise.ts';
 import { ClauseSplitter, splitQuery } from './split-query.ts';
 import { MAX_PARTS, type Split, type Splitter, type SplitterName } from './splitter.ts';
 
-export interface LlmSplitterOptions {
+export interface LlmSplitterOptions extends ChatBreakerOptions {
   readonly chat: ChatSettings;
-  /** ms of a clock that never jumps. */
-  steadyNow(): number;
-  /** Is called when the endpoint stops giving usable answers, and when it gives them again. */
-  onChange?(available: boolean, reason: string): void;
 }
 
 const SYSTEM = `You take requests to a software agent apart. The user message is a JSON string with the request. It is
@@ -20,22 +17,19 @@ const MAX_ANSWER_TOKENS = 600;
 const MIN_TERMS = 4;
 const MAX_CHARACTERS = 4_000;
 const MAX_PART_CHARACTERS = 500;
-/** After so many failures in a row the endpoint is not asked for some time, so that requests do not wait for its timeout. */
-const FAILURES_BEFORE_REST = 3;
-const REST_MS = 10_000;
 /** Answers are cached, because an agent sends the same query at every step. */
 const CACHED_SPLITS = 500;
 
 /** Splits with a language model, and by clauses whenever the model gives no usable answer. */
 export class LlmSplitter implements Splitter {
-  readonly #options: LlmSplitterOptions;
+  readonly #chat: ChatSettings;
+  readonly #breaker: ChatBreaker;
   /** Answers of the model, in order of last use. */
   readonly #known = new Map<string, readonly string[]>();
-  #failures = 0;
-  #restsUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(options: LlmSplitterOptions) {
-    this.#options = options;
+  constructor({ chat, ...options }: LlmSplitterOptions) {
+    this.#chat = chat;
+    this.#breaker = new ChatBreaker(options);
   }
 
   async split(query: string, signal?: AbortSignal): Promise<Split> {
@@ -45,23 +39,22 @@ export class LlmSplitter implements Splitter {
       this.#remember(query, known);
       return { parts: known, by: 'llm', fallback: null };
     }
-    if (this.#options.steadyNow() < this.#restsUntil) {
-      return byClauses(
-        query,
-        `the chat endpoint failed ${this.#failures} times in a row and is not asked for now`,
-      );
-    }
+    const { rests } = this.#breaker;
+    if (rests !== null) return byClauses(query, rests);
     try {
-      const { chat } = this.#options;
       const user = JSON.stringify(query.slice(0, MAX_CHARACTERS));
-      const { text } = await askChat(chat, { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS }, signal);
+      const { text } = await askChat(
+        this.#chat,
+        { system: SYSTEM, user, maxTokens: MAX_ANSWER_TOKENS },
+        signal,
+      );
       const parts = partsIn(text, query);
-      this.#succeeded();
+      this.#breaker.succeeded();
       this.#remember(query, parts);
       return { parts, by: 'llm', fallback: null };
     } catch (error) {
       if (!(error instanceof ChatFailedError)) throw error;
-      this.#failed(error.message);
+      this.#breaker.failed(error.message);
       return byClauses(query, `the chat endpoint failed: ${error.message}`);
     }
   }
@@ -71,16 +64,6 @@ export class LlmSplitter implements Splitter {
     this.#known.set(query, parts);
     const [oldest] = this.#known.keys();
     if (this.#known.size > CACHED_SPLITS) this.#known.delete(oldest);
-  }
-
-  #succeeded(): void {
-    if (this.#failures > 0) this.#options.onChange?.(true, 'answers again');
-    this.#failures = 0;
-  }
-
-  #failed(reason: string): void {
-    if (++this.#failures === 1) this.#options.onChange?.(false, reason);
-    if (this.#failures >= FAILURES_BEFORE_REST) this.#restsUntil = this.#options.steadyNow() + REST_MS;
   }
 }
 

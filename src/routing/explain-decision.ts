@@ -59,6 +59,8 @@ export interface DecisionExplanation {
   readonly budget?: ExplainedBudget;
   /** What was chosen of what its user had, best first; absent: no user was named, or nothing was kept of the user. */
   readonly context?: readonly ExplainedItem[];
+  /** Whether the query was expanded by a chat model to find that; absent: the catalog wanted none to be. */
+  readonly contextExpanded?: boolean;
   /** Those that were served, in the order of the decision, then the others by gain; the safety overlay first. */
   readonly instructions?: readonly ExplainedInstruction[];
 }
@@ -149,6 +151,7 @@ export function explainDecision(
     rewards: record === undefined ? [] : [...record.rewards.values()],
     ...(decision.context !== undefined &&
       again !== undefined && { context: explainContext(decision.context, again) }),
+    ...(decision.context?.expanded !== undefined && { contextExpanded: decision.context.expanded }),
     ...explainBudget(decision, catalog, costs),
   };
 }

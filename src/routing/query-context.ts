@@ -5,6 +5,7 @@ import type { AnsweredItem, RouteContexts, RouteUser } from '../context/route-co
 import type { DecisionContext } from '../decisions/decision.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
+import { contextQueryOf, type ExpandedQuery } from './expand-query.ts';
 import { maxContext, type RouteRequest } from './route-request.ts';
 import type { TokenCosts } from './token-costs.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
@@ -33,13 +34,15 @@ interface ContextQuestion {
   readonly at: number;
   readonly request: RouteRequest;
   readonly query: UnderstoodQuery;
+  /** Undefined: the catalog has no query expanded. */
+  readonly expanded: ExpandedQuery | undefined;
   /** Absent: no tokens are counted. */
   readonly costs?: TokenCosts;
 }
 
 /** Chooses what of the user's items the query needs, before tools are searched for. Null: nothing is kept of the user. */
 export function contextOf(
-  { id, at, request, query, costs }: ContextQuestion,
+  { id, at, request, query, expanded, costs }: ContextQuestion,
   read: RouteUser,
   contexts: RouteContexts,
   catalog: Pick<Catalog, 'index' | 'state'>,
@@ -49,7 +52,8 @@ export function contextOf(
   const { user } = read;
   const { place = null, utcOffsetMinutes = 0 } = request;
   const moment: Moment = { now: at, place, utcOffsetMinutes, tools: likelyTools(query, catalog) };
-  const asked = { embedding: query.features.embedding, fingerprint: query.fingerprint, tokens: query.tokens };
+  const thought = expanded != null && 'tokens' in expanded ? expanded : null;
+  const asked = contextQueryOf(query, thought);
   const all = contexts.choose(user, asked, moment, maxContext(request));
   const tokens = costs === undefined ? undefined : all.map(({ text }) => costs.counter.count(text));
   const chosen = fitting(all, tokens, request.tokenBudget);
@@ -58,10 +62,14 @@ export function contextOf(
     kept: {
       ...contexts.keep(user, chosen, moment, id),
       ...(tokens !== undefined && { tokens: tokens.slice(0, chosen.length) }),
+      ...(expanded !== undefined && { expanded: thought !== null }),
     },
     answered: chosen.map(({ id: item, text, score, reasons }) => ({ id: item, text, score, reasons })),
     ...(chosen.length > 0 && { withContext: extended(query, chosen) }),
-    notes: left === 0 ? [] : [notServed(left)],
+    notes: [
+      ...(expanded != null && 'note' in expanded ? [expanded.note] : []),
+      ...(left === 0 ? [] : [notServed(left)]),
+    ],
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts';
+import type { QueryExpansions } from '../context/query-expansions.ts';
 import type { RouteContexts } from '../context/route-contexts.ts';
 import { type Decision, withoutDiscoveries } from '../decisions/decision.ts';
 import { decisionIdFor } from '../decisions/decision-id.ts';
@@ -10,6 +11,7 @@ import { type AssignedVariant, assign } from '../experiments/assign.ts';
 import type { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { readCarried, threadOf } from './carried.ts';
 import { decide, type Question } from './decide.ts';
+import { expandQuery } from './expand-query.ts';
 import { contextOf, notServed } from './query-context.ts';
 import { ofSameRequest, requestDigest } from './repeated-request.ts';
 import { answerOf, type RouteAnswer } from './route-answer.ts';
@@ -28,6 +30,7 @@ export interface RoutingParts {
   readonly shadows: ShadowRanking;
   readonly costs: TokenCosts;
   readonly contexts: RouteContexts;
+  readonly expansions: QueryExpansions;
   /** Names of tools that cannot be called now, since their servers are down: they are in no slate. */
   unavailable(catalog: string): readonly string[];
   /** ms since the epoch. */
@@ -72,7 +75,11 @@ export async function routeQuery(
 
   const asked = readQuery(request);
   const reading = maxContext(request) > 0 ? parts.contexts.read(catalog.name, request.userId!) : null;
-  const signal = waitsForModels(catalog) ? options.signal : undefined;
+  const isExpanded = reading !== null && catalog.state.settings.contextExpansion === 'chat';
+  const signal = isExpanded || waitsForModels(catalog) ? options.signal : undefined;
+  const expanding = isExpanded
+    ? expandQuery(asked.searched, catalog, reading, parts.expansions, signal)
+    : undefined;
   const understood = await parts.queries.understand(asked, catalog, {
     slate: slateMethodFor(request, catalog.state.settings),
     instructions: maxInstructions(request) > 0,
@@ -83,6 +90,8 @@ export async function routeQuery(
   const carried = thread === undefined ? undefined : await readCarried(thread, log).catch(unread);
   if (countsTokens(request)) await parts.costs.countAll(catalog.state, request.format);
   const user = reading === null ? null : await reading;
+  const expanded = await expanding;
+  signal?.throwIfAborted();
 
   // From here to the log in one turn of the event loop, on one state.
   const plain = comparable(understood, catalog.state);
@@ -92,7 +101,12 @@ export async function routeQuery(
   ];
   const at = parts.now();
   const costs = countsTokens(request) ? { costs: parts.costs } : {};
-  const context = contextOf({ id, at, request, query: plain, ...costs }, user, parts.contexts, catalog);
+  const context = contextOf(
+    { id, at, request, query: plain, expanded, ...costs },
+    user,
+    parts.contexts,
+    catalog,
+  );
   const query = context?.withContext === undefined ? plain : { ...plain, withContext: context.withContext };
   const notes = [...(context?.notes ?? []), ...(carried === 'unread' ? [UNREAD] : [])];
   const question = {

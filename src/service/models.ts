@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { DEFAULT_EMBEDDER, type EmbedderSources, Embedders } from '../catalog/embedders.ts';
 import { Rerankers } from '../catalog/rerankers.ts';
+import { QueryExpansions } from '../context/query-expansions.ts';
 import { EmbeddingCache } from '../models/cache/embedding-cache.ts';
 import { type Embedder, EmbedderUnavailableError, UnusableModelError } from '../models/embedder.ts';
 import type { ChatSettings } from '../models/http/chat-endpoint.ts';
@@ -44,6 +45,7 @@ export interface Models {
   readonly embedders: Embedders;
   readonly rerankers: Rerankers;
   readonly splitters: Splitters;
+  readonly expansions: QueryExpansions;
   /** The chat endpoint that is configured; null if there is none. */
   readonly chat: ChatSettings | null;
 }
@@ -57,10 +59,12 @@ export async function openModels(
   metrics: Metrics,
 ): Promise<Models> {
   const chat = chatSettings(settings);
-  const splitters = createSplitters(chat, {
+  const asking = {
     steadyNow: () => performance.now(),
-    onChange: (available, reason) => log.warn({ available }, `chat endpoint: ${reason}`),
-  });
+    onChange: (available: boolean, reason: string) => log.warn({ available }, `chat endpoint: ${reason}`),
+  };
+  const splitters = createSplitters(chat, asking);
+  const expansions = new QueryExpansions({ chat, ...asking });
   const sources = embedderSources(settings, {
     onChange: (embedder, available, reason) => log.warn({ embedder, available }, `embedder: ${reason}`),
     onTexts: (kind, count) => metrics.textsEmbedded.inc({ kind }, count),
@@ -75,7 +79,7 @@ export async function openModels(
     openReranker(settings, model, { now: () => Date.now(), onError }),
   );
   onClose(() => rerankers.close());
-  return { embedders, rerankers, splitters, chat };
+  return { embedders, rerankers, splitters, expansions, chat };
 }
 
 const ENDPOINT = 'endpoint';

@@ -17,6 +17,7 @@ import { RouteContexts } from '../context/route-contexts.ts';
 import { shippedContextRanker } from '../context/shipped-ranker.ts';
 import { UserContexts } from '../context/user-contexts.ts';
 import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
+import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { Evaluations } from '../evaluation/evaluations.ts';
 import { startEvaluationWorker } from '../evaluation/run-evaluation.ts';
@@ -111,7 +112,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const steadyNow = () => performance.now();
   const kernels = await loadKernels();
   const metrics = new Metrics();
-  const { embedders, rerankers, splitters, chat } = await openModels(core, metrics);
+  const { embedders, rerankers, splitters, expansions, chat } = await openModels(core, metrics);
   const createVectorIndex = await vectorIndexes(settings.dataDir, (message) => log.warn(message));
   // Over Redis rewards go through the queue; in one process they are appended to the ledger at once.
   const accepted = stores.mode === 'redis' ? new AcceptedRewards(stores.queue) : null;
@@ -216,7 +217,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     catalogs,
     {
       ...{ queries, decisionLogs, exposures, shadows, now, costs },
-      contexts: routeContexts,
+      ...{ expansions, contexts: routeContexts },
       unavailable: (catalog) => gateways?.unavailable(catalog) ?? [],
     },
     settlements,
@@ -325,7 +326,8 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   onClose(() => mcp?.close());
   return {
     ...{ routing, rewards, tasks, experiments, evaluations, positions, sources, mcp },
-    catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker }) => {
+    catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker, contextExpansion }) => {
+      if (contextExpansion === 'chat' && chat === null) throw noChat('contextExpansion', 'off');
       if (embedder !== undefined) await embedders.get(embedder);
       if (reranker) await rerankers.get(reranker.model);
     }),
@@ -339,6 +341,17 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     health: new ServiceHealth({ catalogs, stores, metrics, queries }),
     taken: stores.taken,
   };
+}
+
+/** Refuses a setting of a catalog that needs a chat model. @param without its value that needs none */
+function noChat(setting: string, without: string): Problem {
+  const message = 'no chat model is configured';
+  return new Problem(
+    'validation-failed',
+    `\`${setting}\` is "chat", and ${message}.`,
+    `Set BANDOLIER_CHAT_URL and BANDOLIER_CHAT_MODEL, or \`${setting}\` to "${without}". Nothing was changed.`,
+    { violations: [{ path: setting, message }] },
+  );
 }
 
 /** A judge for one run; what a chat model said is kept for the next ones. */

@@ -133,6 +133,7 @@ const reranker = z
   .nullable();
 const sufficiencyThreshold = z.number().min(0).max(1);
 const decomposition = z.enum(['none', 'clauses', 'llm']);
+const contextExpansion = z.enum(['off', 'chat']);
 
 export const mergeJudge = z.enum(['rules', 'chat']).meta({
   description: 'Who compares two tools: `rules`, without a network, or the configured `chat` model.',
@@ -177,6 +178,10 @@ export const catalogPatchSchema = z
     decomposition: decomposition.optional().meta({
       description:
         'How a query that asks for several things is taken apart: not, by its clauses, or by the configured chat model.',
+    }),
+    contextExpansion: contextExpansion.optional().meta({
+      description:
+        "Whether the configured chat model says what of a user's context a query needs, before that is searched: it gets the query, and nothing else. Only where a request names a user who has items.",
     }),
     slate: slate.optional().meta({
       description:
@@ -225,6 +230,7 @@ export const catalogSchema = z
       ignoreDates: z.boolean(),
       reranker,
       decomposition,
+      contextExpansion,
       slate,
       detail,
       failMode,

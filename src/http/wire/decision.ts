@@ -176,6 +176,10 @@ export const decisionExplanationSchema = z
         description:
           'What was chosen of what its user had, as it is now; a `note` in place of what is gone since. Absent: no user was named, or nothing was kept of the user.',
       }),
+    contextExpanded: z.boolean().optional().meta({
+      description:
+        'Whether the query was expanded by the chat model to find that (`contextExpansion` of the catalog); absent: it was not to be.',
+    }),
     instructions: z
       .array(
         z.object({

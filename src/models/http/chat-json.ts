@@ -26,6 +26,8 @@ export interface JsonOptions {
   readonly signal?: AbortSignal;
   /** Pause before the first repetition, ms; it doubles every time. */
   readonly retryMs?: number;
+  /** How often it is asked at most where failures may pass; absent: 3. */
+  readonly tries?: number;
   /** Is called before every attempt, and prevents it by throwing. */
   readonly onAttempt?: () => void;
 }
@@ -41,7 +43,7 @@ const RETRY_MS = 500;
 export async function askForJson(
   settings: ChatSettings,
   prompt: JsonPrompt,
-  { signal, retryMs = RETRY_MS, onAttempt }: JsonOptions = {},
+  { signal, retryMs = RETRY_MS, tries = TRIES, onAttempt }: JsonOptions = {},
 ): Promise<JsonAnswer> {
   let withSchema = true;
   let tokens = 0;
@@ -58,7 +60,7 @@ export async function askForJson(
         attempt--;
         continue;
       }
-      if (!error.passing || attempt === TRIES) throw error;
+      if (!error.passing || attempt === tries) throw error;
       await pause(retryMs * 2 ** (attempt - 1), undefined, signal && { signal }).catch(() =>
         signal?.throwIfAborted(),
       );
