@@ -24,6 +24,7 @@ export function mcpCommand(): Command {
   return new Command('mcp')
     .description('an MCP server over stdio: one for all your tools')
     .option('--config <file>', 'put the servers of this file behind it (mcpServers, as clients have them)')
+    .option('--user <id>', 'the user whose context is found, and for whom outcomes are learned')
     .addOption(catalogOption())
     .addOption(urlOption)
     .addOption(dataDirOption)
@@ -48,6 +49,7 @@ The package is not published yet: \`npm link\` in a clone makes the command, or 
 interface McpOptions {
   readonly catalog: string;
   readonly config?: string;
+  readonly user?: string;
   readonly url?: string;
   readonly dataDir?: string;
 }
@@ -56,7 +58,10 @@ interface McpOptions {
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 async function mcp(options: McpOptions): Promise<void> {
-  const { catalog } = options;
+  const { catalog, user } = options;
+  if (user !== undefined && !/^[!-~]([ -~]{0,254}[!-~])?$/.test(user)) {
+    throw new UserError('--user has 1 to 256 letters, digits and signs of ASCII, and no space at an end.');
+  }
   const { settings } = settingsWith(options);
   const url = options.url ?? settings.url;
   if (url !== undefined && options.config !== undefined) {
@@ -71,6 +76,7 @@ async function mcp(options: McpOptions): Promise<void> {
   const onError = ({ message }: Error): void => void process.stderr.write(`${message}\n`);
   const bridge = new StdioBridge({
     ...{ client, catalog, onError, sessionId: `mcp-${randomUUID()}` },
+    ...(user !== undefined && { userId: user }),
     find: service.find,
   });
   try {

@@ -115,6 +115,13 @@ function contextParts(context: readonly PromptPart[], counter: TokenCounter): re
   return [{ text: CONTEXT_NOTE, tokens: counter.count(CONTEXT_NOTE) }, ...context];
 }
 
+/** What the user has, as a text of its own, after a sentence that it is data and between delimiters that no item has in it. */
+export function contextText(items: readonly string[]): string {
+  const context = items.map((text) => ({ text, tokens: 0 }));
+  const number = numberFor({ overlay: [], instructions: [], context, tools: [] });
+  return textOf([{ name: CONTEXT + number, parts: [{ text: CONTEXT_NOTE }, ...context] }]);
+}
+
 function delimiter(names: readonly string[]): RegExp {
   return new RegExp(`</?(?:${names.join('|')})(?:-0*(\\d+))?`, 'i');
 }

@@ -12,6 +12,7 @@ import { faultsOf, plainWords } from '../../config/plain-words.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { getTool } from '../catalog/tools.ts';
 import { Problem, type ProblemCode } from '../errors/problem.ts';
+import { contextText } from '../instructions/assemble-prompt.ts';
 import { SILENT_OUTCOMES } from '../ledger/entry.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { completeOutcome } from '../rewards/reward-report.ts';
@@ -117,8 +118,7 @@ export class FrontCalls {
         // Pinned tools are in every slate, and in the client's list already.
         k: Math.min(50, k + pinned.size),
         ...(unitId !== undefined && { unitId }),
-        // Its answer has no place for what the user has.
-        ...(userId !== undefined && { userId, maxContext: 0 }),
+        ...(userId !== undefined && { userId }),
       },
       { signal: context.mcpReq.signal },
     );
@@ -143,7 +143,8 @@ export class FrontCalls {
     // Who has sources need not import tools.
     const said = answer.notes?.filter((note) => unread.length === 0 || note !== EMPTY_CATALOG) ?? [];
     const notes = [...said, ...unread];
-    return structured({
+    const { context: items = [] } = answer;
+    const found = {
       decisionId: answer.decisionId,
       tools: answer.tools
         .filter(({ name }) => !listed.has(name))
@@ -153,7 +154,15 @@ export class FrontCalls {
         })),
       ...(answer.fallback !== null && { fallback: answer.fallback }),
       ...(notes.length > 0 && { notes }),
-    });
+    };
+    const answered = structured(found);
+    if (items.length === 0) return answered;
+    // What users wrote is a text of its own, between delimiters.
+    const text = contextText(items.map((item) => item.text));
+    return {
+      content: [...answered.content, { type: 'text', text }],
+      structuredContent: { ...found, context: items },
+    };
   }
 
   async #describe({ catalog }: Exchange, named: string): Promise<Answer> {

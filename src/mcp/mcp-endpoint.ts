@@ -180,20 +180,24 @@ export class McpEndpoint {
     server.close().catch(this.#onError);
   }
 
-  /** What a request says about itself counts first, then its headers, its session, and what all requests of a client share. */
+  /**
+   * What a request says about itself counts first, then its headers, its session, and what all requests of a client share. The user is
+   * the one of the header, if there is one: a proxy that knows who asks says so in it, and what users have is read for that user.
+   */
   #callerOf({ mcpReq, http, sessionId }: ServerContext, requestInfo?: Request): Caller {
     const request = http?.req ?? requestInfo;
     const info = request === undefined ? undefined : this.#infos.get(request);
-    const said = (name: string): string | undefined => {
-      const value = mcpReq._meta?.[`bandolier/${name}Id`] ?? request?.headers.get(`x-bandolier-${name}`);
-      return typeof value === 'string' && /^\P{C}{1,256}$/u.test(value) ? value : undefined;
-    };
+    const inMeta = (name: string): unknown => mcpReq._meta?.[`bandolier/${name}Id`];
+    const inHeader = (name: string): unknown => request?.headers.get(`x-bandolier-${name}`);
+    const valid = (value: unknown): string | undefined =>
+      typeof value === 'string' && /^\P{C}{1,256}$/u.test(value) ? value : undefined;
+    const said = (name: string): string | undefined => valid(inMeta(name) ?? inHeader(name));
     const task = mcpReq._meta?.['bandolier/task'];
     const client = (mcpReq.envelope as Record<string, unknown> | undefined)?.[CLIENT_INFO_META_KEY] as
       | Implementation
       | undefined;
     const unitId = said('unit');
-    const userId = said('user');
+    const userId = valid(inHeader('user') ?? inMeta('user'));
     return {
       catalog: info?.catalog ?? 'default',
       sessionId:

@@ -19,6 +19,8 @@ export interface BridgeOptions {
   readonly catalog: string;
   /** Tells this client from others, also after the service was another one in between. */
   readonly sessionId: string;
+  /** Who its requests are for, whatever they say themselves; printable ASCII. Absent: nobody in particular. */
+  readonly userId?: string;
   /** Returns a service that answers; is asked again when that one has gone. @throws Error when there is none */
   find(): Promise<ServiceAddress>;
   onError(error: Error): void;
@@ -209,10 +211,11 @@ export class StdioBridge {
 
   /** @param self the link that this becomes the transport of, for when it is there. */
   async #connect(self: () => Link): Promise<StreamableHTTPClientTransport> {
-    const { find, catalog, sessionId, client, onError } = this.#options;
+    const { find, catalog, sessionId, userId, client, onError } = this.#options;
     const { url, key } = await find();
     const headers = {
       'x-bandolier-session': sessionId,
+      ...(userId !== undefined && { 'x-bandolier-user': userId }),
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     };
     const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${catalog}`), {
