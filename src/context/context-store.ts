@@ -22,6 +22,13 @@ export interface SealedChange {
   readonly key?: Buffer;
   readonly items?: Buffer;
   readonly signals?: Buffer;
+  readonly examples?: Buffer;
+}
+
+/** What is kept of one user for training, which routes do not read. */
+export interface SealedExamples {
+  readonly key: Buffer;
+  readonly examples: Buffer;
 }
 
 /** Some of the users of a catalog. */
@@ -60,13 +67,15 @@ export interface ContextStore {
   read(place: UserPlace, known?: string): Promise<SealedUser | 'same' | null>;
   /**
    * Writes what `update` returns (null: nothing); it runs again if another change came between. The first change of a user has a
-   * `key`. Of one change the items are written before the signals. Returns the stamp; null: nothing is kept.
+   * `key`. Of one change the items are written before the signals, and these before the examples. Returns the stamp; null: nothing is kept.
    * @throws BeingErasedError
    */
   change(
     place: UserPlace,
     update: (current: SealedUser | null) => Promise<SealedChange | null>,
   ): Promise<string | null>;
+  /** Returns what is kept of a user for training; null: nothing, or an erasure has begun. */
+  examples(place: UserPlace): Promise<SealedExamples | null>;
   /** From here on nothing of the user is read or written. Twice is once. */
   beginErasure(place: UserPlace, note: string): Promise<void>;
   /**

@@ -16,6 +16,7 @@ import {
   BeingErasedError,
   type ContextStore,
   type SealedChange,
+  type SealedExamples,
   type SealedUser,
   type UserPage,
   type UserPlace,
@@ -32,7 +33,7 @@ const SHARD = /^[0-9a-f]{2}$/;
  *   keys/service                                      the service's key
  *   keys/catalogs/<catalog>/<2 digits>/<user>         the key of a user
  *   keys/catalogs/<catalog>/erasing/<user>            an erasure that has begun
- *   catalogs/<catalog>/context/<2 digits>/<user>.items, .signals
+ *   catalogs/<catalog>/context/<2 digits>/<user>.items, .signals, .examples
  *   catalogs/<catalog>/context/sweep                  how far the search for expired items has come
  *
  * Whoever copies a data folder without `keys/` copies nothing that can be read.
@@ -104,9 +105,23 @@ export class FileContextStore implements ContextStore {
         const stamp = this.#stamped(place);
         if (change.key !== undefined) await written(this.#key(place), change.key);
         if (change.items !== undefined) await written(this.#part(place, 'items'), change.items);
-        if (change.signals !== undefined) await written(this.#part(place, 'signals'), change.signals);
+        for (const part of ['signals', 'examples'] as const) {
+          const bytes = change[part];
+          if (bytes !== undefined) await written(this.#part(place, part), bytes);
+        }
         return stamp;
       });
+    });
+  }
+
+  examples(place: UserPlace): Promise<SealedExamples | null> {
+    return this.#working(async () => {
+      if ((await this.#erasuresOf(place.catalog)).has(place.user)) return null;
+      const [key, examples] = await Promise.all([
+        contentOf(this.#key(place)),
+        contentOf(this.#part(place, 'examples')),
+      ]);
+      return key === null || examples === null ? null : { key, examples };
     });
   }
 
@@ -250,7 +265,7 @@ export class FileContextStore implements ContextStore {
     return join(catalogFolder(this.#dataDir, catalog), 'context');
   }
 
-  #part({ catalog, user }: UserPlace, part: 'items' | 'signals'): string {
+  #part({ catalog, user }: UserPlace, part: 'items' | 'signals' | 'examples'): string {
     return join(this.#data(catalog), shardOf(user), `${user}.${part}`);
   }
 

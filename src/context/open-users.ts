@@ -4,6 +4,7 @@ import { ItemIndex } from './item-index.ts';
 import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
 import { Seals, type UserKey } from './seals.ts';
 import { openServiceKey } from './service-key.ts';
+import { UserExamples } from './training/user-examples.ts';
 import { UserSignals } from './user-signals.ts';
 
 /** What is kept of a user, decrypted. */
@@ -23,6 +24,7 @@ export interface IndexedUser extends OpenUser {
 export interface UserChange {
   readonly items?: ItemRecord;
   readonly signals?: UserSignals;
+  readonly examples?: UserExamples;
 }
 
 interface Cached {
@@ -91,6 +93,14 @@ export class OpenUsers {
     return this.#live({ stamp: sealed.stamp, user }, now);
   }
 
+  /** What is kept of a user for training; it is not kept in memory. */
+  async examples(place: UserPlace): Promise<UserExamples> {
+    const sealed = await this.#store.examples(place);
+    if (sealed === null) return UserExamples.unpack(null);
+    const key = (await this.#opened(true))!.unwrap(place, sealed.key);
+    return UserExamples.unpack(key.open('examples', sealed.examples));
+  }
+
   /**
    * Writes what `update` returns (null: nothing), as `ContextStore.change`. What `update` is given is its own.
    * @param signalsOnly items do not change: those in memory are not decrypted again, and ones whose time is over may be missing
@@ -115,7 +125,7 @@ export class OpenUsers {
       const change = await update(before);
       if (change === null) return null;
       const key = fresh?.key ?? before.key;
-      const { items, signals } = change;
+      const { items, signals, examples } = change;
       const record = items ?? before;
       after = {
         ...{ place, key, items: record.items, vectors: record.vectors },
@@ -127,6 +137,8 @@ export class OpenUsers {
         ...(fresh !== null && { key: fresh.wrapped }),
         ...((items !== undefined || newKey) && { items: key.seal('items', packItems(record)) }),
         ...((signals !== undefined || newKey) && { signals: key.seal('signals', after.signals.pack()) }),
+        // Under a new key those of before cannot be opened.
+        ...(examples !== undefined && { examples: key.seal('examples', examples.pack()) }),
       };
     });
     // What was read meanwhile may be from before, and a change that fails may have been made all the same.

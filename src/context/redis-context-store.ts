@@ -9,6 +9,7 @@ import {
   BeingErasedError,
   type ContextStore,
   type SealedChange,
+  type SealedExamples,
   type SealedUser,
   type UserPage,
   type UserPlace,
@@ -30,7 +31,7 @@ return {found[1] or '', key, found[2] or '', found[3] or ''}
 `);
 
 /**
- * KEYS as above. ARGV user, expected stamp (empty: nothing is kept), new stamp, key, items, signals (empty: as it is).
+ * KEYS as above. ARGV user, expected stamp (empty: nothing is kept), new stamp, key, items, signals, examples (empty: as it is).
  * Answers 1; 0: something else is kept; -1: the user is being erased.
  */
 const WRITE = new Script(`
@@ -42,7 +43,17 @@ if ARGV[4] ~= '' then redis.call('HSET', KEYS[1], ARGV[1], ARGV[4]) end
 redis.call('HSET', KEYS[2], 'stamp', ARGV[3])
 if ARGV[5] ~= '' then redis.call('HSET', KEYS[2], 'items', ARGV[5]) end
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[2], 'signals', ARGV[6]) end
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[2], 'examples', ARGV[7]) end
 return 1
+`);
+
+/** KEYS as above. ARGV user. Answers nothing, or key and examples. */
+const EXAMPLES = new Script(`
+if redis.call('HEXISTS', KEYS[3], ARGV[1]) == 1 then return false end
+local key = redis.call('HGET', KEYS[1], ARGV[1])
+local examples = redis.call('HGET', KEYS[2], 'examples')
+if not key or not examples then return false end
+return {key, examples}
 `);
 
 /** KEYS as above. ARGV user, 1 to keep the mark. */
@@ -105,8 +116,8 @@ export class RedisContextStore implements ContextStore {
       if (change === null) return current?.stamp ?? null;
       if (current === null && change.key === undefined) throw new Error('A new user needs a key.');
       const stamp = randomUUID();
-      const { key = EMPTY, items = EMPTY, signals = EMPTY } = change;
-      const args = [place.user, current?.stamp ?? '', stamp, key, items, signals];
+      const { key = EMPTY, items = EMPTY, signals = EMPTY, examples = EMPTY } = change;
+      const args = [place.user, current?.stamp ?? '', stamp, key, items, signals, examples];
       const done = await available(WHAT, () =>
         answered(() => WRITE.run(this.#commands, keysOf(place), args)),
       );
@@ -114,6 +125,15 @@ export class RedisContextStore implements ContextStore {
       if (done === -1) throw new BeingErasedError();
     }
     throw new StoreUnavailableError('Other processes kept changing what is kept about this user.');
+  }
+
+  async examples(place: UserPlace): Promise<SealedExamples | null> {
+    const found = await available(WHAT, () =>
+      EXAMPLES.runForBytes(this.#commands, keysOf(place), [place.user]),
+    );
+    if (found === null) return null;
+    const [key, examples] = found as Buffer[];
+    return { key, examples };
   }
 
   async beginErasure({ catalog, user }: UserPlace, note: string): Promise<void> {

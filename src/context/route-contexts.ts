@@ -3,6 +3,8 @@ import type { Decision, DecisionContext } from '../decisions/decision.ts';
 import { type ChosenItem, chooseContext } from './choose-context.ts';
 import type { ContextQuery, Moment } from './context-candidates.ts';
 import { policyFeatures } from './policy-features.ts';
+import { exampleOf } from './training/context-example.ts';
+import type { ContextExample } from './training/user-examples.ts';
 import type { ItemsUse, LoadedContext, UserContexts } from './user-contexts.ts';
 
 /** A route waits no longer for what its user has: longer than a busy process takes to read it, shorter than anybody notices. */
@@ -35,13 +37,15 @@ interface Sealed {
   readonly reasons: readonly (readonly string[])[];
   readonly place: string | null;
   readonly utcOffsetMinutes: number;
+  /** Tools that looked right, with weights. */
+  readonly tools: readonly (readonly [string, number])[];
 }
 
 /** Outcome of a decision, as far as it says how items were used. */
 export interface ContextOutcome {
   readonly rewardId: string;
   /**
-   * Ids of the items that were used, which need not have been chosen; absent: the best one that was, once for the decision, if the outcome
+   * Ids of the items that were used, which need not have been chosen, empty: none was right; absent: the best one that was, once for the decision, if the outcome
    * is above 0. Of the others nobody knows, and what is wrong must not confirm itself.
    */
   readonly items?: readonly string[] | undefined;
@@ -53,17 +57,17 @@ export interface ContextOutcome {
 /** What routes need of users: read in time, chosen, answered again later, and noted as used. */
 export class RouteContexts {
   readonly #contexts: UserContexts;
-  readonly #ranker: ContextRanker | null;
+  readonly #rankerOf: (catalog: string) => ContextRanker | null;
   readonly #onError: (message: string, error: unknown) => void;
 
-  /** @param ranker null: items are ranked by their signals alone */
+  /** @param rankerOf null: items are ranked by their signals alone */
   constructor(
     contexts: UserContexts,
-    ranker: ContextRanker | null,
+    rankerOf: (catalog: string) => ContextRanker | null,
     onError: (message: string, error: unknown) => void,
   ) {
     this.#contexts = contexts;
-    this.#ranker = ranker;
+    this.#rankerOf = rankerOf;
     this.#onError = onError;
   }
 
@@ -83,17 +87,20 @@ export class RouteContexts {
   }
 
   choose(user: LoadedContext, query: ContextQuery, moment: Moment, most: number): ChosenItem[] {
-    return chooseContext(user, query, moment, most, this.#ranker);
+    return chooseContext(user, query, moment, most, this.#rankerOf(user.place.catalog));
   }
 
   /** What the decision keeps of what was chosen. @param decisionId it can be opened with this decision alone */
   keep(
     { place: { user }, key }: LoadedContext,
     chosen: readonly ChosenItem[],
-    { place, utcOffsetMinutes }: Pick<Moment, 'place' | 'utcOffsetMinutes'>,
+    { place, utcOffsetMinutes, tools }: Pick<Moment, 'place' | 'utcOffsetMinutes' | 'tools'>,
     decisionId: string,
   ): DecisionContext {
-    const sealed: Sealed = { reasons: chosen.map(({ reasons }) => reasons), place, utcOffsetMinutes };
+    const sealed: Sealed = {
+      ...{ reasons: chosen.map(({ reasons }) => reasons), place, utcOffsetMinutes },
+      tools: [...tools],
+    };
     return {
       user,
       items: chosen.map(({ number, score }) => ({ number, score })),
@@ -133,7 +140,10 @@ export class RouteContexts {
     return items.size === kept.items.length ? { items } : { items, note: GONE };
   }
 
-  /** Notes how items were used in a decision. A failure is reported, and nothing else: an outcome counts without it. */
+  /**
+   * Notes how items were used in a decision, and keeps an example for training if that was said. A failure is reported, and nothing else:
+   * an outcome counts without it.
+   */
   async note(decision: NotedDecision, outcomes: readonly ContextOutcome[]): Promise<void> {
     const { id, at, catalog, context, fingerprint, query } = decision;
     if (context === undefined) return;
@@ -144,6 +154,7 @@ export class RouteContexts {
       // Erased since: what comes too late says nothing about who comes back.
       if (sealed === null) return;
       const { embedding } = query;
+      const example = this.#exampleOf(user!, decision, sealed, outcomes);
       const asked = embedding === null || fingerprint === null ? undefined : { fingerprint, embedding };
       const uses = outcomes.map(({ rewardId, items, tool, outcome }): ItemsUse => {
         const best = outcome > 0 ? context.items.slice(0, 1).map(({ number }) => number) : [];
@@ -157,11 +168,29 @@ export class RouteContexts {
           utcOffsetMinutes: sealed.utcOffsetMinutes,
         };
       });
-      const noted = uses.filter((use) => use.items.length > 0);
+      const noted = uses
+        .map((use, at) => (at === 0 && example !== null ? { ...use, example } : use))
+        .filter((use) => use.items.length > 0 || use.example !== undefined);
       await Promise.all(noted.map((use) => this.#contexts.recordUseAt(place, use)));
     } catch (error) {
       this.#onError('a use of what a user has was not noted', error);
     }
+  }
+
+  /** What was said of the items of one decision, taken together. Null: nothing was, or nothing can be learned from it. */
+  #exampleOf(
+    user: LoadedContext,
+    { id, at, catalog, context, fingerprint, query: { embedding, terms } }: NotedDecision,
+    { place, utcOffsetMinutes, tools }: Sealed,
+    outcomes: readonly ContextOutcome[],
+  ): ContextExample | null {
+    const said = outcomes.flatMap(({ items }) => (items === undefined ? [] : [items]));
+    const ranker = this.#rankerOf(catalog);
+    if (said.length === 0 || ranker === null || context === undefined) return null;
+    const query = { embedding, fingerprint, tokens: terms.terms };
+    const moment = { now: at, place, utcOffsetMinutes, tools: new Map(tools) };
+    const shown = context.items.map(({ number }) => number);
+    return exampleOf(user, query, moment, { decision: id, used: said.flat(), shown }, ranker);
   }
 }
 

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, ran
 import type { UserPlace } from './context-store.ts';
 
 /** What of a user is encrypted: one record each. Of a decision it lies with the decision. */
-export type Part = 'items' | 'signals' | `decision ${string}`;
+export type Part = 'items' | 'signals' | 'examples' | `decision ${string}`;
 
 const FORMAT = 1;
 const ID_BYTES = 8;

@@ -2,7 +2,7 @@ import type { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { Problem } from '../errors/problem.ts';
-import type { ContextStore, UserPlace } from './context-store.ts';
+import { allUsers, type ContextStore, type UserPlace } from './context-store.ts';
 import { type ErasedUser, Erasures } from './erasures.ts';
 import {
   type ContextItem,
@@ -17,6 +17,12 @@ import type { ItemIndex } from './item-index.ts';
 import type { ItemVectors } from './item-record.ts';
 import { type OpenUser, OpenUsers } from './open-users.ts';
 import type { UserKey } from './seals.ts';
+import {
+  type ContextExample,
+  type ExportedExamples,
+  exported,
+  type UserExamples,
+} from './training/user-examples.ts';
 import type { ReportedUse, UserSignals } from './user-signals.ts';
 
 export interface UserContextsParts {
@@ -52,7 +58,10 @@ export interface LoadedContext {
 
 /** A use of items, by their ids or by the numbers that stand for them (`UserKey.numberOf`). */
 export interface ItemsUse extends Omit<ReportedUse, 'items'> {
+  /** Empty: none was right, which is of interest to training alone. */
   readonly items: readonly (string | number)[];
+  /** What training learns from it; absent: nothing. */
+  readonly example?: ContextExample | undefined;
 }
 
 export interface ItemQuery {
@@ -75,6 +84,8 @@ interface WaitingUses {
 export interface ExportedUser {
   readonly items: readonly StoredItem[];
   readonly usage: readonly ExportedUsage[];
+  /** What training reads. */
+  readonly training: ExportedExamples;
 }
 
 /** How an item was used; a use counts 1 when it happens, and half after 30 days. */
@@ -174,12 +185,13 @@ export class UserContexts {
   export(catalog: string, userId: string): Promise<ExportedUser> {
     return this.#holding(catalog, async () => {
       const user = await this.#read(catalog, userId);
-      if (user === null) return { items: [], usage: [] };
+      if (user === null) return { items: [], usage: [], training: exported([]) };
       const usage = user.items.flatMap(({ id }) => {
         const used = user.signals.of(id);
         return used === undefined ? [] : [exportedUsage(id, used, this.#parts.now())];
       });
-      return { items: user.items, usage };
+      const { all } = await this.#users.examples(user.place);
+      return { items: user.items, usage, training: exported(all) };
     });
   }
 
@@ -245,6 +257,16 @@ export class UserContexts {
     return own.written;
   }
 
+  /** The users of a catalog of whom something is kept, by the names that stand for them. */
+  users(catalog: string): AsyncIterable<string> {
+    return allUsers(this.#parts.store, catalog);
+  }
+
+  /** What training learns from a user. */
+  examples(place: UserPlace): Promise<UserExamples> {
+    return this.#users.examples(place);
+  }
+
   /** Resolves when nothing is being made in the background. */
   idle(): Promise<void> {
     return this.#embedding.idle();
@@ -268,11 +290,20 @@ export class UserContexts {
           const isNumbered = uses.some((use) => use.items.some((item) => typeof item === 'number'));
           if (isNumbered) for (const { id } of live) own.set(ownKey.numberOf(id), id);
           let isChanged = false;
+          const examples = uses.some(({ example }) => example !== undefined)
+            ? await this.#users.examples(place)
+            : null;
+          let isTaught = false;
           for (const use of uses) {
             const items = use.items.map((item) => own.get(item)).filter((id) => id !== undefined);
             if (items.length > 0) isChanged = signals.add({ ...use, items }, now) || isChanged;
+            const { example, query } = use;
+            if (examples !== null && example !== undefined && query !== undefined) {
+              isTaught = examples.add(example, query.fingerprint) || isTaught;
+            }
           }
-          return isChanged ? { signals } : null;
+          if (!isChanged && !isTaught) return null;
+          return { ...(isChanged && { signals }), ...(isTaught && { examples: examples! }) };
         },
         { onlyIfKept: true, signalsOnly: true },
       );

@@ -212,7 +212,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const queries = new UnderstoodQueries({ splitters, rerankers });
   const costs = new TokenCosts(await openTokenCounter(settings.tokenizer));
   const ranker = await shippedContextRanker();
-  const routeContexts = new RouteContexts(contexts, ranker, onError);
+  const routeContexts = new RouteContexts(contexts, () => ranker, onError);
   const routing = new Routing(
     catalogs,
     {

@@ -80,7 +80,13 @@ async function copyContexts(catalog: string, from: ContextStore, to: ContextStor
     const sealed = await from.read({ catalog, user });
     if (sealed === null || sealed === 'same') continue;
     const { key, items, signals } = sealed;
-    const parts = { key, ...(items !== null && { items }), ...(signals !== null && { signals }) };
+    const examples = (await from.examples({ catalog, user }))?.examples;
+    const parts = {
+      key,
+      ...(items !== null && { items }),
+      ...(signals !== null && { signals }),
+      ...(examples !== undefined && { examples }),
+    };
     await to.change({ catalog, user }, async () => parts);
     users++;
   }

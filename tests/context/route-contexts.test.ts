@@ -4,8 +4,10 @@ import type { LoadedContext, UserContexts } from '../../src/context/user-context
 
 const errors: unknown[] = [];
 const routeContexts = (load: () => Promise<unknown>) =>
-  new RouteContexts({ load, loadPlace: load } as unknown as UserContexts, null, (_, error) =>
-    errors.push(error),
+  new RouteContexts(
+    { load, loadPlace: load } as unknown as UserContexts,
+    () => null,
+    (_, error) => errors.push(error),
   );
 
 describe('what a route reads of its user', () => {

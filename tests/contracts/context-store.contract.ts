@@ -78,6 +78,24 @@ export function contextStoreContract(title: string, createPlace: () => Promise<C
       }
     });
 
+    it('keeps what training reads beside the rest, and leaves it alone or erases it with the user', async () => {
+      const store = await start();
+      expect(await store.examples(ada)).toBeNull();
+      await put(store, ada, 'songs');
+      expect(await store.examples(ada)).toBeNull();
+      const stamp = await store.change(ada, async () => ({ examples: bytes('examples of ada') }));
+      expect(await store.read(ada, stamp!)).toBe('same');
+      await put(store, ada, 'other songs');
+      for (const reader of [store, await place.connect()]) {
+        expect(await reader.examples(ada)).toEqual({ key: bytes('key'), examples: bytes('examples of ada') });
+      }
+      await store.beginErasure(ada, 'note');
+      expect(await store.examples(ada)).toBeNull();
+      await store.finishErasure(ada);
+      expect(await store.examples(ada)).toBeNull();
+      expect((await place.content()).toString('latin1')).not.toContain('examples of ada');
+    });
+
     it('says with a stamp whether anything has changed', async () => {
       const store = await start();
       const stamp = await put(store, ada, 'songs');

@@ -208,13 +208,33 @@ export const exportSchema = z
       .meta({
         description: 'How items were used. A use counts 1 when it happens and half after 30 days.',
       }),
+    training: z
+      .object({
+        features: z.array(z.string()),
+        examples: z.array(
+          z.object({
+            at: isoTime,
+            items: z.array(
+              z.object({
+                used: z.boolean(),
+                shown: z.boolean(),
+                features: z.array(z.number().nullable()).meta({ description: 'null: not known.' }),
+              }),
+            ),
+          }),
+        ),
+      })
+      .meta({
+        description:
+          'What reports said of items, as training reads it: the newest twenty decisions, in numbers that name no item.',
+      }),
   })
   .openapi('ExportedUser');
 
 export function exportView(
   catalog: string,
   user: string,
-  { items, usage }: ExportedUser,
+  { items, usage, training }: ExportedUser,
 ): z.input<typeof exportSchema> {
   return {
     ...{ catalog, user },
@@ -228,5 +248,12 @@ export function exportView(
       tools: Object.fromEntries(used.tools),
       items: Object.fromEntries(used.items),
     })),
+    training: {
+      features: [...training.features],
+      examples: training.examples.map(({ at, items: rows }) => ({
+        at: new Date(at).toISOString(),
+        items: rows.map((row) => ({ ...row, features: [...row.features] })),
+      })),
+    },
   };
 }
