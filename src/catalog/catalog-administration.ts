@@ -34,7 +34,7 @@ export interface CatalogList {
 
 /** Opens the models that are named. @throws UnusableModelError, EmbedderUnavailableError; Problem where a chat model is needed and none is configured */
 export type CheckModels = (
-  named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker' | 'contextExpansion'>,
+  named: Pick<CatalogSettingsPatch, 'embedder' | 'reranker' | 'contextExpansion' | 'merging'>,
 ) => Promise<unknown>;
 
 /** What users see of whole catalogs and do with them. Every method that takes a name throws what `Catalogs.get` throws. */

@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { MERGE_STATUSES, type MergeStatus, type ProposedMerge } from '../ledger/merge-definition.ts';
+import type { MergeRunOpen } from '../ledger/merge-run.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
 import { actorOf, actorOption } from './instructions.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
@@ -27,6 +28,7 @@ interface ListedRun {
   readonly proposals: number;
   readonly endedAt: string | null;
   readonly error?: string;
+  readonly open?: MergeRunOpen;
 }
 
 interface MergeList {
@@ -149,13 +151,17 @@ async function propose({
   if (run.status !== 'succeeded') process.exitCode = 1;
 }
 
-function runText({ status, judged, error }: ListedRun, counts: MergeList['counts']): string {
+function runText({ status, judged, error, open }: ListedRun, counts: MergeList['counts']): string {
   if (status !== 'succeeded')
     return `The run ${status === 'failed' ? 'has failed' : 'was cancelled'}. ${error ?? ''}`
       .trimEnd()
       .concat('\n');
   const next = counts.proposed === 0 ? '' : ' Look at them with `bandolier merges review`.';
-  return `${counted(judged, 'pair')} compared. ${counted(counts.proposed, 'merge')} wait${counts.proposed === 1 ? 's' : ''} for a decision, ${counts.approved} ${counts.approved === 1 ? 'is' : 'are'} approved.${next}\n`;
+  const left =
+    open === undefined
+      ? ''
+      : ` The judge left ${open.undecided} of them and their groups undecided: ${sentence(inOneLine(open.reason))}${open.spent === undefined ? '' : ` It was asked ${counted(open.spent.requests, 'time')}.`}`;
+  return `${counted(judged, 'pair')} compared.${left} ${counted(counts.proposed, 'merge')} wait${counts.proposed === 1 ? 's' : ''} for a decision, ${counts.approved} ${counts.approved === 1 ? 'is' : 'are'} approved.${next}\n`;
 }
 
 async function list({ status, ...options }: AskOptions & { readonly status?: MergeStatus }): Promise<void> {

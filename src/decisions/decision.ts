@@ -296,6 +296,8 @@ export interface DecisionHead
   extends Pick<Decision, 'id' | 'catalog' | 'at' | 'deadline' | 'activatedAt' | 'task'> {
   /** Names of the tools in its slate. */
   readonly shown: readonly string[];
+  /** Ids of the merges that they stood for, by their names; absent: none did. */
+  readonly merged?: Readonly<Record<string, string>>;
   /** Whether its user has items; absent: no. */
   readonly hasContext?: true;
 }
@@ -309,13 +311,16 @@ export function headOf({
   task,
   slate,
   candidates,
+  merged = {},
   context,
 }: Decision): DecisionHead {
   const shown = slate.map((index) => candidates[index]);
+  const stoodFor = Object.entries(merged).filter(([name]) => shown.includes(name));
   return {
     ...{ id, catalog, at, deadline, activatedAt },
     ...(task !== undefined && { task }),
     shown,
+    ...(stoodFor.length > 0 && { merged: Object.fromEntries(stoodFor) }),
     ...(context !== undefined && { hasContext: true as const }),
   };
 }

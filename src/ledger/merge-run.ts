@@ -23,8 +23,20 @@ export interface MergeRunEnd {
   readonly error?: string;
   /** Merges that it found, those that were known before included. */
   readonly proposals?: number;
+  /** Of one that succeeded: what its judge left open; absent: nothing. */
+  readonly open?: MergeRunOpen;
   /** Of one that succeeded: pairs that look alike and are not the same, a bounded part of all. */
   readonly lookAlikes?: readonly LookAlike[];
+}
+
+/** What a run could not decide. */
+export interface MergeRunOpen {
+  /** Pairs, and groups of tools, about which the judge did not decide; the next run asks again. */
+  readonly undecided: number;
+  /** Why, as a sentence. */
+  readonly reason: string;
+  /** What it had asked by then; absent: the judge asks nobody. */
+  readonly spent?: { readonly requests: number; readonly tokens: number };
 }
 
 /** Two tools that were compared, since they look alike, and are not the same. */

@@ -4,7 +4,7 @@ import { askForJson, type JsonPrompt } from '../models/http/chat-json.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
 import { atOnce } from '../scheduling/slices.ts';
 import { AUDIT, auditIn, DESCRIPTION, descriptionIn, PAIR, seen, verdictIn } from './chat-judge-prompts.ts';
-import type { Audit, Judge, JudgedTool, Pair, PairVerdict } from './judge.ts';
+import type { Audit, Judge, JudgedTool, JudgeSpending, Pair, PairVerdict } from './judge.ts';
 import { compareTools } from './rule-judge-compare.ts';
 import { guard } from './rule-judge-guards.ts';
 import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
@@ -55,9 +55,8 @@ export class ChatJudge implements Judge {
     this.#cache = options.cache ?? new VerdictCache();
   }
 
-  /** Attempts and tokens so far, for the evidence of a run; `ended`: why nothing more is asked, null while it is. */
-  get spent(): ChatBudget & { readonly ended: string | null } {
-    return { requests: this.#requests, tokens: this.#tokens, ended: this.#ended() };
+  get spent(): JudgeSpending {
+    return { requests: this.#requests, tokens: this.#tokens, failure: this.#ended() ?? this.#lastFailure };
   }
 
   async judgePairs(pairs: readonly Pair[], signal?: AbortSignal): Promise<(PairVerdict | null)[]> {

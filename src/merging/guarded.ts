@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
-import { nameParts, placeBefore } from './rule-judge-names.ts';
+import { nameParts, numbersApart, placeBefore } from './rule-judge-names.ts';
 import { ACCESS_TERMS, EMPTY_WORDS, isGrave } from './rule-judge-words.ts';
 import { sameInAll } from './unite-definitions.ts';
 
@@ -51,6 +51,8 @@ function placeOf(tool: ToolDefinition, members: readonly ToolDefinition[]): stri
     if (other === tool) return [];
     const beside = nameParts(other);
     if (space !== '' && beside.space !== '' && beside.bare === bare && space !== beside.space) return [space];
+    const numbers = numbersApart(tool.name, other.name);
+    if (numbers !== null) return numbers;
     const before = other.name.length < tool.name.length ? placeBefore(tool, other) : null;
     return before === null ? [] : [before.join(' ')];
   });

@@ -53,9 +53,21 @@ export type Audit =
 
 export type JudgeName = 'rules' | 'chat';
 
+/** What a judge has asked so far. */
+export interface JudgeSpending {
+  /** Attempts. */
+  readonly requests: number;
+  /** Of questions and answers. */
+  readonly tokens: number;
+  /** Why the newest question that failed did; null: none failed. */
+  readonly failure: string | null;
+}
+
 /** Says which tools do the same thing. What it could not decide is never taken for `same`. */
 export interface Judge {
   readonly name: JudgeName;
+  /** Absent: it asks nobody. */
+  readonly spent?: JudgeSpending;
 
   /**
    * Compares pairs. Returns one verdict per pair, in order; null: not decided, because the judge failed, contradicted itself or

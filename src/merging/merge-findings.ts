@@ -234,7 +234,9 @@ export class MergeFindings {
     for (const name of known.undecided) this.#unaudited.add(name);
     if (known.isSplit) counts.split++;
     counts.conflicts += known.conflicts;
-    return known.proposals.filter((proposal) => this.#keepsWhole(proposal));
+    return known.proposals
+      .filter((proposal) => this.#keepsWhole(proposal))
+      .map((proposal) => this.#withOpenPairs(proposal));
   }
 
   /** Returns the names of the tools about which the judge left something undecided in this pass, a pair or an audit. */
@@ -311,6 +313,18 @@ export class MergeFindings {
       tokensSaved: tools.reduce((sum, tool) => sum + tokensOf(tool), 0) - tokensOf(definition),
       ...(guard === null ? {} : { guarded: guard }),
     };
+  }
+
+  /** Returns a merge with the pairs of its tools that the judge has left open, as notes. */
+  #withOpenPairs(merge: ProposedMerge): ProposedMerge {
+    const names = new Set(merge.members.map(({ name }) => name));
+    const open = [...this.#undecided.values()]
+      .map((pair) => this.#namesOf(pair))
+      .filter((pair) => pair.every((name) => names.has(name)))
+      .map((pair) => `The judge did not decide about ${pair.join(' and ')}.`);
+    if (open.length === 0) return merge;
+    const notes = [...(merge.evidence.notes ?? []), ...open].slice(0, MOST_VERDICTS);
+    return { ...merge, evidence: { ...merge.evidence, notes } };
   }
 
   /** Whether a merge has all members of every approved merge from which it has one. */

@@ -1,6 +1,6 @@
 import type { PairVerdict } from './judge.ts';
 import { equal, guard } from './rule-judge-guards.ts';
-import { placeBefore } from './rule-judge-names.ts';
+import { numbersApart, placeBefore } from './rule-judge-names.ts';
 import { arrangeParameters } from './rule-judge-parameters.ts';
 import type { ToolProfile } from './rule-judge-profile.ts';
 import { areComputed, deedApart, verbsApart } from './rule-judge-verbs.ts';
@@ -65,6 +65,12 @@ export function compareTools(one: ToolProfile, other: ToolProfile): PairVerdict 
   const place = a.contentKey === b.contentKey ? placeBefore(a.tool, b.tool) : null;
   if (place !== null && !place.some((word) => SITE_WORDS.has(wordFor(word)) || VERB_WORDS.has(wordFor(word))))
     return same(WITH_WORDS_LEFT, `the same definition, once in ${place.join(' ')}`);
+  const numbers = a.contentKey === b.contentKey ? numbersApart(a.tool.name, b.tool.name) : null;
+  if (numbers !== null)
+    return same(
+      WITH_WORDS_LEFT,
+      `the same definition but for the number ${numbers.join(' and ')} of the name`,
+    );
   const onlyA = unmatchedWords(coreA, a, b);
   const onlyB = unmatchedWords(coreB, b, a);
   if (likeness < OVERLAPPING && (shared < ENOUGH || onlyA.weight + onlyB.weight >= 2 * shared))

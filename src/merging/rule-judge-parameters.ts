@@ -83,6 +83,8 @@ interface Arranged {
   readonly share: number;
 }
 
+/** Of more pairs of parameters (two tools of 100 each) only those of the same name are compared: a comparison is one step. */
+const MOST_COMPARED = 10_000;
 /** A counterpart has to be at least this alike. */
 const COUNTERPART = 0.34;
 
@@ -93,8 +95,10 @@ const COUNTERPART = 0.34;
  */
 export function arrangeParameters(a: readonly Parameter[], b: readonly Parameter[]): Arranged {
   const possible: { one: Parameter; other: Parameter; likeness: number }[] = [];
+  const byName =
+    a.length * b.length > MOST_COMPARED ? new Map(b.map((other) => [other.name, [other]])) : null;
   for (const one of a) {
-    for (const other of b) {
+    for (const other of byName === null ? b : (byName.get(one.name) ?? [])) {
       const likeness = parameterLikeness(one, other);
       if (likeness >= COUNTERPART) possible.push({ one, other, likeness });
     }

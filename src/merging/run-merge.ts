@@ -8,7 +8,7 @@ import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { AUTOMATIC, mergeDigest, type ProposedMerge } from '../ledger/merge-definition.ts';
-import type { LookAlike, MergeRunChange, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunChange, MergeRunOpen, MergeRunRequest } from '../ledger/merge-run.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
 import { every, type Repeated } from '../scheduling/every.ts';
@@ -17,9 +17,9 @@ import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeTable } from '../state/merge-table.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import { approveMerge } from './decide-merge.ts';
-import type { Judge, JudgeName } from './judge.ts';
+import type { Judge, JudgeName, JudgeSpending } from './judge.ts';
 import { LookAlikes } from './look-alikes.ts';
-import type { MergeFindings } from './merge-findings.ts';
+import type { MergeCounts, MergeFindings } from './merge-findings.ts';
 import { type MergePass, type MergeProgress, proposeMerges } from './propose-merges.ts';
 import { thresholdOf } from './threshold.ts';
 
@@ -79,12 +79,26 @@ export function startMergeRuns(parts: MergeRunParts): Repeated {
   });
 }
 
-async function addMissingJobs({ catalogs, queue }: MergeRunParts): Promise<void> {
+/** @throws what failed first, once every catalog had its turn */
+export async function addMissingJobs({
+  catalogs,
+  queue,
+}: {
+  readonly catalogs: Pick<Catalogs, 'all'>;
+  readonly queue: Pick<JobQueue, 'add'>;
+}): Promise<void> {
+  const failures: unknown[] = [];
   for (const catalog of catalogs.all()) {
-    let { run } = catalog.state.mergeRuns;
-    if (isDue(catalog)) run = await startRun(catalog, automaticRequest(catalog), AUTOMATIC).catch(unlessGone);
-    if (run !== null && run.endedAt === null) await queue.add([mergeJobOf(catalog.name, run)]);
+    try {
+      let { run } = catalog.state.mergeRuns;
+      if (isDue(catalog))
+        run = await startRun(catalog, automaticRequest(catalog), AUTOMATIC).catch(unlessGone);
+      if (run !== null && run.endedAt === null) await queue.add([mergeJobOf(catalog.name, run)]);
+    } catch (error) {
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
 }
 
 /** A catalog that was deleted meanwhile is none of its business, and a run that another process has just begun is one. */
@@ -167,6 +181,11 @@ class VectorsReplacedError extends Error {
   override readonly name = 'VectorsReplacedError';
 }
 
+/** A pass, and what its judge has asked for it. */
+interface JudgedPass extends MergePass {
+  readonly spent: JudgeSpending | undefined;
+}
+
 /** One process that works at the run of a catalog, always from its beginning. */
 class Run {
   readonly #catalog: Catalog;
@@ -203,13 +222,15 @@ class Run {
     // A catalog that is deleted ends it as well.
     const watched = this.#watch().catch(() => this.#over.abort(new RunOverError()));
     try {
-      const { proposals, undecided } = await this.#pass();
+      const { proposals, undecided, counts, spent } = await this.#pass();
       await this.#tell();
       await this.#propose(proposals, undecided);
       await this.#approve(proposals);
       const { mergeRuns, tools } = this.#catalog.state;
       const lookAlikes = this.#lookAlikes.after(mergeRuns.lookAlikes, tools);
-      await this.#say({ action: 'end', status: 'succeeded', proposals: proposals.length, lookAlikes });
+      const open = openOf(counts, spent);
+      const end = { proposals: proposals.length, lookAlikes, ...(open !== null && { open }) };
+      await this.#say({ action: 'end', status: 'succeeded', ...end });
     } catch (error) {
       await this.#fail(error);
     } finally {
@@ -245,6 +266,7 @@ class Run {
           readonly status: 'succeeded' | 'failed';
           readonly error?: string;
           readonly proposals?: number;
+          readonly open?: MergeRunOpen;
           readonly lookAlikes?: readonly LookAlike[];
         },
   ): Promise<void> {
@@ -272,7 +294,7 @@ class Run {
     }
   }
 
-  async #pass(): Promise<MergePass> {
+  async #pass(): Promise<JudgedPass> {
     for (;;) {
       try {
         return await this.#passOnce();
@@ -283,7 +305,7 @@ class Run {
   }
 
   /** @throws VectorsReplacedError */
-  async #passOnce(): Promise<MergePass> {
+  async #passOnce(): Promise<JudgedPass> {
     const { judgeOf, kernels, tokensOf } = this.#parts;
     const catalog = this.#catalog;
     const { request } = this.#run;
@@ -325,7 +347,7 @@ class Run {
     // What was compared while somebody approved or undid a merge may have been compared with what is served, not with what was put.
     if (catalog.state.merges.revision === read.served) this.#known.set(catalog, pass.findings);
     else this.#known.delete(catalog);
-    return pass;
+    return { ...pass, spent: judge.spent };
   }
 
   /**
@@ -372,6 +394,24 @@ class Run {
 }
 
 const NOT_APPROVED: ReadonlySet<string> = new Set(['merge-conflict', 'merge-not-found']);
+
+/** Longer reasons are cut: an endpoint may have worded them. */
+const REASON_LENGTH = 300;
+
+/** Returns what a pass left open; null: nothing. */
+function openOf(
+  { undecided, unaudited }: MergeCounts,
+  spent: JudgeSpending | undefined,
+): MergeRunOpen | null {
+  if (undecided + unaudited === 0) return null;
+  const { requests = 0, tokens = 0, failure } = spent ?? {};
+  const reason = failure ?? 'the judge contradicted itself, or one of the tools gives orders to it';
+  return {
+    undecided: undecided + unaudited,
+    reason: reason.slice(0, REASON_LENGTH),
+    ...(spent !== undefined && { spent: { requests, tokens } }),
+  };
+}
 
 /** The vectors of the tools that a merged one is served in place of, by slot. */
 function ownVectors(tools: ToolTable, merges: MergeTable): Map<number, Float32Array> {

@@ -213,9 +213,22 @@ function named(
   return { ...report, tool: inSlate ?? tools.nameOf(tool) };
 }
 
+/**
+ * Whether a decision showed a tool, itself or a merge that it was a member of then, whatever is merged now.
+ * @param tool its name, or its provider name
+ */
+export function hasShown(
+  { shown, merged = {} }: DecisionHead,
+  { merges, tools }: Catalog['state'],
+  tool: string,
+): boolean {
+  if (shown.some((name) => name === tool || providerName(name) === tool)) return true;
+  return Object.values(merged).some((id) => merges.has(id, tools.nameOf(tool)));
+}
+
 function noteOn(
   { tool, value, outcome }: DecisionReport,
-  { shown }: DecisionHead,
+  decision: DecisionHead,
   { name, state }: Catalog,
 ): string | undefined {
   if (tool === undefined) {
@@ -224,9 +237,7 @@ function noteOn(
       ? 'No tool was named: this is counted, but teaches nothing about tools. Name the tool that helped.'
       : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
   }
-  if (shown.includes(tool)) return undefined;
-  const merge = state.merges.approvedOf(state.tools.get(tool)?.slot ?? -1);
-  if (merge !== undefined && shown.includes(merge.representative)) return undefined;
+  if (hasShown(decision, state, tool)) return undefined;
   return state.tools.find(tool) === undefined
     ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
     : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;

@@ -3,8 +3,8 @@ import type { Catalogs } from '../catalog/catalogs.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import { Problem } from '../errors/problem.ts';
-import { providerName } from '../ledger/provider-name.ts';
 import { taskKey } from '../ledger/unit.ts';
+import { hasShown } from './reward-intake.ts';
 import {
   type DecisionReport,
   type RewardResult,
@@ -96,11 +96,16 @@ export class Tasks {
     const about = parts.flatMap(({ catalog, decisions }) => {
       const repeated = repeatedIn(catalog, decisions, outcome.idempotencyKey);
       if (repeated !== undefined) return [repeated];
-      return decisions.filter((one) => hasShown(one, outcome.tool) && rewardDeadline(one) >= at);
+      return decisions.filter(
+        (one) => hasShown(one, catalog.state, outcome.tool) && rewardDeadline(one) >= at,
+      );
     });
     if (about.length === 0) {
-      const newest = parts.flatMap(({ decisions }) => decisions).sort((a, b) => b.at - a.at);
-      about.push(newest.find((one) => hasShown(one, outcome.tool)) ?? newest[0]);
+      const newest = parts
+        .flatMap(({ catalog: { state }, decisions }) => decisions.map((decision) => ({ decision, state })))
+        .sort((a, b) => b.decision.at - a.decision.at);
+      const meant = newest.find(({ decision, state }) => hasShown(decision, state, outcome.tool));
+      about.push((meant ?? newest[0]).decision);
     }
     return about.map(({ id }) => ({ ...outcome, decisionId: id }));
   }
@@ -136,11 +141,6 @@ export class Tasks {
       });
     return { catalog, decisions };
   }
-}
-
-/** @param tool its name, or its provider name */
-function hasShown({ shown }: DecisionHead, tool: string): boolean {
-  return shown.some((name) => name === tool || providerName(name) === tool);
 }
 
 /** Returns the decision for which a report with this key was folded before. */

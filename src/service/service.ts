@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { packageVersion } from '../../config/package-root.ts';
+import { SettingsError } from '../../config/read-settings.ts';
 import { readVariable, SECRET_PREFIX } from '../../config/secrets.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Cases } from '../catalog/cases.ts';
@@ -194,6 +195,13 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const follower = stores.mode === 'redis' ? new CatalogFollower(catalogs, stores.ledgers, onError) : null;
   onClose(() => follower?.close());
   await follower?.look();
+  const unjudged = catalogs.all().filter(({ state }) => state.settings.merging.judge === 'chat');
+  if (chat === null && unjudged.length > 0) {
+    const names = unjudged.map(({ name }) => name).join(', ');
+    throw new SettingsError([
+      `A chat model judges merges in ${names} (merging.judge is "chat"), and none is configured here: set BANDOLIER_CHAT_URL and BANDOLIER_CHAT_MODEL. To let rules judge, start it once with them and PUT /v1/catalogs/{catalog} {"merging": {"judge": "rules"}}.`,
+    ]);
+  }
   const positions = new CatalogPositions(catalogs, async () => follower?.look());
   stores.clock.report();
   const watch = new RefactorisationWatch(() => catalogs.all().flatMap(ridgesOf), { onError });
@@ -326,11 +334,15 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   onClose(() => mcp?.close());
   return {
     ...{ routing, rewards, tasks, experiments, evaluations, positions, sources, mcp },
-    catalogs: new CatalogAdministration(catalogs, async ({ embedder, reranker, contextExpansion }) => {
-      if (contextExpansion === 'chat' && chat === null) throw noChat('contextExpansion', 'off');
-      if (embedder !== undefined) await embedders.get(embedder);
-      if (reranker) await rerankers.get(reranker.model);
-    }),
+    catalogs: new CatalogAdministration(
+      catalogs,
+      async ({ embedder, reranker, contextExpansion, merging }) => {
+        if (contextExpansion === 'chat' && chat === null) throw noChat('contextExpansion', 'off');
+        if (merging?.judge === 'chat' && chat === null) throw noChat('merging.judge', 'rules');
+        if (embedder !== undefined) await embedders.get(embedder);
+        if (reranker) await rerankers.get(reranker.model);
+      },
+    ),
     contexts,
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),

@@ -74,9 +74,9 @@ function changed(
     case 'leave':
       return { ...run, status: 'queued', progress: 0 };
     case 'end': {
-      const { status, error = null, proposals = run.proposals } = change;
+      const { status, error = null, open, proposals = run.proposals } = change;
       const progress = status === 'succeeded' ? 1 : run.progress;
-      return { ...run, status, error, proposals, progress, endedAt: at };
+      return { ...run, status, error, proposals, progress, endedAt: at, ...(open !== undefined && { open }) };
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Position } from '../ledger/entry.ts';
-import type { LookAlike, MergeRunProgress, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunOpen, MergeRunProgress, MergeRunRequest } from '../ledger/merge-run.ts';
 
 /** The newest run of a catalog; times in ms since the epoch. */
 export interface MergeRun extends MergeRunProgress {
@@ -13,6 +13,8 @@ export interface MergeRun extends MergeRunProgress {
   readonly startedAt: number | null;
   readonly endedAt: number | null;
   readonly error: string | null;
+  /** What its judge left open; absent: nothing, or it has not ended. */
+  readonly open?: MergeRunOpen;
   /** Of the process that runs it, or ran it last; null: none did. */
   readonly attempt: Position | null;
   /** Of the tools, when that process began. */

@@ -257,6 +257,7 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
       [catalog.decide('..%2f', 'approve'), { status: 404 }],
       [catalog.decide(id, 'approve', { 'if-match': 'r0' }), { status: 412 }],
       [catalog.propose({ threshold: 2 }), { status: 422 }],
+      [catalog.propose({ actor: 'Automatic' }), { status: 422, body: { code: 'validation-failed' } }],
     ] as const) {
       expect(await how).toMatchObject(answer);
     }
@@ -303,7 +304,13 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     expect(new Set(Object.values(judges(found)))).toEqual(new Set(['rules']));
     // Of copies nothing is asked; everything else the model refuses to answer.
     const later = await catalog.found({ judge: 'chat', touched: 'all' });
-    expect(later).toMatchObject({ run: { status: 'succeeded' }, counts: { proposed: 3 } });
+    expect(later).toMatchObject({
+      run: {
+        status: 'succeeded',
+        open: { undecided: expect.any(Number), reason: expect.stringMatching(/401|in a row/) },
+      },
+      counts: { proposed: 3 },
+    });
     expect(judges(later)).toEqual({ ...judges(found), east_list_days: 'chat' });
   });
 
@@ -411,6 +418,26 @@ describe('merges in files', () => {
     expect((await merges('show', 'm_0')).text).toContain('bandolier merges list');
     expect((await merges('propose', '--cancel')).text).toContain('No run is under way');
     expect((await catalog.page()).counts).toMatchObject({ proposed: 1, undone: 1 });
+  });
+
+  it('are not judged by a chat model that nobody has configured', async () => {
+    const own = temporaryFolder();
+    const judgedBy = (judge: string) => ({ merging: { judge } });
+    const bare = await RunningService.start(own.path);
+    const refused = await bare.request('PUT', '/v1/catalogs/chatty', judgedBy('chat'));
+    expect(refused).toMatchObject({ status: 422, body: { violations: [{ path: 'merging.judge' }] } });
+    expect(JSON.stringify(refused.body)).toContain('BANDOLIER_CHAT_URL');
+    expect((await bare.request('GET', '/v1/catalogs/chatty')).status).toBe(404);
+    expect(await bare.stop('SIGTERM')).toBe(0);
+    const configured = await RunningService.start(own.path, [], model.settings);
+    await configured.ask('PUT', '/v1/catalogs/chatty', { embedder: 'none', ...judgedBy('chat') });
+    expect(await configured.stop('SIGTERM')).toBe(0);
+    await expect(RunningService.start(own.path)).rejects.toThrow(/chatty.*BANDOLIER_CHAT_URL/);
+    const mended = await RunningService.start(own.path, [], model.settings);
+    await mended.ask('PUT', '/v1/catalogs/chatty', judgedBy('rules'));
+    expect(await mended.stop('SIGTERM')).toBe(0);
+    expect(await (await RunningService.start(own.path)).stop('SIGTERM')).toBe(0);
+    own.remove();
   });
 
   it('go on where a process died or was stopped, and what was decided stays', async () => {

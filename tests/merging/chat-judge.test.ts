@@ -91,7 +91,11 @@ describe('pairs', () => {
     const few = judge({ budget: { requests: 10, tokens: 1e6 } });
     const verdicts = await few.judgePairs(many);
     expect(verdicts.filter((verdict) => verdict !== null)).toHaveLength(10);
-    expect(few.spent).toEqual({ requests: 10, tokens: 1_000, ended: 'the 10 requests of a run are used up' });
+    expect(few.spent).toEqual({
+      requests: 10,
+      tokens: 1_000,
+      failure: 'the 10 requests of a run are used up',
+    });
     const poor = judge({ budget: { requests: 1e6, tokens: 500 } });
     await poor.judgePairs(many);
     expect(poor.spent.tokens).toBeLessThanOrEqual(500 + 4 * 100);
@@ -99,7 +103,7 @@ describe('pairs', () => {
     chat.script.answer = () => ({ status: 401 });
     const failing = judge();
     expect(await failing.judgePairs(many)).toEqual(many.map(() => null));
-    expect(failing.spent).toMatchObject({ ended: expect.stringContaining('in a row') });
+    expect(failing.spent).toMatchObject({ failure: expect.stringContaining('in a row') });
     expect(failing.spent.requests).toBeLessThan(10);
   });
 

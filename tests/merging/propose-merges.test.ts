@@ -305,6 +305,28 @@ describe('a thousand identical tools', () => {
   });
 });
 
+describe('what a judge leaves open', () => {
+  it('is counted, and told in the evidence of merges with these tools until it is decided', async () => {
+    const text = 'forecast of the weather of a city';
+    const tools = listed([tool('a', text), tool('b', text), tool('c', text)]);
+    const open = new Set(['a+c']);
+    const sure = firstWordJudge();
+    const judge = firstWordJudge({
+      judgePairs: async (pairs, signal) => {
+        const verdicts = await sure.judgePairs(pairs, signal);
+        return pairs.map(([x, y], at) => (open.has([x.name, y.name].sort().join('+')) ? null : verdicts[at]));
+      },
+    });
+    const first = await proposeMerges(requestOf(tools, { judge }));
+    expect(first.counts).toMatchObject({ undecided: 1, same: 2 });
+    expect(first.proposals[0].evidence.notes).toEqual(['The judge did not decide about a and c.']);
+    open.clear();
+    const next = await proposeMerges(requestOf(tools, { judge, previous: first.findings }));
+    expect(next.counts).toMatchObject({ undecided: 0, same: 1 });
+    expect(next.proposals[0].evidence).not.toHaveProperty('notes');
+  });
+});
+
 describe('properties', () => {
   const WORDS = ['weather', 'forecast', 'price', 'stock', 'mail', 'send', 'list', 'file'];
   const definitions = fc.array(

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { guarded } from '../../src/merging/guarded.ts';
 import type { JudgedTool } from '../../src/merging/judge.ts';
 import { RuleJudge } from '../../src/merging/rule-judge.ts';
 import { judgeContract, judgedTool as tool } from '../contracts/judge.contract.ts';
@@ -23,6 +24,39 @@ async function relation(a: JudgedTool, b: JudgedTool): Promise<string | undefine
 const triangle = takes({ base: { type: 'integer' }, height: { type: 'integer' } });
 
 describe('the rules', () => {
+  it('take tools for the same whose names differ in a number alone, if nothing else differs', async () => {
+    const weather = (name: string, text = 'Get the weather of a city.') =>
+      tool(name, text, takes({ city: { type: 'string' } }));
+    expect(await relation(weather('weather_1'), weather('weather_2'))).toBe('same');
+    expect(await relation(weather('weather'), weather('weather_2'))).toBe('same');
+    expect(await relation(weather('get_weather_1_now'), weather('get_weather_2_now'))).toBe('same');
+    expect(await relation(weather('weather_1'), weather('weather_2', 'Get the weather of Mars.'))).not.toBe(
+      'same',
+    );
+    // A number in a word is part of what the word says.
+    expect(await relation(weather('encode_base32'), weather('encode_base64'))).not.toBe('same');
+    expect(guarded([weather('weather_1'), weather('weather_2')])).toMatch(/What 1 and 2 stands for/);
+  });
+
+  it('compare parameters by name alone where two tools have more than 10,000 pairs of them', async () => {
+    const many = (count: number, prefix: string) =>
+      takes(
+        Object.fromEntries(
+          Array.from({ length: count }, (_, at) => [`${prefix}${at}_size`, { type: 'integer' }]),
+        ),
+      );
+    const [few, more] = [90, 900];
+    const named = (count: number, prefix: string) =>
+      tool(`make_${prefix}_report`, 'Make the yearly report of a firm.', many(count, 'size_of_part_'));
+    expect(await relation(named(few, 'x'), named(few, 'x'))).toBe('same');
+    expect(await relation(named(more, 'x'), named(more, 'x'))).toBe('same');
+    const a = tool('make_report', 'Make the yearly report of a firm.', many(more, 'part_'));
+    const b = tool('create_report', 'Create the yearly report of a firm.', many(more, 'part_'));
+    const c = tool('create_report', 'Create the yearly report of a firm.', many(more, 'piece_'));
+    expect(await relation(a, b)).toBe('same');
+    expect(await relation(a, c)).toBe('overlapping');
+  });
+
   it('find the same tool in other words, with other names of parameters', async () => {
     const a = tool(
       'calculate_triangle_area',

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
+import type { DecisionHead } from '../../src/decisions/decision.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
 import type { Job, JobQueue } from '../../src/queue/job-queue.ts';
@@ -12,6 +13,7 @@ import { RewardIntake } from '../../src/rewards/reward-intake.ts';
 import { observationKey, type RewardsJob } from '../../src/rewards/reward-job.ts';
 import { ManualClock } from '../queue/manual-clock.ts';
 import { START, Story } from '../state/entries.ts';
+import { approve, merges, proposalOf, propose } from '../state/merge-entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
 const root = temporaryFolder();
@@ -35,6 +37,7 @@ function openCatalog(name: string) {
 
 function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards(queue)) {
   const open = new Map<string, Catalog>();
+  const heads = new Map<string, Partial<DecisionHead>>();
   const catalogs = {
     get: (name: string) => open.get(name),
     holding: (name: string, work: (catalog: Catalog) => unknown) => work(open.get(name)!),
@@ -42,6 +45,7 @@ function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards
   const find = async (id: string) => ({
     ...{ id, catalog: id.split('.')[0], at: START, deadline: START + 60_000, activatedAt: START },
     shown: ['t0'],
+    ...heads.get(id),
   });
   const clock = { now: () => START + 1000, lead: 0 };
   const refused = { count: () => {} } as unknown as RefusedReports;
@@ -50,7 +54,7 @@ function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards
     { clock },
     { find, sink: accepted, refused, noteUses: async () => {} },
   );
-  return { intake, accepted, open };
+  return { intake, accepted, open, heads };
 }
 
 const reports = (count: number, catalog = 'default', more = {}) =>
@@ -60,6 +64,32 @@ const reports = (count: number, catalog = 'default', more = {}) =>
     outcome: 'success' as const,
     ...more,
   }));
+
+describe('a report about a decision that showed a merged tool', () => {
+  it('is noted by what was merged then, whatever is merged now', async () => {
+    const folder = join(root, randomUUID());
+    const queue = await fileQueue(100, folder);
+    const { intake, open, heads } = intakeOver(queue);
+    const story = Story.withTools(3);
+    const { id, ...proposal } = proposalOf(story.state, ['t0', 't1']);
+    story.tell(propose({ id, ...proposal }));
+    story.tell(approve(story.state, id));
+    const { catalog } = openCatalog('default');
+    open.set('default', { ...catalog, state: story.state } as unknown as Catalog);
+    heads.set('default.0', { merged: { t0: id } });
+    const noteOf = async (decisionId: string, tool: string) => {
+      const [result] = await intake.report([{ decisionId, tool, outcome: 'success' }]);
+      return (result as { note?: string }).note;
+    };
+    expect(await noteOf('default.0', 't1')).toBeUndefined();
+    // A decision from before it was approved showed t0 itself.
+    expect(await noteOf('default.1', 't1')).toContain('was not in the slate');
+    story.tell(merges({ action: 'undo', id }));
+    expect(await noteOf('default.0', 't1')).toBeUndefined();
+    expect(await noteOf('default.0', 't0')).toBeUndefined();
+    expect(await noteOf('default.0', 't2')).toContain('was not in the slate');
+  });
+});
 
 describe('rewards in one call', () => {
   it.each([

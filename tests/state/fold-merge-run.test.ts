@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { MergeRunChange, MergeRunRequest } from '../../src/ledger/merge-run.ts';
 import type { MergeRunResult } from '../../src/state/fold-result.ts';
 import { decodeSnapshot, encodeSnapshot, stateDigest } from '../../src/state/snapshot-codec.ts';
+import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 import { putTools, START, Story, tool } from './entries.ts';
 
 const REQUEST: MergeRunRequest = { judge: 'rules', threshold: null, autoApprove: null, touched: 'changed' };
@@ -28,6 +29,20 @@ function succeed(story: Story, request = REQUEST): void {
 }
 
 describe('the run that looks for merges', () => {
+  it('says what its judge left open, and the next one begins without it', () => {
+    const story = Story.withTools(2);
+    const run = ask(story);
+    const attempt = begin(story, run)!.attempt!;
+    const open = { undecided: 3, reason: 'it is away', spent: { requests: 5, tokens: 800 } };
+    say(story, { action: 'end', run, attempt, status: 'succeeded', open });
+    expect(story.state.mergeRuns.run).toMatchObject({ status: 'succeeded', open });
+    const bytes = encodeSnapshot(story.state);
+    const state = decodeSnapshot(bytes, 'default', { kernels: createTypescriptKernels(), derived: true });
+    expect(state.mergeRuns.run).toMatchObject({ open });
+    ask(story);
+    expect(story.state.mergeRuns.run).not.toHaveProperty('open');
+  });
+
   it('is one, however often it is asked for, until it has ended', () => {
     const story = Story.withTools(2);
     const run = ask(story);

@@ -67,6 +67,50 @@ describe('merges of tools', () => {
     expect(story.state.merges.get(id)!.status).toBe('undone');
   });
 
+  it('stay where one entry proposes and withdraws them, with the time of their first proposal', () => {
+    const story = Story.withTools(2);
+    const proposal = proposalOf(story.state, ['t0', 't1']);
+    story.tell(propose(proposal));
+    const both = merges(
+      { action: 'propose', propose: [proposal], withdraw: [proposal.id] },
+      { at: START + 1 },
+    );
+    expect(story.tell(both)).toMatchObject({ proposed: 1, withdrawn: 0 });
+    expect(story.state.merges.get(proposal.id)).toMatchObject({ proposedAt: START, changedAt: START + 1 });
+  });
+
+  it('have another revision once a member has left, since something else is served', () => {
+    const { story } = merged();
+    const { revision } = story.state.merges;
+    story.tell(putTools([], { remove: ['t2'] }));
+    expect(story.state.merges.revision).not.toBe(revision);
+  });
+
+  it('are forgotten, the oldest first, when ten thousand have ended; those that wait to be served again are not', () => {
+    const { story, id } = merged();
+    const larger = proposalOf(story.state, ['t0', 't1', 't2', 't3']);
+    story.tell(propose(larger));
+    story.tell(approve(story.state, larger.id));
+    const table = story.state.merges;
+    const ended = { ...larger, status: 'rejected', proposedAt: START, changedAt: START } as const;
+    for (let at = 0; at < 10_001; at++) table.put({ ...ended, id: `m_${at}` });
+    // That which was taken in is older than all of them.
+    expect([id, larger.id, 'm_1', 'm_2', 'm_10000'].map((one) => table.get(one) !== undefined)).toEqual([
+      ...[true, true, false, true, true],
+    ]);
+  });
+
+  it('keep what is served when the tool beneath is put, until they are taken off', () => {
+    const { story, id } = merged();
+    const { tools } = story.state;
+    const record = tools.get('t0')!;
+    tools.put({ tool: record.tool, hash: 'another', embedding: axis('other') }, record.source, START);
+    expect([...tools.vectors.get(record.slot)]).toEqual([...axis(id)]);
+    expect([...tools.vectorOf(record)]).toEqual([...axis('other')]);
+    tools.uncover(tools.get('t0')!);
+    expect([...tools.vectors.get(record.slot)]).toEqual([...axis('other')]);
+  });
+
   it('are not changed by a sync that puts their members as they were', () => {
     const { story, id } = merged();
     const { revision } = story.state.merges;

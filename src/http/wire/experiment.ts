@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
 import { METRICS } from '../../ledger/experiment-definition.ts';
+import { AUTOMATIC } from '../../ledger/merge-definition.ts';
 import { policySettings } from './catalog.ts';
 import { callersId, catalogName } from './parameters.ts';
 
@@ -50,7 +51,13 @@ const variant = z.strictObject({
   }),
 });
 
-export const actor = callersId.optional().meta({ description: 'Who asks for it; kept with the change.' });
+export const actor = callersId
+  .refine(
+    (name) => name.trim().toLowerCase() !== AUTOMATIC,
+    `must not be "${AUTOMATIC}", which stands for what nobody has decided`,
+  )
+  .optional()
+  .meta({ description: 'Who asks for it; kept with the change.' });
 
 export const experimentDraftSchema = z
   .strictObject({

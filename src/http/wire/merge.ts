@@ -62,11 +62,22 @@ export const mergeRunSchema = z
     startedAt: z.iso.datetime().nullable(),
     endedAt: z.iso.datetime().nullable(),
     error: z.string().optional(),
+    open: z
+      .object({
+        undecided: z.int(),
+        reason: z.string(),
+        spent: z.object({ requests: z.int(), tokens: z.int() }).optional(),
+      })
+      .optional()
+      .meta({
+        description:
+          'What the judge left open, though the run succeeded: how many pairs and groups of tools, why, and what it had asked by then. The next run asks again.',
+      }),
   })
   .openapi('MergeRun');
 
 export function mergeRunView(run: MergeRun): z.input<typeof mergeRunSchema> {
-  const { request, askedAt, startedAt, endedAt, error } = run;
+  const { request, askedAt, startedAt, endedAt, error, open } = run;
   const { id, status, progress, pairs, judged, proposals } = run;
   return {
     ...{ id, status, ...request, progress, pairs, judged, proposals },
@@ -74,6 +85,7 @@ export function mergeRunView(run: MergeRun): z.input<typeof mergeRunSchema> {
     startedAt: startedAt === null ? null : timeOf(startedAt),
     endedAt: endedAt === null ? null : timeOf(endedAt),
     ...(error !== null && { error }),
+    ...(open !== undefined && { open }),
   };
 }
 
