@@ -53,17 +53,18 @@ export class Sufficiency {
 
   /** @param outcome 1: it sufficed, 0: it did not. @throws RangeError; nothing is learned then */
   learn({ features, rating, predicted }: SufficiencyExample, outcome: number): void {
-    const logit = this.#model.logit(features);
+    // Before the first regression learns, which changes its log-odds.
+    const rated = rating === undefined ? null : ratedFeatures(this.#model.logit(features), rating);
     this.#model.learn(features, outcome);
-    if (rating !== undefined) this.#rated.learn(ratedFeatures(logit, rating), outcome);
+    if (rated !== null) this.#rated.learn(rated, outcome);
     if (predicted !== undefined) this.#reliability.add(predicted, outcome);
   }
 
   /** The outcome of a decision that was learned changed by `delta`. @throws RangeError */
   correct({ features, rating, predicted }: SufficiencyExample, delta: number): void {
-    const logit = this.#model.logit(features);
+    const rated = rating === undefined ? null : ratedFeatures(this.#model.logit(features), rating);
     this.#model.correct(features, delta);
-    if (rating !== undefined) this.#rated.correct(ratedFeatures(logit, rating), delta);
+    if (rated !== null) this.#rated.correct(rated, delta);
     if (predicted !== undefined) this.#reliability.correct(predicted, delta);
   }
 

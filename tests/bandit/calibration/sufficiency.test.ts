@@ -158,6 +158,9 @@ describe('sufficiency', () => {
   it('refuses a rating outside of its range', () => {
     const features = sufficiencyFeatures(columnsOf([0.5]), 3, 0);
     expect(() => new Sufficiency().probability({ features, rating: 1.5 })).toThrow(RangeError);
+    const sufficiency = new Sufficiency();
+    expect(() => sufficiency.learn({ features, rating: 1.5 }, 1)).toThrow(RangeError);
+    expect(sufficiency.outcomes.all).toBe(0);
     expect(() => new Sufficiency().learn({ features }, Number.NaN)).toThrow(RangeError);
     expect(() => new Sufficiency().learn({ features: [1] }, 1)).toThrow(RangeError);
   });
