@@ -4,12 +4,13 @@
  * without exploration in between.
  *
  *   npx tsx bench/early-harm.ts [--data ../shared/data] [--seeds 10] [--streams toollens,flipped,seal,mcp]
- *       [--parameters '{"taughtRate": 0}']
+ *       [--parameters '{"taughtRate": 0}'] [--queries 2000]
  *
  * Streams: ToolLens' train; the same with a fifth of the outcomes reversed; Seal-Tools' dev five times; MCP-Zero's train
- * twice, where nearly every query needs another tool. Needs the compiled embedding thread (npm run build).
+ * twice, where nearly every query needs another tool. With `--queries` each seed draws so many of a stream's
+ * queries, for the early windows alone.
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
@@ -23,6 +24,7 @@ import { meanOf, type SimulationOptions, simulate } from '../src/simulation/simu
 import { type PreparedTool, SimulatedCatalog } from '../src/simulation/simulated-catalog.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';
 import { LabelledSet } from './labelled-set.ts';
+import { measuredOn } from './measured-on.ts';
 
 const WINDOW = 200;
 const K = 5;
@@ -74,6 +76,18 @@ const STREAMS: readonly Stream[] = [
   },
 ];
 
+const RESULTS = 'bench/results/early-harm.json';
+
+/** Writes the row of a stream at once, because all of them take long; those of the other streams stay. */
+function write(row: { readonly stream: string; readonly queries: number }, model: string): void {
+  const before = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')).rows : [];
+  const others = before.filter(({ stream }: { readonly stream: string }) => stream !== row.stream);
+  mkdirSync('bench/results', { recursive: true });
+  const command = `npx tsx bench/early-harm.ts --streams ${row.stream} --queries ${row.queries}`;
+  const rows = [...others, { ...row, model, ...measuredOn(command) }];
+  writeFileSync(RESULTS, `${JSON.stringify({ rows }, null, 2)}\n`);
+}
+
 /** Share of the fitting tools in the first five of retrieval, per query. */
 function retrievalRecall(
   kernels: Kernels,
@@ -123,6 +137,7 @@ async function main(): Promise<void> {
       seeds: { type: 'string', default: '10' },
       streams: { type: 'string', default: STREAMS.map(({ name }) => name).join(',') },
       parameters: { type: 'string', default: '{}' },
+      queries: { type: 'string', default: 'Infinity' },
     },
   });
   if (!existsSync(options.data)) {
@@ -132,7 +147,6 @@ async function main(): Promise<void> {
   const kernels = await loadKernels();
   const embedder = await openModelFolder(join(packageRoot(), 'models', 'tool-static-256'));
   const policy = { ...DEFAULT_CATALOG_SETTINGS.policy, parameters: JSON.parse(options.parameters) };
-  const rows = [];
   console.log(
     'stream    windows below retrieval   worst   mean of all   frozen: retrieval, then after so many decisions',
   );
@@ -147,32 +161,36 @@ async function main(): Promise<void> {
     const alone = meanOf([...retrievalRecall(kernels, tools, heldOut).values()]);
     const { passes, evaluateAfter, flips } = stream;
     const agent = { ...CAREFUL_AGENT, flips: flips ?? 0 };
+    const count = Math.min(queries.length, Number(options.queries));
     const played: Played[] = [];
     for (let seed = 0; seed < Number(options.seeds); seed++) {
-      const setting = { policy, k: K, seed, passes, evaluateAfter, agent };
-      played.push(await play({ kernels, tools, queries, heldOut, ...setting }, retrieval));
+      const setting = { policy, k: K, seed, passes, evaluateAfter, agent, heldOut };
+      const drawn = shuffled(queries, `early-harm/${seed}`).slice(0, count);
+      const learned = count < queries.length ? drawn : queries;
+      played.push(await play({ kernels, tools, queries: learned, ...setting }, retrieval));
     }
     const all = played.flatMap(({ differences }) => differences);
     const below = played.flatMap(({ differences }) =>
       differences.flatMap((difference, window) => (difference < 0 ? [window * WINDOW] : [])),
     );
-    const frozen = [...evaluateAfter, queries.length * passes].map((after, i) => {
+    // The same window of all seeds: where one seed's chance is evened out, and what is left is the learner's.
+    const byWindow = played[0].differences.map((_, window) =>
+      meanOf(played.map(({ differences }) => differences[window])),
+    );
+    const frozen = [...evaluateAfter, count * passes].map((after, i) => {
       return { after, recall: meanOf(played.map((one) => one.frozen[i])) };
     });
     const row = {
       ...{ stream: stream.name, seeds: played.length, windows: all.length, below: below.length / all.length },
       ...{ worst: Math.min(...all), mean: meanOf(all), lastBelow: Math.max(0, ...below), alone, frozen },
+      ...{ queries: count, byWindow },
     };
-    rows.push(row);
+    if (options.parameters === '{}') write(row, embedder.fingerprint);
     const share = `${(100 * row.below).toFixed(1)} % (last at ${row.lastBelow})`;
     const marks = frozen.map(({ after, recall }) => `@${after} ${recall.toFixed(3)}`).join(' ');
     console.log(
       `${stream.name.padEnd(10)}${share.padEnd(26)}${row.worst.toFixed(3).padStart(7)}${row.mean.toFixed(3).padStart(10)}      ${alone.toFixed(3)} ${marks}`,
     );
-  }
-  mkdirSync('bench/results', { recursive: true });
-  if (options.parameters === '{}' && rows.length === STREAMS.length) {
-    writeFileSync('bench/results/early-harm.json', `${JSON.stringify({ rows }, null, 2)}\n`);
   }
   await embedder.close();
 }
