@@ -50,6 +50,8 @@ const K_B = 2;
 /** Fixed before the first run: the first as in the paper; the second has room for episodes of ten steps. */
 const PROMPT_BUDGET = 1500;
 const APPEND_BUDGET = 6000;
+/** Room for twenty steps: a prompt that starts anew is written again with all its history. */
+const COURSE_BUDGET = 12_000;
 const DISCOVERY: Gate = { rating: true, least: 0 };
 
 /** Of earlier runs of other parts. */
@@ -284,7 +286,7 @@ const PARTS: Readonly<Record<string, () => Promise<unknown>>> = {
     const strategies = [
       monolith(whole),
       itr(product, whole, { ...asked, tokenBudget: PROMPT_BUDGET, assembly: 'prompt' }),
-      itr(product, whole, { ...asked, tokenBudget: APPEND_BUDGET, assembly: 'append' }),
+      itr(product, whole, { ...asked, tokenBudget: COURSE_BUDGET, assembly: 'append' }),
     ];
     const marks = [1, 5, 10, 20];
     const rows = [];

@@ -1,5 +1,6 @@
 import type { Random } from '../random.ts';
 import { exactKnapsack, greedyKnapsack, type KnapsackCorpus } from './knapsack.ts';
+import { worthTokens } from './token-price.ts';
 
 /** A corpus to select from, column by column. */
 export interface BudgetedCandidates {
@@ -13,6 +14,8 @@ export interface BudgetedCandidates {
   readonly forced: readonly number[];
   /** Most that may be chosen beside those that are forced and those that come with others. */
   readonly limit: number;
+  /** Probability that the step needs each, which has to be worth its tokens (`worthTokens`). Absent: whatever the knapsack chooses is. */
+  readonly need?: Float64Array;
   /** Of each candidate, the others that come with it; their tokens are among its own. Absent: none do. */
   readonly includes?: readonly (readonly number[])[];
 }
@@ -65,10 +68,10 @@ const DRAWS_PER_CORPUS = 2;
 /**
  * Selects what is worth most within a budget, and explores in one place of each corpus.
  *
- * The core is the knapsack's choice. Of the m candidates of a corpus that it chose and that were not forced, one is given up, each with
+ * The core is the knapsack's choice, less what is not worth its tokens: such a place stays empty, and its tokens are no room here. Of the m candidates of a corpus that it chose and that were not forced, one is given up, each with
  * probability 1/m; its tokens, and this corpus's share of the tokens that were left over, are the room. It is drawn anew among itself,
  * all candidates outside the core that fit into the room, and nothing (score 0), with probabilities in proportion to exp(score/T). A
- * core that chose nothing has one place, which is empty. Shares are fixed before anything is drawn, so the two draws are independent,
+ * core for which the knapsack chose nothing has one place, which is empty and is filled in the same way. Shares are fixed before anything is drawn, so the two draws are independent,
  * and the probability of a candidate is the mean over the places:
  *   outside the core  P_j = (1/m) Σ_i e^(s_j/T)·1[j fits in place i] / Z_i,
  *   in the core       P_i = 1 − (1/m)(1 − e^(s_i/T)/Z_i).
@@ -80,16 +83,21 @@ export function selectUnderBudget(request: BudgetedRequest): Selection | BudgetT
   if (needed > budget) return { needed };
   const solve = method === 'greedy' ? greedyKnapsack : exactKnapsack;
   const free = [tools, instructions].map(freeOf);
-  const core = solve(free[0], free[1], budget - needed);
+  const found = solve(free[0], free[1], budget - needed);
   const wished = solve(free[0], free[1], NO_LIMIT);
-  const left = budget - needed - costOf(core.tools, tools) - costOf(core.instructions, instructions);
+  const left = budget - needed - costOf(found.tools, tools) - costOf(found.instructions, instructions);
   const draws = [tools, instructions].map(({ limit }) => explore && limit > 0);
   const share = draws[0] ? (draws[1] ? Math.floor(left / 2) : left) : 0;
+  const core = {
+    tools: worthTokens(found.tools, tools),
+    instructions: worthTokens(found.instructions, instructions),
+  };
   const select = (corpus: 'tools' | 'instructions', room: number, at: 0 | 1) => {
     const candidates = request[corpus];
     const uniform = (counter: number) => random.uniform(at * DRAWS_PER_CORPUS + counter);
+    const spared = found[corpus].length - core[corpus].length;
     const explored = draws[at]
-      ? exploreOne(candidates, core[corpus], room, temperature, uniform)
+      ? exploreOne(candidates, { chosen: core[corpus], spared }, room, temperature, uniform)
       : asChosen(candidates, core[corpus]);
     return selected(candidates, explored, wished[corpus]);
   };
@@ -106,10 +114,10 @@ interface Explored {
   readonly logProbability: number;
 }
 
-/** Gives up one place of the core, and fills it by chance. */
+/** Gives up one place of the core, and fills it by chance; `spared` places stay empty. */
 function exploreOne(
   { score, tokens, forced, includes }: BudgetedCandidates,
-  chosen: readonly number[],
+  { chosen, spared }: { readonly chosen: readonly number[]; readonly spared: number },
   share: number,
   temperature: number,
   uniform: (counter: number) => number,
@@ -124,10 +132,11 @@ function exploreOne(
   const outside: number[] = [];
   for (let index = 0; index < score.length; index++) if (brought[index] === 0) outside.push(index);
 
-  const places: readonly number[] = core.length === 0 ? [NOTHING] : core;
-  const given = Math.min(places.length - 1, Math.floor(uniform(0) * places.length));
+  const places: readonly number[] = core.length === 0 && spared === 0 ? [NOTHING] : core;
+  const count = places.length + spared;
+  const given = Math.min(count - 1, Math.floor(uniform(0) * count));
   /** Probability of what the core itself has chosen; every place may bring it back. */
-  let unchanged = 0;
+  let unchanged = spared / count;
   let drawn = NOTHING;
   let probability = 0;
   for (const [at, place] of places.entries()) {
@@ -140,18 +149,18 @@ function exploreOne(
     );
     const lost = place === NOTHING ? [] : served(place).filter((one) => brought[one] === 1);
     for (let i = 1; i < options.length; i++) {
-      const chance = chances[i] / places.length;
+      const chance = chances[i] / count;
       const gained = options[i] === NOTHING ? [] : served(options[i]);
       for (const one of gained) if (brought[one] === 0) propensity[one] += chance;
       for (const one of lost) if (!gained.includes(one)) propensity[one] -= chance;
     }
-    unchanged += chances[0] / places.length;
+    unchanged += chances[0] / count;
     if (at !== given) continue;
     const option = pick(chances, uniform(1));
     drawn = options[option];
-    probability = chances[option] / places.length;
+    probability = chances[option] / count;
   }
-  const kept = drawn === places[given];
+  const kept = given >= places.length || drawn === places[given];
   const rest = kept ? core : core.filter((index) => index !== places[given]);
   return {
     indices: kept || drawn === NOTHING ? rest : [...rest, drawn],

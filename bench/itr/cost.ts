@@ -11,13 +11,16 @@ export interface StepTokens {
   readonly changing: number;
   /** What is appended to the conversation with this step, and stays there. */
   readonly appended: number;
+  /** What was appended before is replaced: everything is written anew, the history behind it as well. */
+  readonly restarted?: boolean;
 }
 
 /** Full-price tokens of all requests of an episode, by the history that grows with each step, without a prompt cache. */
 export function uncachedCost(steps: readonly StepTokens[], historyPerStep = HISTORY_PER_STEP): number {
   let kept = 0;
   let cost = 0;
-  for (const { prefix, changing, appended } of steps) {
+  for (const [at, { prefix, changing, appended, restarted }] of steps.entries()) {
+    if (restarted) kept = at * historyPerStep;
     kept += appended;
     cost += prefix + changing + kept;
     kept += historyPerStep;
@@ -33,7 +36,11 @@ export function cachedCost(steps: readonly StepTokens[], historyPerStep = HISTOR
   let inCache = 0;
   let kept = 0;
   let cost = 0;
-  for (const { prefix, changing, appended } of steps) {
+  for (const [at, { prefix, changing, appended, restarted }] of steps.entries()) {
+    if (restarted) {
+      inCache = 0;
+      kept = at * historyPerStep;
+    }
     const all = prefix + kept + appended;
     const stable = changing === 0 ? all : prefix;
     const read = Math.min(inCache, stable);

@@ -114,13 +114,14 @@ export function itr(
   const tokensFor = (
     session: string,
     parts: readonly (readonly [name: string, tokens: number])[],
+    restarted = false,
   ): StepTokens => {
     if (asked.assembly === 'prompt')
       return { prefix: 0, changing: sum(parts.map(([, tokens]) => tokens)), appended: 0 };
-    const before = inPrompt.get(session) ?? new Set();
+    const before = (restarted ? undefined : inPrompt.get(session)) ?? new Set();
     inPrompt.set(session, new Set([...before, ...parts.map(([name]) => name)]));
     const added = parts.filter(([name]) => !before.has(name));
-    return { prefix: 0, changing: 0, appended: sum(added.map(([, tokens]) => tokens)) };
+    return { prefix: 0, changing: 0, appended: sum(added.map(([, tokens]) => tokens)), restarted };
   };
   return {
     name: `ITR by ${asked.assembly}`,
@@ -131,11 +132,12 @@ export function itr(
       const { instructions = [] } = answer;
       const tools = answer.tools.map(({ name }) => name);
       const { total, slate, instructions: texts } = answer.tokens!;
-      const tokens = tokensFor(session, [
+      const parts = [
         ...instructions.map(({ id, tokens }) => [`instruction ${id}`, tokens] as const),
         ...tools.map((name) => [name, tokensOf.get(name)!] as const),
-        ['what joins them', total - slate - texts],
-      ]);
+        ['what joins them', total - slate - texts] as const,
+      ];
+      const tokens = tokensFor(session, parts, answer.restarted);
       const promptShare = sum(instructions.map(({ tokens }) => tokens)) / size.prompt;
       const read = new Set(instructions.map(({ id }) => id));
       return { view: { tools, instructions: read, promptShare }, ...{ tokens, answer, milliseconds } };

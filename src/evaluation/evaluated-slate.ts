@@ -27,6 +27,8 @@ export interface EvaluatedBudget {
   readonly tokens: Float64Array;
   /** Indices of the candidates that were pinned or carried. */
   readonly forced: readonly number[];
+  /** It came to a prompt that goes on: what is new had to be worth its tokens. */
+  readonly goesOn: boolean;
   /** With the gains of that time: they are not the policy's. What comes with an instruction is not counted with it. */
   readonly instructions: BudgetedCandidates;
   /** Of the tools, which near duplicates are known by. */
@@ -48,6 +50,10 @@ export function evaluatedSlate(
   const forced = [...carried, ...pinned];
   const k = decision.budget?.limit ?? decision.k - pinned.length;
   if (decision.exploration !== 'plackett-luce' || k < 1 || forced.length >= count) return 'unexplored';
+  // Where no tool was worth its tokens, there was no draw.
+  if (decision.budget !== undefined && decision.columns.propensity.every((p) => p === 0 || p === 1)) {
+    return 'unexplored';
+  }
   const slots = new Int32Array(count);
   for (let index = 0; index < count; index++) {
     const slot = state.tools.find(decision.candidates[index])?.slot;
@@ -74,6 +80,7 @@ function budgetOf(
   const gain = Float64Array.from(instructions?.gain ?? []);
   return {
     ...{ room: budget.room, tokens, forced: [...carried, ...pinned], vectors: state.tools.vectors },
+    goesOn: before !== undefined && !before.restarted,
     instructions: { gain, score: explorationScores(gain), tokens: costs, forced: kept, limit },
   };
 }

@@ -51,7 +51,9 @@ export const BASELINES: Readonly<Record<string, Target>> = {
   uniform: (slate, { base }) => {
     if (slate.budget !== null) {
       const equal = new Float64Array(base.length);
-      return withinBudget(slate, slate.budget, equal, { method: 'exact', explore: true, temperature: 1 });
+      // By chance, nothing is worth more than anything else.
+      const budget = { ...slate.budget, goesOn: false };
+      return withinBudget(slate, budget, equal, { method: 'exact', explore: true, temperature: 1 });
     }
     const count = slate.free?.length ?? base.length;
     return spread(slate, new Float64Array(count).fill(Math.min(1, slate.k / count)));
@@ -61,13 +63,13 @@ export const BASELINES: Readonly<Record<string, Target>> = {
 /** Returns the probabilities under the budget of the decision, beside the instructions that compete for it. */
 function withinBudget(
   { k, slots }: EvaluatedSlate,
-  { room, tokens, forced, instructions, vectors }: EvaluatedBudget,
+  { room, tokens, forced, goesOn, instructions, vectors }: EvaluatedBudget,
   score: Float64Array,
   way: Pick<BudgetedRequest, 'method' | 'explore' | 'temperature'>,
 ): Float64Array {
   const rows = Array.from(slots, (slot) => vectors.get(slot));
   const selection = selectUnderBudget({
-    tools: withToolGains({ score, tokens, forced, limit: k }, rows, room),
+    tools: withToolGains({ score, tokens, forced, limit: k }, rows, room, goesOn),
     ...{ instructions, budget: room, ...way },
     // Probabilities do not depend on what is drawn.
     random: { uniform: () => 0.5 },

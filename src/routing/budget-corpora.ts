@@ -157,11 +157,14 @@ export function instructionScores(
   return itrScores(candidates, complete).map((score) => (most > 0 ? Math.max(0, score / most) : 0));
 }
 
-/** How many of the carried ones are as good as anything new: each of them takes the place of something new. */
+/** How many of the carried ones are among so many best, of equals before what is new: each of them takes the place of something new. */
 function amongBest(kept: readonly number[], score: Float64Array, count: number): number {
   if (kept.length === 0 || count === 0) return 0;
-  const least = score.slice().sort()[Math.max(0, score.length - count)];
-  return kept.filter((index) => score[index] >= least).length;
+  const isKept = new Set(kept);
+  const order = [...score.keys()].sort(
+    (a, b) => score[b] - score[a] || Number(isKept.has(b)) - Number(isKept.has(a)),
+  );
+  return order.slice(0, count).filter((index) => isKept.has(index)).length;
 }
 
 /** Searches once more if something comes with a candidate that is none itself. */

@@ -220,7 +220,7 @@ function draw(
     costs.tool(state.tools.findServed(candidates[index])!.tool, format, detail),
   );
   const vectors = free.map((index) => state.tools.vectors.get(state.tools.get(candidates[index])!.slot));
-  const tools = withToolGains({ score, tokens, forced: [], limit: k }, vectors, tokenBudget);
+  const tools = withToolGains({ score, tokens, forced: [], limit: k }, vectors, tokenBudget, false);
   const none = { gain: EMPTY, score: EMPTY, tokens: EMPTY, forced: [], limit: 0 };
   const selected = selectUnderBudget({
     // The agent has said that more is needed, so that none of them is worth nothing.

@@ -6,7 +6,7 @@ import {
   NO_LIMIT,
   selectUnderBudget,
 } from '../../bandit/selection/select-under-budget.ts';
-import { withToolGains } from '../../bandit/selection/tool-gains.ts';
+import { instructionNeeds, withToolGains } from '../../bandit/selection/tool-gains.ts';
 import type { DecisionBudget, DecisionInstructions } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
 import { promptFrame } from '../instructions/assemble-prompt.ts';
@@ -30,7 +30,8 @@ export interface Spent {
 
 /**
  * Selects tools and instructions within the request's budget of tokens: what is carried along and the safety overlay, then pins, then
- * what is worth most, with one place of each corpus drawn anew where the catalog explores.
+ * what is worth most, with one place of each corpus drawn anew where the catalog explores. Where a prompt goes on, what is new has to be worth its
+ * tokens in all steps to come.
  *
  * @returns null: what is carried leaves no room, for what has to be served or for the tool that fits the step best
  * @throws Problem budget-too-small, without anything that is carried
@@ -48,14 +49,20 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent - frame.more;
   if (carriedTokens > 0 && isCrowdedOut(parts, tools, budget, budget + carriedTokens)) return null;
   const explore = ranked.exploration === 'plackett-luce';
-  const instructions = corpus === null ? NONE : withoutDuplicates(corpus.corpus, corpus.rows, budget);
+  const goesOn = parts.carried !== undefined && !parts.carried.restarted;
+  const instructions = corpus === null ? NONE : withoutDuplicates(corpus, budget);
+  const need =
+    goesOn && corpus !== null
+      ? instructionNeeds(corpus.scores, instructions.gain, state.effects.slope)
+      : undefined;
   const selection = selectUnderBudget({
     tools: withToolGains(
       found.served === null ? tools.corpus : inTurn(tools.corpus, found, budget),
       tools.rows,
       budget,
+      goesOn,
     ),
-    instructions,
+    instructions: need === undefined ? instructions : { ...instructions, need },
     ...{ budget, method: selectionMethod(policy), explore, random, temperature: parts.temperature },
   });
   if ('needed' in selection) {
@@ -188,11 +195,7 @@ function inTurn(
   return { ...corpus, forced, limit: 0 };
 }
 
-function withoutDuplicates(
-  corpus: BudgetedCandidates,
-  rows: readonly Float32Array[],
-  budget: number,
-): BudgetedCandidates {
+function withoutDuplicates({ corpus, rows }: InstructionCorpus, budget: number): BudgetedCandidates {
   const { gain, tokens, forced } = corpus;
   return { ...corpus, gain: discountNearDuplicates(gain, tokens, rows, forced, budget) };
 }

@@ -38,6 +38,42 @@ describe('what is appended in a session', () => {
     expect(names(await step(catalog, 't1'))).toEqual(['t1', 't2']);
   });
 
+  it('is worth its tokens: what a step hardly needs is not added, nor logged as if it had been drawn', async () => {
+    const catalog = new RoutedCatalog(6);
+    const long = Array.from({ length: 60 }, (_, word) => `w${word}`).join(' ');
+    const wordy = (name: string) => tool(name, { description: `does ${name} ${long}` });
+    catalog.story.tell(putTools(['t0', 't1', 't2', 't3', 't4', 't5'].map(wordy)));
+    catalog.story.tell(
+      putInstructions(
+        ['t1', 't2', 't3', 't4', 't5'].map((id) =>
+          instruction(id, { status: 'approved', text: `does ${id} ${long}` }),
+        ),
+      ),
+    );
+    const asked = { k: 3, instructions: true, maxInstructions: 3, tokenBudget: 5000 };
+    const ids = ({ instructions = [] }: RouteAnswer) => instructions.map(({ id }) => id);
+    const first = await step(catalog, 't1', { ...asked, k: 1, maxInstructions: 1 });
+    expect([names(first), ids(first)]).toEqual([['t1'], ['t1']]);
+    const alone = await step(catalog, 't2', { ...asked, sessionId: 'other' });
+    for (const explore of [false, true]) {
+      const second = await step(catalog, 't2', { ...asked, explore });
+      const { budget, candidates, columns, slate, instructions } = await catalog.routing.find(
+        second.decisionId,
+      );
+      const added = second.tools.filter(({ reason }) => reason !== 'carried');
+      expect(added.length).toBeLessThan(alone.tools.length);
+      if (!explore) {
+        expect([added.map(({ name }) => name), ids(second).slice(1)]).toEqual([['t2'], ['t2']]);
+        expect(budget!.leftOut.length).toBeGreaterThan(0);
+        const shown = candidates.map((_, index) => Number(slate.includes(index)));
+        expect([...columns.propensity]).toEqual(shown);
+        expect(instructions!.propensity).toEqual(
+          instructions!.ids.map((_, index) => Number(instructions!.shown.includes(index))),
+        );
+      }
+    }
+  });
+
   it('is kept apart by session, task, user and format; a request without a budget takes no part', async () => {
     const catalog = new RoutedCatalog(6);
     await step(catalog, 't1');

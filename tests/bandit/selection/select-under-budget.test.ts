@@ -55,13 +55,20 @@ const requests = fc
   }));
 
 /** Every outcome of one corpus's draw with its probability, as the definition says it, from the core and the room beside it. */
-function outcomes(from: BudgetedCandidates, core: readonly number[], share: number): Map<string, number> {
+function outcomes(
+  from: BudgetedCandidates,
+  core: readonly number[],
+  share: number,
+  spared = 0,
+): Map<string, number> {
   const counted = new Map<string, number>();
   const add = (indices: readonly number[], probability: number) => {
     const key = [...indices].sort().join();
     counted.set(key, (counted.get(key) ?? 0) + probability);
   };
-  const places = core.length === 0 ? [null] : core;
+  const places = core.length === 0 && spared === 0 ? [null] : core;
+  const count = places.length + spared;
+  if (spared > 0) add(core, spared / count);
   for (const place of places) {
     const rest = core.filter((index) => index !== place);
     const room = share + (place === null ? 0 : from.tokens[place]);
@@ -71,7 +78,7 @@ function outcomes(from: BudgetedCandidates, core: readonly number[], share: numb
     const weights = [1, ...fits.map((index) => Math.exp(from.score[index] / 0.2))];
     const total = weights.reduce((sum, weight) => sum + weight, 0);
     for (const [at, weight] of weights.entries()) {
-      add(at === 0 ? rest : [...rest, fits[at - 1]], weight / total / places.length);
+      add(at === 0 ? rest : [...rest, fits[at - 1]], weight / total / count);
     }
   }
   return counted;
@@ -142,6 +149,61 @@ describe('selecting under a budget', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it('adds to a prompt that goes on what is worth its tokens, or needed most, of what it would have served', () => {
+    const withNeed = fc
+      .tuple(requests, fc.infiniteStream(fc.integer({ min: -20, max: 60 })))
+      .map(([one, needs]) => {
+        const needed = (corpus: BudgetedCandidates) => ({
+          ...corpus,
+          need: corpus.gain.map(() => needs.next().value! / 1000),
+        });
+        return {
+          plain: one,
+          goesOn: { ...one, tools: needed(one.tools), instructions: needed(one.instructions) },
+        };
+      });
+    let spared = 0;
+    fc.assert(
+      fc.property(withNeed, fc.integer(), ({ plain, goesOn }, seed) => {
+        const all = selectionOf({ ...plain, explore: false });
+        const core = selectionOf({ ...goesOn, explore: false });
+        const drawn = selectionOf({ ...goesOn, random: randomFor(`d${seed}`) });
+        let left = plain.budget;
+        for (const corpus of ['tools', 'instructions'] as const) {
+          for (const index of all[corpus].chosen) left -= plain[corpus].tokens[index];
+        }
+        const share = plain.tools.limit > 0 ? Math.floor(left / 2) : 0;
+        for (const [corpus, room] of [
+          ['tools', share],
+          ['instructions', left - share],
+        ] as const) {
+          const from = goesOn[corpus];
+          const most = from.need.indexOf(Math.max(...from.need));
+          const worth = unforced(from, all[corpus]).filter(
+            (index) => index === most || from.need[index] * 2500 > from.tokens[index],
+          );
+          expect(unforced(from, core[corpus])).toEqual(worth);
+          const none = all[corpus].chosen.length - core[corpus].chosen.length;
+          spared += none;
+          const counted = from.limit === 0 ? new Map([['', 1]]) : outcomes(from, worth, room, none);
+          const expected = new Float64Array(from.gain.length);
+          for (const [key, probability] of counted) {
+            for (const index of key.split(',')) if (index !== '') expected[Number(index)] += probability;
+          }
+          for (const index of from.forced) expected[index] = 1;
+          for (const [index, p] of drawn[corpus].propensity.entries()) {
+            expect(p).toBeCloseTo(expected[index], 12);
+            if (drawn[corpus].chosen.includes(index)) expect(p).toBeGreaterThan(0);
+          }
+          const key = unforced(from, drawn[corpus]).sort().join();
+          expect(Math.exp(drawn[corpus].logProbability)).toBeCloseTo(counted.get(key)!, 12);
+        }
+      }),
+      { numRuns: 300 },
+    );
+    expect(spared).toBeGreaterThan(50);
   });
 
   it('has the propensities of 60,000 draws, with the probability of each selection', () => {
