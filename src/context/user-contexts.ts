@@ -1,6 +1,7 @@
 import type { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
+import { afterOf, firstPage } from '../catalog/page.ts';
 import { Problem } from '../errors/problem.ts';
 import { allUsers, type ContextStore, type UserPlace } from './context-store.ts';
 import { type ErasedUser, Erasures } from './erasures.ts';
@@ -38,8 +39,6 @@ export interface UserContextsParts {
 }
 
 const CACHE_BYTES = 64 * 1024 * 1024;
-/** A page ends before its texts become longer than this together, though not before its first item. */
-const PAGE_LENGTH = 2 * 1024 * 1024;
 
 /** What retrieval and ranking read of a user. Nothing of it may be changed. */
 export interface LoadedContext {
@@ -150,19 +149,18 @@ export class UserContexts {
   /** By id. The cursor is the last id of the page before, so that changes in between do no harm. */
   list(catalog: string, userId: string, { limit, cursor, store }: ItemQuery): Promise<ItemPage> {
     return this.#holding(catalog, async () => {
-      const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+      const after = afterOf(cursor);
       const { items = [] } = (await this.#read(catalog, userId)) ?? {};
       const rest = items
         .filter((item) => item.id > after && (store === undefined || item.store === store))
         .sort((a, b) => (a.id < b.id ? -1 : 1));
-      let length = 0;
-      const page = rest.slice(0, limit).filter(({ text }, at) => {
-        length += text.length;
-        return at === 0 || length <= PAGE_LENGTH;
-      });
-      const last = page.at(-1)?.id;
-      const isLast = last === undefined || page.length === rest.length;
-      return { items: page, nextCursor: isLast ? null : Buffer.from(last).toString('base64url') };
+      const { rows, nextCursor } = firstPage(
+        rest,
+        limit,
+        ({ id }) => id,
+        ({ text }) => text.length,
+      );
+      return { items: rows, nextCursor };
     });
   }
 

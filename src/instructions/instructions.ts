@@ -2,6 +2,7 @@ import type { LearnedEffect } from '../../bandit/effects/instruction-effects.ts'
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ChangeOptions } from '../catalog/conditional-change.ts';
+import { afterOf, firstPage } from '../catalog/page.ts';
 import { type Forgotten, forget } from '../catalog/tools.ts';
 import type { InstructionDraft, InstructionStatus } from '../ledger/instruction-definition.ts';
 import { inSlices } from '../scheduling/slices.ts';
@@ -18,8 +19,6 @@ import { type Duplicate, DuplicateFinder } from './near-duplicates.ts';
 
 /** Pairs of one answer at most. */
 const ANSWERED_DUPLICATES = 100;
-/** A page ends before its texts become longer than this together, though not before its first instruction. */
-const PAGE_LENGTH = 2 * 1024 * 1024;
 
 /** What a change did. */
 export interface InstructionChanges extends InstructionsChanged {
@@ -101,24 +100,23 @@ export class Instructions {
   /** By id. The cursor is the last id of the page before, so that changes in between do no harm. */
   list(catalog: string, { limit, cursor, status }: InstructionQuery): InstructionPage {
     const { instructions, effects } = this.#catalogs.get(catalog).state;
-    const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+    const after = afterOf(cursor);
     const wanted = (record: InstructionRecord): boolean =>
       status === undefined ||
       (status === 'draft' ? awaitsApproval(record) : record.instruction.status === 'approved');
     const rest = [...instructions.live()]
       .filter((record) => record.instruction.id > after && wanted(record))
       .sort((a, b) => (a.instruction.id < b.instruction.id ? -1 : 1));
-    let length = 0;
-    const page = rest.slice(0, limit).filter(({ instruction, pending }, at) => {
-      length += instruction.text.length + (pending?.instruction.text.length ?? 0);
-      return at === 0 || length <= PAGE_LENGTH;
-    });
-    const last = page.at(-1)?.instruction.id;
-    const isLast = last === undefined || page.length === rest.length;
+    const { rows, nextCursor } = firstPage(
+      rest,
+      limit,
+      ({ instruction }) => instruction.id,
+      ({ instruction, pending }) => instruction.text.length + (pending?.instruction.text.length ?? 0),
+    );
     return {
       revision: instructions.revision,
-      instructions: page.map((record) => ({ ...record, learned: effects.learned(record.slot) })),
-      nextCursor: isLast ? null : Buffer.from(last).toString('base64url'),
+      instructions: rows.map((record) => ({ ...record, learned: effects.learned(record.slot) })),
+      nextCursor,
     };
   }
 
