@@ -5,7 +5,7 @@ import type { Kernels } from '../../../bandit/kernels/kernels.ts';
 import { createWasmKernels } from '../../../bandit/kernels/wasm-kernels.ts';
 import { encodeLearner } from '../../../bandit/learner-codec.ts';
 import { createPolicy } from '../../../bandit/policies/registry.ts';
-import type { LearnerState } from '../../../bandit/policy.ts';
+import type { ChosenContext, LearnerState } from '../../../bandit/policy.ts';
 import { randomFor } from '../../../bandit/random.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
 import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
@@ -38,7 +38,11 @@ function lived(kernels: Kernels, name = 'sc-linucb-memory'): LearnerState {
     const noisy = topic.map((value) => value + 0.3 * (draw() - 0.5));
     const embedding = noisy.map((value) => value / Math.hypot(...noisy));
     const terms = Uint32Array.of(at % 5, 10 + (at % 3));
-    const query = { embedding, terms: { terms, weights: Float32Array.of(0.6, 0.8) } };
+    const context = name === 'sc-linucb-context' && at % 5 !== 0 ? contextAt(at) : undefined;
+    const query = {
+      ...{ embedding, terms: { terms, weights: Float32Array.of(0.6, 0.8) } },
+      ...(context && { context }),
+    };
     const similarity = Float64Array.from(slots, (slot) => {
       return vectors.get(slot).reduce((sum, value, i) => sum + value * embedding[i], 0);
     });
@@ -67,6 +71,17 @@ function lived(kernels: Kernels, name = 'sc-linucb-memory'): LearnerState {
   return saved;
 }
 
+/** What one of eleven users has that the query needs, some day within a year. */
+function contextAt(at: number): ChosenContext {
+  const random = randomFor(`context ${at}`);
+  return {
+    unit: 1 + (at % 11),
+    at: Math.floor(random.uniform(0) * 365) * 86_400_000,
+    items: Array.from({ length: at % 4 }, (_, i) => ({ number: Math.floor(9 * random.uniform(1 + i)) })),
+    features: Float32Array.from({ length: 16 }, (_, i) => random.uniform(9 + i)),
+  };
+}
+
 /** Learners that were saved go on from their bits: a change of these numbers needs another version of the policy. */
 const LIVES = JSON.parse(
   readFileSync(new URL('../../golden/learned-lives.json', import.meta.url), 'utf8'),
@@ -79,7 +94,10 @@ it.each(Object.entries(LIVES))(
   },
 );
 
-it('a whole life of the default policy ends in the same bits on either kernel', () => {
-  const wasm = readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url));
-  expect(lived(createWasmKernels(wasm))).toEqual(lived(createTypescriptKernels()));
-});
+it.each(['sc-linucb-memory', 'sc-linucb-context'])(
+  'a whole life of %s ends in the same bits on either kernel',
+  (name) => {
+    const wasm = readFileSync(new URL('../../../bandit/kernels/kernels.wasm', import.meta.url));
+    expect(lived(createWasmKernels(wasm), name)).toEqual(lived(createTypescriptKernels(), name));
+  },
+);
