@@ -81,6 +81,8 @@ export class ExpiredItems {
     let round = await this.#roundOf(catalog);
     for (let at = round?.cursor ?? null; round !== null && !signal.aborted; ) {
       const { users, next } = await store.someUsers(catalog, at, USERS_AT_ONCE);
+      // Most catalogs have no users with items: of these nothing is to be remembered.
+      if (at === null && next === null && users.length === 0) return;
       for (const user of users) await this.#sweepUser({ catalog, user }, round.by);
       // Deleted meanwhile: nothing of it is to be written again.
       if (catalogs.find(catalog) === undefined) return;

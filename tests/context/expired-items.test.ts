@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
@@ -131,6 +132,13 @@ it('deletes nothing by a clock that is years ahead for less than a day, nor by o
     await deployment.start().sweep();
   }
   expect(await deployment.kept()).toBe(0);
+});
+
+it('writes nothing about a catalog in which no user has anything', async () => {
+  const deployment = new Deployment();
+  await deployment.start().sweep();
+  expect(existsSync(deployment.path)).toBe(false);
+  expect([deployment.held.size, deployment.errors]).toEqual([0, []]);
 });
 
 it('goes on where a process stopped, and is done by one process at a time', async () => {
