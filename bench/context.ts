@@ -4,7 +4,9 @@
  * beside Table 2 of the paper (context tuning).
  *
  *   npx tsx bench/context.ts [--seed 1] [--write models/context-ranker/context-ranker.bin]
+ *   npx tsx bench/context.ts --part calibration
  *
+ * The second fits how scores become probabilities, on queries that need items and on those of context/explicit.txt, which need none.
  * The users are simulated (context/world.ts). A tenth of the personas to learn from is kept aside: everything is chosen there, and then
  * measured once on the personas of the test part.
  */
@@ -24,13 +26,16 @@ import { reciprocalRankFusion } from '../bandit/ranking/reciprocal-rank-fusion.t
 import { product, SemanticMap } from '../bandit/ranking/semantic-map.ts';
 import type { TreeEnsemble } from '../bandit/ranking/tree-ensemble.ts';
 import { packageRoot } from '../config/package-root.ts';
+import { BY_MODEL } from '../src/context/choose-context.ts';
+import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import { bundledModelFolder, openModelFolder } from '../src/models/open-embedder.ts';
+import { calibrationRows, chooseThreshold, fitted, servedAt } from './context/calibration.ts';
 import { featuresOf, type Judged, judge, rankingSetOf } from './context/judged.ts';
 import { simulatedWorld } from './context/world.ts';
 import { measuredOn } from './measured-on.ts';
 
 const { values: options } = parseArgs({
-  options: { seed: { type: 'string', default: '1' }, write: { type: 'string' } },
+  options: { seed: { type: 'string', default: '1' }, write: { type: 'string' }, part: { type: 'string' } },
 });
 
 const VALIDATION_PERSONAS = 65;
@@ -322,4 +327,38 @@ async function main(): Promise<void> {
   );
 }
 
-await main();
+/** How scores of the model that ships become probabilities, and from which one on an item is served (src/context/choose-context.ts). */
+async function calibrate(): Promise<void> {
+  const embedder = await openModelFolder(bundledModelFolder());
+  const ranker = await shippedContextRanker();
+  const world = simulatedWorld(Number(options.seed));
+  const validation = await calibrationRows(world.training.slice(-VALIDATION_PERSONAS), 0, ranker, embedder);
+  const test = await calibrationRows(world.test, 1, ranker, embedder);
+  await embedder.close();
+  const results: Record<string, unknown> = {};
+  const { at, score, cosine, mapped, asked } = BY_MODEL;
+  const ways = {
+    'as it ships': [at, score, cosine, mapped, asked, 0],
+    'fitted anew': fitted(validation.rows, 6),
+    'with how clearly the query names a tool': fitted(validation.rows),
+    'the score alone': fitted(validation.rows, 2),
+  };
+  for (const [name, weights] of Object.entries(ways)) {
+    const { threshold } = chooseThreshold(servedAt(validation, weights));
+    const [chosen, measured] = [validation, test].map((part) => servedAt(part, weights));
+    results[name] = { weights, threshold, validation: chosen, test: measured };
+    console.log(`\n${name}: ${weights.map((one) => one.toFixed(3)).join(' ')}; threshold ${threshold}`);
+    console.log('| threshold | precision recall unneeded disturbed: validation | test |\n|---|---|---|');
+    for (const [at, one] of chosen.entries()) {
+      const cells = [one, measured[at]].map(({ precision, recall, unneeded, disturbed }) =>
+        [precision.toFixed(1), recall.toFixed(1), unneeded.toFixed(2), disturbed.toFixed(1)].join(' '),
+      );
+      console.log(`| ${one.threshold} | ${cells.join(' | ')} |`);
+    }
+  }
+  const about = measuredOn(`npx tsx bench/context.ts --part calibration --seed ${options.seed}`);
+  const to = pathOf(packageRoot(), 'bench', 'results', 'context-calibration.json');
+  writeFileSync(to, `${JSON.stringify({ ...about, results }, null, 1)}\n`);
+}
+
+await (options.part === 'calibration' ? calibrate() : main());

@@ -87,3 +87,25 @@ export function readTools(): ToolForm[] {
 function read(name: string): string {
   return readFileSync(new URL(name, import.meta.url), 'utf8');
 }
+
+/** A query that says all that it wants; tool: null if none of the user's fits. */
+export interface Explicit {
+  readonly text: string;
+  readonly tool: string | null;
+}
+
+/** Reads explicit.txt: a tool, or "none", and queries for it; every other one is of the same half. */
+export function readExplicit(half: 0 | 1): Explicit[] {
+  const names = readTools().map(({ name }) => name);
+  return read('explicit.txt')
+    .trim()
+    .split('\n')
+    .flatMap((line, at) => {
+      const [short, says] = line.split(': ');
+      const tool = names.find((name) => name === short || name.endsWith(`.${short}`)) ?? null;
+      return says
+        .split(' / ')
+        .filter((_, which) => (which + at) % 2 === half)
+        .map((text) => ({ text, tool }));
+    });
+}

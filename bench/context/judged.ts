@@ -20,6 +20,7 @@ export interface Judged {
   /** With the scripted thought. */
   readonly thoughtEmbedding: Float32Array;
   readonly stores: readonly string[];
+  readonly texts: readonly string[];
   readonly vectors: readonly Float32Array[];
   readonly words: readonly number[];
   readonly thoughtWords: readonly number[];
@@ -89,6 +90,7 @@ export async function judge(personas: readonly Persona[], embedder: Embedder): P
         embedding,
         thoughtEmbedding,
         stores: items.map(({ store }) => store),
+        texts: items.map(({ text }) => text),
         vectors,
         words,
         thoughtWords: wordsOf(thoughtful),
@@ -99,6 +101,27 @@ export async function judge(personas: readonly Persona[], embedder: Embedder): P
     }
   }
   return judged;
+}
+
+/** The same user at the same moment, asking something else. @param toolVectors of `readTools` */
+export function asking(
+  judged: Judged,
+  { text, embedding }: { readonly text: string; readonly embedding: Float32Array },
+  toolVectors: readonly Float32Array[],
+): Pick<Judged, 'candidates' | 'moment'> {
+  const index = new Bm25Index();
+  for (const [slot, own] of judged.texts.entries()) index.put(slot, tokenise(own));
+  const { scores } = index.search(tokenise(text));
+  return {
+    candidates: judged.candidates.map((candidate, slot) => ({ ...candidate, words: scores[slot] })),
+    moment: { ...judged.moment, query: embedding, tools: likelyTools(embedding, toolVectors) },
+  };
+}
+
+function likelyTools(query: Float32Array, toolVectors: readonly Float32Array[]): Map<string, number> {
+  const tools = readTools();
+  const weights = softmaxOfBest(toolVectors.map((vector) => product(query, vector)));
+  return new Map(weights.map(({ at, weight }) => [tools[at].name, weight]));
 }
 
 function softmaxOfBest(cosines: readonly number[]): { at: number; weight: number }[] {

@@ -16,8 +16,8 @@ import type { LoadedContext } from './user-contexts.ts';
 /**
  * How a score becomes the probability that an item is needed, σ(at + Σ weight·value), and from which probability on it is served. With the
  * model it was fitted to the best five of each query of the validation part of bench/context.ts and, as a model of queries that need nothing,
- * to as many that say all that they want ("convert 20 dollars to euros"). At .25, precision and recall of three items are .75 and .60 on the
- * test part, and a query that needs nothing gets .42 items; by the score alone they are .77, .62 and 1.31. Without a model scores say less.
+ * to as many that say all that they want and name no tool of the user. `npx tsx bench/context.ts --part calibration` measures it beside
+ * other fits, also on queries that name a tool of the user. Without a model scores say less.
  */
 export const BY_MODEL = { at: -3.6, score: 0.73, cosine: 4.39, mapped: 0.73, asked: 3.41, threshold: 0.25 };
 const BY_SIGNALS = { at: -9.5, score: 100, cosine: 0, mapped: 0, asked: 0, threshold: 0.38 };
@@ -63,7 +63,7 @@ export function chooseContext(
   return chosen;
 }
 
-/** What is not known counts as 0. */
+/** Returns the probability that an item is needed. What is not known counts as 0. */
 export function probability({ score, features }: RankedItem, scale: typeof BY_MODEL): number {
   const known = (name: ContextFeature): number => features[COLUMNS[name]] || 0;
   const sum =

@@ -269,7 +269,14 @@ export interface DecisionRerank {
 }
 
 /** Why a tool is in the slate. */
-export type SlateReason = 'retrieved' | 'remembered' | 'explored' | 'pinned' | 'carried' | 'discovered';
+export type SlateReason =
+  | 'retrieved'
+  | 'remembered'
+  | 'used'
+  | 'explored'
+  | 'pinned'
+  | 'carried'
+  | 'discovered';
 
 /** Why a slate is not the usual ranking. */
 export const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch'] as const;

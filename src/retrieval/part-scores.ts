@@ -6,8 +6,16 @@ const PART_WEIGHT = 0.7;
 /** A part with fewer terms has a proportionally smaller weight. */
 const FULL_WEIGHT_TERMS = 6;
 
+/** What scores tools beside the whole query; its h and c are 0…1. */
+interface Part {
+  /** 0…1. */
+  readonly weight: number;
+  lexical(slot: number): number;
+  dense(slot: number): number;
+}
+
 /** Keeps a copy of the retrieval scores of one part of a query, because an index keeps the hits of its last search only. */
-export class PartScores {
+export class PartScores implements Part {
   /** 0…PART_WEIGHT. */
   readonly weight: number;
   readonly #lexical: Float32Array;
@@ -40,6 +48,25 @@ export class PartScores {
   }
 }
 
+/** Scores tools by how they were used rather than by their texts: h = c = g is the number that is given for them, and 0 of all others. */
+export class UsedScores implements Part {
+  readonly weight = 1;
+  readonly #given: ReadonlyMap<number, number>;
+
+  /** @param given 0…1, by slot */
+  constructor(given: ReadonlyMap<number, number>) {
+    this.#given = given;
+  }
+
+  lexical(slot: number): number {
+    return this.#given.get(slot) ?? 0;
+  }
+
+  dense(slot: number): number {
+    return this.lexical(slot);
+  }
+}
+
 /**
  * Computes the retrieval score of a tool for a query of several parts. Every part is scored like a query of its own and
  * normalised to 0…1 by itself (as in ToolScope, section 3.3, eq. 5), so that the best tools of each part rank high. For a
@@ -51,9 +78,9 @@ export class PartScores {
  */
 export class DecomposedScores implements RetrievalScores {
   readonly #whole: FusedScores;
-  readonly #parts: readonly PartScores[];
+  readonly #parts: readonly Part[];
 
-  constructor(whole: FusedScores, parts: readonly PartScores[]) {
+  constructor(whole: FusedScores, parts: readonly Part[]) {
     this.#whole = whole;
     this.#parts = parts;
   }
@@ -66,7 +93,8 @@ export class DecomposedScores implements RetrievalScores {
       const lexical = whole.lexical + part.weight * (part.lexical(slot) - whole.lexical);
       const dense = whole.dense + part.weight * (part.dense(slot) - whole.dense);
       const base = this.#whole.fuse(lexical, dense);
-      if (base > best.base) best = { lexical, dense, base, similarity: whole.similarity };
+      if (base <= best.base) continue;
+      best = { lexical, dense, base, similarity: whole.similarity, isUsed: part instanceof UsedScores };
     }
     return best;
   }

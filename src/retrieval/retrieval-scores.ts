@@ -12,6 +12,8 @@ export interface ToolScores {
   readonly base: number;
   /** e(q)·φ, −1…1. */
   readonly similarity: number;
+  /** How the tool was used gives it these scores; absent: its text does. */
+  readonly isUsed?: boolean;
   /** r and h before r was mixed in; absent: nothing was reranked. */
   readonly reranked?: { readonly score: number; readonly lexical: number };
 }
@@ -111,13 +113,14 @@ export class RerankedScores implements RetrievalScores {
   }
 
   of(slot: number): ToolScores {
-    const { lexical, dense, base, similarity } = this.#fused.of(slot);
+    const { lexical, dense, base, similarity, isUsed = false } = this.#fused.of(slot);
     const closer = this.#closer(slot);
     return {
       lexical: mixed(lexical, closer),
       dense: mixed(dense, closer),
       base: mixed(base, closer),
       similarity,
+      isUsed,
       reranked: { score: closer, lexical },
     };
   }

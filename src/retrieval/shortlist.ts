@@ -16,8 +16,11 @@ export interface ShortlistRequest {
   readonly exclude?: ReadonlySet<number>;
 }
 
-/** Why a tool is a candidate; a pinned one is `pinned` even if retrieval found it as well. */
-export type Origin = 'retrieved' | 'remembered' | 'pinned';
+/**
+ * Why a tool is a candidate; a pinned one is `pinned` even if retrieval found it as well. One that is `used` is ranked where it is by
+ * how it was used.
+ */
+export type Origin = 'retrieved' | 'remembered' | 'used' | 'pinned';
 
 export interface Shortlist {
   /** In descending order of the retrieval score; of equals the lower slot first. */
@@ -65,7 +68,7 @@ function inOrder(chosen: ReadonlyMap<number, Origin>, scores: RetrievalScores): 
     dense[i] = own.dense;
     base[i] = own.base;
     similarity[i] = own.similarity;
-    origins.push(origin);
+    origins.push(origin === 'retrieved' && own.isUsed === true ? 'used' : origin);
   }
   const candidates = { slots, lexical, dense, base, similarity };
   if (!(scores instanceof RerankedScores)) return { candidates, origins };

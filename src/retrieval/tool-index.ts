@@ -6,7 +6,7 @@ import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { BestSlots, inTurns, type ProposalRequest, proposals } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { instructionText, lexicalText } from './document-text.ts';
-import { DecomposedScores, PartScores } from './part-scores.ts';
+import { DecomposedScores, PartScores, UsedScores } from './part-scores.ts';
 import { LISTED, type RetrievalMemo, type Retrieved } from './retrieval-memo.ts';
 import { FusedScores, type RetrievalScores, type ToolScores } from './retrieval-scores.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
@@ -34,6 +34,8 @@ export interface SearchedText {
 export interface ToolSearch extends ShortlistRequest, SearchedText {
   /** The parts of a query that asks for several things; their embeddings are null if the query's is. */
   readonly parts?: readonly SearchedText[];
+  /** By slot, how far uses alone speak for a tool, 0…1; absent: nothing is known of uses. */
+  readonly used?: ReadonlyMap<number, number>;
   /** What is known of this query and these parts from earlier searches; it is read, and added to. */
   readonly memo?: RetrievalMemo | undefined;
 }
@@ -152,7 +154,9 @@ class TextIndex<Indexed extends { readonly slot: number }> {
 
   /** Searches for the whole query and for its parts. */
   #retrieve(request: ToolSearch): FoundTools {
-    const parts = (request.parts ?? []).map((part) => this.#searchPart(part, request));
+    const { used = NOTHING_USED } = request;
+    const parts: FoundPart[] = (request.parts ?? []).map((part) => this.#searchPart(part, request));
+    if (used.size > 0) parts.push({ slots: this.#liveOf(used.keys()), scores: new UsedScores(used) });
     const whole = this.#searchText(request, wanted(request), parts.length > 0);
     const { slots: near, scores, bestBm25, bestSimilarity } = whole;
     const best = { bestBm25, bestSimilarity };
@@ -193,6 +197,10 @@ class TextIndex<Indexed extends { readonly slot: number }> {
       bestBm25: words.maximum,
       bestSimilarity: vectors === null || slots.length === 0 ? 0 : vectors.maximum,
     };
+  }
+
+  #liveOf(slots: Iterable<number>): Int32Array {
+    return Int32Array.from(slots).filter((slot) => this.#live.has(slot));
   }
 
   #bestByWords({ scores }: Bm25Hits, limit: number): Int32Array {
@@ -261,10 +269,11 @@ interface FoundText {
 /** The result for one part of the query, copied. */
 interface FoundPart {
   readonly slots: Int32Array;
-  readonly scores: PartScores;
+  readonly scores: PartScores | UsedScores;
 }
 
 const NOTHING: ReadonlySet<number> = new Set();
+const NOTHING_USED: ReadonlyMap<number, number> = new Map();
 
 function canBeKept({ limit, exclude = NOTHING }: ShortlistRequest): boolean {
   return limit <= LISTED && exclude.size <= MOST_EXCLUDED;

@@ -170,7 +170,8 @@ function unnamed({ features }: Omit<ExplainedCandidate, 'sentence'>): Known[] {
   ];
 }
 
-function retrieval({ retrievalRank, rank }: Omit<ExplainedCandidate, 'sentence'>): string {
+function retrieval({ retrievalRank, rank, reason }: Omit<ExplainedCandidate, 'sentence'>): string {
+  if (reason === 'used') return "used with what was chosen of the user's context";
   const rankByText = ordinal(retrievalRank);
   if (rank !== null && rank === retrievalRank) return `the description alone ranks it ${rankByText} as well`;
   return `the description alone would rank it ${rankByText}`;

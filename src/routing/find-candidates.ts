@@ -66,10 +66,15 @@ export function findCandidates(
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : scoresBySlot(query.rerank, tools.servedTools());
   const nominating = pooledRecall(recall, merges);
-  const { parts, withContext, memos } = query;
+  const { parts, withContext, used, memos } = query;
   // With what a user has it is a query of that user alone: nothing of it is kept for others.
-  const searched =
-    withContext === undefined ? { parts, memo: memos?.tools } : { parts: [...parts, withContext] };
+  const isOfUser = withContext !== undefined || (used !== undefined && used.size > 0);
+  const searched = isOfUser
+    ? {
+        parts: withContext === undefined ? parts : [...parts, withContext],
+        ...(used !== undefined && { used }),
+      }
+    : { parts, memo: memos?.tools };
   const search = (limit: number, more: readonly number[]): Shortlist => {
     const { candidates, origins } = catalog.index.search({
       embedding: query.features.embedding,

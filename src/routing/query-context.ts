@@ -1,7 +1,9 @@
+import type { ItemUsage } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { ChosenItem } from '../context/choose-context.ts';
 import type { Moment } from '../context/context-candidates.ts';
 import type { AnsweredItem, RouteContexts, RouteUser } from '../context/route-contexts.ts';
+import type { LoadedContext } from '../context/user-contexts.ts';
 import type { DecisionContext } from '../decisions/decision.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
@@ -15,16 +17,20 @@ const TOOLS = 5;
 const TEMPERATURE = 0.05;
 /** What items may take of a token budget: the rest is for tools and instructions. */
 const BUDGET_SHARE = 0.25;
-/** How much the items count beside the query where tools are searched for by vector. */
-const ITEMS_WEIGHT = 0.5;
+/**
+ * What items count where tools are searched for, chosen on the validation part of bench/context-tools.ts such that queries that say all that
+ * they want find their tools as well as without. `items`: beside the vector of the query, which counts 1, so much times the
+ * probability of the likeliest. `least`: from this probability on. `uses`: that a tool was used with them.
+ */
+const WEIGHTS = { items: 0.5, least: 0.5, uses: 1 };
 
 /** What a route has of its user. */
 export interface QueryContext {
   /** Absent: it could not be read. */
   readonly kept?: DecisionContext;
   readonly answered?: readonly AnsweredItem[];
-  /** The query, extended by the items; absent: none was chosen. */
-  readonly withContext?: SearchedText;
+  /** What tools are searched for by beside the query; absent: no item was chosen. */
+  readonly search?: Pick<UnderstoodQuery, 'withContext' | 'used'>;
   readonly notes: readonly string[];
 }
 
@@ -65,11 +71,32 @@ export function contextOf(
       ...(expanded !== undefined && { expanded: thought !== null }),
     },
     answered: chosen.map(({ id: item, text, score, reasons }) => ({ id: item, text, score, reasons })),
-    ...(chosen.length > 0 && { withContext: extended(query, chosen) }),
+    ...(chosen.length > 0 && { search: searchOf(user, query, chosen, catalog.state) }),
     notes: [
       ...(expanded != null && 'note' in expanded ? [expanded.note] : []),
       ...(left === 0 ? [] : [notServed(left)]),
     ],
+  };
+}
+
+function searchOf(
+  user: LoadedContext,
+  { features: { embedding }, tokens }: UnderstoodQuery,
+  chosen: readonly ChosenItem[],
+  state: Catalog['state'],
+): QueryContext['search'] {
+  const withContext = extended({ embedding, tokens }, chosen);
+  return {
+    used: usedTools(user, chosen, slotIn(state)),
+    ...(withContext !== null && { withContext }),
+  };
+}
+
+/** Finds the slot by which a tool is served; a tool that is gone has none. */
+function slotIn({ tools, merges }: Catalog['state']) {
+  return (name: string): number | undefined => {
+    const known = tools.get(tools.nameOf(name));
+    return known && merges.representativeOf(known.slot);
   };
 }
 
@@ -108,27 +135,65 @@ function likelyTools(
   );
 }
 
-/** The query with the words of the items, and its vector turned to them: the items' own vectors are of the same embedder. */
-function extended(
-  { features: { embedding }, tokens }: UnderstoodQuery,
-  chosen: readonly ChosenItem[],
-): SearchedText {
-  const words = [tokens, ...chosen.map(({ text }) => tokenise(text))];
+interface UsedItems {
+  readonly signals: { of(item: string): ItemUsage | undefined };
+}
+
+/**
+ * Returns how likely each tool goes with what the query needs, by slot, 0…1: 1 − Π(1 − min(1, w·p·s)) over the items, p the
+ * probability that the item is needed, s the share of its uses that went to the tool.
+ */
+export function usedTools(
+  { signals }: UsedItems,
+  chosen: readonly Pick<ChosenItem, 'id' | 'score'>[],
+  slotOf: (tool: string) => number | undefined,
+  { uses: weight } = WEIGHTS,
+): Map<number, number> {
+  const used = new Map<number, number>();
+  for (const { id, score } of chosen) {
+    const usage = signals.of(id);
+    if (usage === undefined) continue;
+    for (const [name, uses] of usage.tools) {
+      const slot = slotOf(name);
+      if (slot === undefined) continue;
+      const likely = Math.min(1, (weight * score * uses) / usage.uses);
+      used.set(slot, 1 - (1 - (used.get(slot) ?? 0)) * (1 - likely));
+    }
+  }
+  return used;
+}
+
+/**
+ * Returns the query with the words of the likeliest items, and its vector turned to them: their own vectors are of the same embedder.
+ * Null: none is likely enough.
+ */
+export function extended(
+  { embedding, tokens }: SearchedText,
+  chosen: readonly Pick<ChosenItem, 'text' | 'score' | 'vector'>[],
+  { items, least } = WEIGHTS,
+): SearchedText | null {
+  const sure = chosen.filter(({ score }) => score >= least);
+  if (sure.length === 0) return null;
+  const words = [tokens, ...sure.map(({ text }) => tokenise(text))];
   const all = new Uint32Array(words.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
   for (const own of words) {
     all.set(own, end);
     end += own.length;
   }
-  return { tokens: all, embedding: embedding && turned(embedding, chosen) };
+  return { tokens: all, embedding: embedding && turned(embedding, sure, items) };
 }
 
-function turned(embedding: Float32Array, chosen: readonly ChosenItem[]): Float32Array {
+function turned(
+  embedding: Float32Array,
+  chosen: readonly Pick<ChosenItem, 'score' | 'vector'>[],
+  most: number,
+): Float32Array {
   const total = chosen.reduce((sum, { score }) => sum + score, 0);
   const sum = Float64Array.from(embedding);
   for (const { vector, score } of chosen) {
     if (vector === null) continue;
-    const weight = (ITEMS_WEIGHT * score) / total;
+    const weight = (most * chosen[0].score * score) / total;
     for (let j = 0; j < sum.length; j++) sum[j] += weight * vector[j];
   }
   const length = Math.hypot(...sum);

@@ -179,7 +179,8 @@ function reasonOf(
 ): SlateReason {
   if (found.carried.includes(found.candidates.slots[index])) return 'carried';
   if (found.pinned.includes(found.candidates.slots[index])) return 'pinned';
-  const origin = found.origins[index] === 'remembered' ? 'remembered' : 'retrieved';
+  const nominated = found.origins[index];
+  const origin = nominated === 'remembered' || nominated === 'used' ? nominated : 'retrieved';
   if (exploration === 'greedy') return origin;
   let better = 0;
   for (const mean of ranking.mean) if (mean > ranking.mean[index]) better++;

@@ -107,7 +107,7 @@ export async function routeQuery(
     parts.contexts,
     catalog,
   );
-  const query = context?.withContext === undefined ? plain : { ...plain, withContext: context.withContext };
+  const query = { ...plain, ...context?.search };
   const notes = [...(context?.notes ?? []), ...(carried === 'unread' ? [UNREAD] : [])];
   const question = {
     ...{ id, at, request: { ...request, exclude }, text: asked.text, query },

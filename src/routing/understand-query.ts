@@ -32,6 +32,8 @@ export interface UnderstoodQuery {
   readonly parts: readonly QueryPart[];
   /** The query with what its user has that it needs, searched for like a part; absent: nothing. */
   readonly withContext?: SearchedText;
+  /** By slot, how likely a tool goes with what its user has that it needs, 0…1; absent: nothing is known of uses. */
+  readonly used?: ReadonlyMap<number, number>;
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
   /** What the reranker said about the best tools; null: the catalog has none. */

@@ -24,6 +24,7 @@ const TOOLS = [
   ['get_weather', 'Tell the weather of a place'],
   ['convert_currency', 'Convert an amount of money into another currency'],
   ['translate_text', 'Translate a text into another language'],
+  ['form_417', 'Submits form 417'],
 ].map(([name, description]) => ({ name, description, inputSchema: { type: 'object', properties: {} } }));
 
 const ITEMS = [
@@ -37,7 +38,7 @@ const ITEMS = [
 
 interface Answer {
   readonly decisionId: string;
-  readonly tools: readonly { readonly name: string }[];
+  readonly tools: readonly { readonly name: string; readonly reason: string }[];
   readonly context?: readonly {
     readonly id: string;
     readonly text: string;
@@ -104,6 +105,28 @@ describe('"the usual"', () => {
       reasons: ['like the query', expect.any(String)],
     });
     expect(found.tools[0].name).toBe('call_contact');
+  });
+
+  it('finds the tool that the item was used with, although its words never say so, and says why', async () => {
+    await put('ann', ITEMS);
+    for (let time = 0; time < 3; time++) {
+      const { decisionId } = await route('order the usual', { userId: 'ann', learn: false });
+      const rewards = [{ decisionId, tool: 'form_417', outcome: 'success', context: ['sushi'] }];
+      await service.ask('POST', '/v1/rewards', { rewards });
+    }
+    const { decisionId, tools, context } = await route('order the usual', { userId: 'ann' });
+    expect(context?.[0].id).toBe('sushi');
+    expect(tools).toContainEqual(expect.objectContaining({ name: 'form_417', reason: 'used' }));
+    const { candidates } = await service.ask<{
+      candidates: { name: string; reason: string | null; propensity: number; sentence: string }[];
+    }>('GET', `/v1/decisions/${decisionId}`);
+    expect(candidates.find(({ name }) => name === 'form_417')).toMatchObject({
+      reason: 'used',
+      propensity: 1,
+      sentence: expect.stringContaining("sed with what was chosen of the user's context"),
+    });
+    const plain = await route('order the usual');
+    expect(plain.tools.map(({ reason }) => reason)).not.toContain('used');
   });
 
   it('is nothing for a query that says all that it wants', async () => {

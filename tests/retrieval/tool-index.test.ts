@@ -224,6 +224,27 @@ describe('the shortlist', () => {
     expect(candidates.base[0]).toBe(plain.candidates.base[1]);
   });
 
+  it('ranks a tool by how it was used where that says more than its text, and no tool lower', () => {
+    const plain = mail({});
+    const base = new Map([...plain.candidates.slots].map((slot, at) => [slot, plain.candidates.base[at]]));
+    const { candidates, origins } = mail({
+      used: new Map([
+        [75, 0.6],
+        [3, 0.01],
+        [500, 1],
+      ]),
+    });
+    const at = candidates.slots.indexOf(75);
+    expect([candidates.lexical[at], candidates.dense[at], candidates.base[at]]).toEqual([0.6, 0.6, 0.6]);
+    expect(candidates.slots).not.toContain(500);
+    for (const [i, slot] of candidates.slots.entries()) {
+      expect(origins[i]).toBe(slot === 75 ? 'used' : 'retrieved');
+      if (slot !== 75) expect(candidates.base[i]).toBe(base.get(slot));
+    }
+    expect(mail({ used: new Map([[75, 0.6]]), exclude: new Set([75]) }).candidates.slots).not.toContain(75);
+    expect(mail({ used: new Map() })).toEqual(plain);
+  });
+
   it('does not offer what was removed', () => {
     for (const slot of [0, 70, 71]) index.remove({ slot });
     const { candidates } = mail({ limit: 2, pin: [70], recall: recallOf([71, 5]) });

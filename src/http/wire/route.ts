@@ -191,10 +191,10 @@ export const uncertaintySchema = z.number().meta({
     'How little is known about this tool for such queries, √(xᵀA⁻¹x): it falls with every outcome of something alike.',
 });
 export const reasonSchema = z
-  .enum(['retrieved', 'remembered', 'explored', 'pinned', 'carried', 'discovered'])
+  .enum(['retrieved', 'remembered', 'used', 'explored', 'pinned', 'carried', 'discovered'])
   .meta({
     description:
-      'Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for. carried: it was served before in this session or task. discovered: it was asked for after the slate was shown.',
+      "Why it is here. retrieved: its text fits. remembered: outcomes for similar queries brought it here, and not its text. used: it was used with what was chosen of the user's context, which says more for it than its text. explored: at least `k` tools are expected to do better, and it was chosen to learn more about it. pinned: it was asked for. carried: it was served before in this session or task. discovered: it was asked for after the slate was shown.",
   });
 
 export const routedToolSchema = z
