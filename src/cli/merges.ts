@@ -2,23 +2,16 @@ import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { MERGE_STATUSES, type MergeStatus, type ProposedMerge } from '../ledger/merge-definition.ts';
+import { MERGE_STATUSES, type MergeStatus } from '../ledger/merge-definition.ts';
 import type { MergeRunOpen } from '../ledger/merge-run.ts';
-import { ApiClient, catalogPath } from './api-client.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
 import { actorOf, actorOption } from './instructions.ts';
+import { definitionsText, inOneLine, type ListedMerge, MOST_NAMED, mergeText, others } from './merge-text.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { counted, print, sentence, table, UserError } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
-
-/** A merge as the service lists it. */
-interface ListedMerge extends Omit<ProposedMerge, 'members'> {
-  readonly members: readonly string[];
-  readonly status: MergeStatus;
-  readonly digest: string;
-  readonly actor?: string;
-  readonly why?: string;
-}
 
 interface ListedRun {
   readonly id: string;
@@ -45,7 +38,9 @@ export function mergesCommand(): Command {
   const command = new Command('merges').description('find tools that do the same, and serve them as one');
   const sub = (name: string, description: string): Command =>
     asking(command.command(name).description(description));
-  sub('propose', 'look for tools that do the same')
+  sub('propose', 'look for tools that do the same; with names of tools: propose to serve these as one')
+    .argument('[tools...]')
+    .option('--name <tool>', 'which of the named tools they are served as; default: the shortest name')
     .option('--all', 'also compare pairs that were compared before')
     .addOption(
       new Option('--judge <judge>', 'who compares them; default: what the catalog is set to').choices([
@@ -76,6 +71,7 @@ export function mergesCommand(): Command {
 Examples:
   bandolier merges propose
   bandolier merges review
+  bandolier merges propose get_weather weather_current --name get_weather
   bandolier merges list --status approved
   bandolier merges undo m_0f3a5c7e9b1d2f48`,
   );
@@ -102,6 +98,7 @@ function share(text: string): number {
 }
 
 interface ProposeOptions extends ActorOptions {
+  readonly name?: string;
   readonly all?: true;
   readonly judge?: 'rules' | 'chat';
   readonly threshold?: number;
@@ -109,14 +106,36 @@ interface ProposeOptions extends ActorOptions {
   readonly cancel?: true;
 }
 
-async function propose({
+async function propose(tools: readonly string[], { name, ...asked }: ProposeOptions): Promise<void> {
+  if (tools.length > 0) return proposeOwn(tools, name, asked);
+  if (name !== undefined) throw new UserError('`--name` is for tools that are named: name them as well.');
+  await lookFor(asked);
+}
+
+async function proposeOwn(
+  tools: readonly string[],
+  name: string | undefined,
+  { catalog, url, json, actor, ...rest }: Omit<ProposeOptions, 'name'>,
+): Promise<void> {
+  if (Object.values(rest).some((value) => value !== undefined))
+    throw new UserError('Name tools to propose one merge, or say how to look for others, not both.');
+  const options = { catalog, url, json, ...(actor !== undefined && { actor }) } as ActorOptions;
+  const merge = await api(options).post<ListedMerge>(`${catalogPath(catalog)}/merges`, {
+    ...{ tools, actor: actorOf(options) },
+    ...(name !== undefined && { name }),
+  });
+  const next = `Serve them as one with \`bandolier merges approve ${merge.id}\`.\n`;
+  print(json, merge, `${mergeText(merge)}${next}`);
+}
+
+async function lookFor({
   all,
   judge,
   threshold,
   autoApprove,
   cancel,
   ...options
-}: ProposeOptions): Promise<void> {
+}: Omit<ProposeOptions, 'name'>): Promise<void> {
   const client = api(options);
   const path = `${catalogPath(options.catalog)}/merges`;
   if (cancel) {
@@ -192,7 +211,9 @@ async function lookAlikes(options: AskOptions): Promise<void> {
 
 async function show(id: string, options: AskOptions): Promise<void> {
   const merge = await api(options).get<ListedMerge>(mergePath(options, id));
-  print(options.json, merge, `${mergeText(merge)}${JSON.stringify(merge.definition, null, 2)}\n`);
+  const definitions = await definitionsOf(options, merge, options.json ? undefined : MOST_NAMED);
+  const text = `${mergeText(merge)}${definitionsText(merge, definitions)}${JSON.stringify(merge.definition, null, 2)}\n`;
+  print(options.json, { ...merge, definitions }, text);
 }
 
 async function decide(decision: Decision, ids: readonly string[], options: ActorOptions): Promise<void> {
@@ -215,13 +236,19 @@ function post(decision: Decision, id: string, options: ActorOptions, digest?: st
 /** Asks about one proposal after the other. Where nobody can answer, it prints them all. */
 async function review(options: ActorOptions): Promise<void> {
   const merges = await all(options, 'proposed');
-  if (options.json) return print(true, { merges }, '');
+  if (options.json) {
+    const whole = [];
+    for (const merge of merges) whole.push({ ...merge, definitions: await definitionsOf(options, merge) });
+    return print(true, { merges: whole }, '');
+  }
   if (merges.length === 0) {
     process.stdout.write('Nothing waits for a decision. Look for merges with `bandolier merges propose`.\n');
     return;
   }
+  const text = async (merge: ListedMerge): Promise<string> =>
+    `${mergeText(merge)}${definitionsText(merge, await definitionsOf(options, merge, MOST_NAMED))}`;
   if (!process.stdin.isTTY) {
-    for (const merge of merges) process.stdout.write(`${mergeText(merge)}\n`);
+    for (const merge of merges) process.stdout.write(`${await text(merge)}\n`);
     process.stdout.write('Decide with `bandolier merges approve <id>` or `bandolier merges reject <id>`.\n');
     return;
   }
@@ -231,7 +258,7 @@ async function review(options: ActorOptions): Promise<void> {
   const lines = terminal[Symbol.asyncIterator]();
   try {
     for (const [at, merge] of merges.entries()) {
-      process.stdout.write(`\n${at + 1} of ${merges.length}\n${mergeText(merge)}`);
+      process.stdout.write(`\n${at + 1} of ${merges.length}\n${await text(merge)}`);
       const answer = await answered(terminal, lines, merge);
       if (answer === 'quit') return;
       if (answer === 'later') continue;
@@ -268,47 +295,6 @@ async function answered(
   }
 }
 
-/** A merge for whoever decides: what it does, why, and what speaks against it. */
-function mergeText(merge: ListedMerge): string {
-  const { id, status, representative, members, confidence, evidence, tokensSaved, guarded, mappings, why } =
-    merge;
-  const { similarity, judge, reason, outcomes = [], notes = [] } = evidence;
-  const renamed = members.flatMap((name) => {
-    const { arguments: names = {}, absent = [] } = mappings[name] ?? {};
-    const other = Object.entries(names).filter(([united, own]) => united !== own);
-    return [
-      ...other.map(([united, own]) => `  ${name} calls ${united} ${own}`),
-      ...absent.map((united) => `  ${name} has no ${united}`),
-    ];
-  });
-  const similar = similarity === null ? '' : `, cosine ${similarity.least.toFixed(2)} at least`;
-  return `${[
-    `${id} (${status}): ${representative} in place of ${others(members, representative)}`,
-    `  ${sentence(inOneLine(reason))} (${judge}, confidence ${confidence.toFixed(2)}${similar})`,
-    `  It saves ${counted(tokensSaved, 'token')}.`,
-    ...(guarded === undefined ? [] : [`  Look closely: ${guarded}`]),
-    ...outcomes.map(
-      ({ pair, confused }) => `  ${pair.join(' and ')} were taken for each other ${confused} times.`,
-    ),
-    ...notes.map((note) => `  ${sentence(inOneLine(note))}`),
-    ...(why === undefined ? [] : [`  ${why}`]),
-    ...renamed,
-  ].join('\n')}\n`;
-}
-
-/** What a model wrote may hold orders to terminals. */
-function inOneLine(text: string): string {
-  return text.replace(/[\p{Cc}\s]+/gu, ' ');
-}
-
-const MOST_NAMED = 5;
-
-function others(members: readonly string[], representative: string): string {
-  const names = members.filter((name) => name !== representative);
-  const rest = names.length - MOST_NAMED;
-  return `${names.slice(0, MOST_NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
-}
-
 async function all(options: AskOptions, status?: MergeStatus): Promise<ListedMerge[]> {
   const path = `${catalogPath(options.catalog)}/merges?limit=1000${status === undefined ? '' : `&status=${status}`}`;
   const merges: ListedMerge[] = [];
@@ -320,6 +306,24 @@ async function all(options: AskOptions, status?: MergeStatus): Promise<ListedMer
     cursor = page.nextCursor;
   }
   return merges;
+}
+
+/** Returns the definitions of the members as they were put, by name, of the first `most` of them; those that are gone are missing. */
+async function definitionsOf(
+  options: AskOptions,
+  { members }: ListedMerge,
+  most = members.length,
+): Promise<Record<string, ToolDefinition>> {
+  const found: Record<string, ToolDefinition> = {};
+  for (const name of members.slice(0, most)) {
+    const path = `${catalogPath(options.catalog)}/tools/${encodeURIComponent(name)}`;
+    try {
+      found[name] = await api(options).get<ToolDefinition>(path);
+    } catch (error) {
+      if (!(error instanceof ApiProblem) || error.code !== 'tool-not-found') throw error;
+    }
+  }
+  return found;
 }
 
 function mergePath({ catalog }: AskOptions, id: string): string {

@@ -53,7 +53,8 @@ export interface MemberMapping {
 export interface MergeEvidence {
   /** Cosine of the members' vectors, −1…1; null: there are none, words alone found them. */
   readonly similarity: { readonly least: number; readonly mean: number } | null;
-  readonly judge: 'rules' | 'chat';
+  /** `person`: nobody looked for it, somebody asked for it. */
+  readonly judge: 'rules' | 'chat' | 'person';
   /** A sentence for the person who decides. */
   readonly reason: string;
   /** What the judge said of pairs; a bounded part of all. */

@@ -3,6 +3,7 @@ import type { ChangeOptions } from '../catalog/conditional-change.ts';
 import { Problem } from '../errors/problem.ts';
 import type { MergeStatus } from '../ledger/merge-definition.ts';
 import type { LookAlike, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeRecord } from '../state/merge-table.ts';
@@ -14,6 +15,7 @@ import {
   undoMerge,
   withGuard,
 } from './decide-merge.ts';
+import { type OwnMerge, proposeOwn } from './propose-own.ts';
 import { cancelRun, mergeJobOf, startRun } from './run-merge.ts';
 
 /** A page ends before its merges become longer than this together, as JSON, though not before its first one. */
@@ -43,6 +45,8 @@ export interface MergesParts {
   readonly queue: Pick<JobQueue, 'add'>;
   /** Whether a chat model is configured, which could judge. */
   readonly hasChat: boolean;
+  /** What a definition takes in the context of a model. */
+  tokensOf(tool: ToolDefinition): number;
 }
 
 /** Merges of the tools of catalogs. Everything here throws Problem catalog-not-found; what takes an id, merge-not-found. */
@@ -69,6 +73,11 @@ export class Merges {
       await this.#parts.queue.add([mergeJobOf(catalog, run)]);
       return run;
     });
+  }
+
+  /** Proposes a merge of somebody's own choice. @throws Problem tool-not-found, validation-failed, merge-conflict */
+  proposeOwn(catalog: string, asked: OwnMerge): Promise<MergeRecord> {
+    return this.#catalogs.holding(catalog, (open) => proposeOwn(open, asked, this.#parts.tokensOf));
   }
 
   /** Cancels the run that is under way; what it has proposed already stays. @throws Problem merge-conflict when there is none */

@@ -359,10 +359,11 @@ class Run {
     const ids = new Set(found.map(({ id }) => id));
     const fresh = found.filter((merge) => {
       const record = merges.get(merge.id);
-      return record === undefined || record.status === 'dissolved' || differs(record, merge);
+      if (record === undefined || record.status === 'dissolved') return true;
+      return !isOwn(record) && differs(record, merge);
     });
     const withdraw = [...merges.all()]
-      .filter(({ id, status }) => status === 'proposed' && !ids.has(id))
+      .filter((record) => record.status === 'proposed' && !ids.has(record.id) && !isOwn(record))
       .filter(({ members }) => !members.some(({ name }) => undecided.has(name)))
       .map(({ id }) => id);
     for (let from = 0; from < fresh.length || (from === 0 && withdraw.length > 0); from += PROPOSED_AT_ONCE) {
@@ -421,6 +422,11 @@ function ownVectors(tools: ToolTable, merges: MergeTable): Map<number, Float32Ar
     if (record !== undefined) own.set(record.slot, tools.vectorOf(record).slice());
   }
   return own;
+}
+
+/** Whether somebody has proposed it: no run changes it or takes it back. */
+function isOwn({ evidence }: ProposedMerge): boolean {
+  return evidence.judge === 'person';
 }
 
 /** Whether a run came to something else about a merge that is proposed already. */

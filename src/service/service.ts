@@ -29,6 +29,7 @@ import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
 import { toolFaults } from '../http/wire/tool-faults.ts';
 import { Instructions } from '../instructions/instructions.ts';
+import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { McpOnDemand } from '../mcp/mcp-on-demand.ts';
 import { ChatJudge } from '../merging/chat-judge.ts';
 import { Merges } from '../merging/merges.ts';
@@ -270,10 +271,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   // Over Redis, too: it needs the tools of a replica, which `bandolier work` does not have.
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
+  const tokensOf = (tool: ToolDefinition) => costs.tool(tool, 'mcp', 'full');
   const mergeRuns = startMergeRuns({
     ...{ queue: stores.queue, catalogs, kernels, onError },
     judgeOf: judgesWith(chat),
-    tokensOf: (tool) => costs.tool(tool, 'mcp', 'full'),
+    tokensOf,
   });
   // Tokens end by the clock of the world, which the command that logs in goes by, too.
   const openServer = serverOpener(settings, Date.now);
@@ -347,7 +349,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     instructions: new Instructions(catalogs),
-    merges: new Merges(catalogs, { queue: stores.queue, hasChat: chat !== null }),
+    merges: new Merges(catalogs, { queue: stores.queue, hasChat: chat !== null, tokensOf }),
     cases: new Cases(catalogs),
     versions: new PolicyVersions(catalogs, stores.snapshots, kernels),
     health: new ServiceHealth({ catalogs, stores, metrics, queries }),

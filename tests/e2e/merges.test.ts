@@ -133,6 +133,14 @@ class Catalog {
     );
   }
 
+  own(tools: readonly string[], more: object = {}) {
+    const path = `${this.path}/merges`;
+    return this.#service().request<Merge & { code: string; detail: string; guarded?: string }>('POST', path, {
+      tools,
+      ...more,
+    });
+  }
+
   page(query = ''): Promise<Page> {
     return this.#service().ask('GET', `${this.path}/merges${query}`);
   }
@@ -280,6 +288,59 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     expect(pages[1].nextCursor).toBeNull();
   });
 
+  it('are proposed by hand, with what the rules say against them, and no run takes them back', async () => {
+    const [catalog] = both('by-hand');
+    await catalog.open(CALENDARS);
+    const twice = await Promise.all([
+      catalog.own(['other_1', 'other_0'], { actor: 'bo' }),
+      catalog.own(['other_0', 'other_1'], { actor: 'bo' }),
+    ]);
+    for (const { status, body } of twice) {
+      expect(status).toBe(201);
+      expect(body).toMatchObject({
+        members: ['other_0', 'other_1'],
+        representative: 'other_0',
+        status: 'proposed',
+        evidence: { judge: 'person', reason: 'bo wants them served as one.' },
+        guarded: expect.stringMatching(/The rules take other_0 and other_1 to be/),
+      });
+    }
+    const { id } = twice[0].body;
+    expect((await catalog.page()).merges.map((merge) => merge.id)).toEqual([id]);
+    expect((await catalog.found({ autoApprove: 0 })).merges).toContainEqual(
+      expect.objectContaining({ id, status: 'proposed' }),
+    );
+    const harmless = await catalog.own(['calendar_list_events', 'list_events'], {
+      name: 'calendar_list_events',
+    });
+    expect(harmless).toMatchObject({ status: 409, body: { detail: expect.stringContaining('approved') } });
+
+    const many = Array.from({ length: 1_001 }, (_, at) => `copy_${at}`);
+    for (const [asked, answer] of [
+      [catalog.own(['other_0']), { status: 422 }],
+      [catalog.own(['other_0', 'other_0']), { status: 422, body: { code: 'validation-failed' } }],
+      [catalog.own(many), { status: 422 }],
+      [catalog.own(['other_0', 'nobody']), { status: 404, body: { code: 'tool-not-found' } }],
+      [catalog.own(['other_0', 'other_2'], { name: 'list_events' }), { status: 422 }],
+      [catalog.own(['other_0', 'list_events']), { status: 409, body: { code: 'merge-conflict' } }],
+    ] as const) {
+      expect(await asked).toMatchObject(answer);
+    }
+    expect((await catalog.decide(id, 'approve')).body.status).toBe('approved');
+    expect(await catalog.own(['other_0', 'other_1'])).toMatchObject({
+      ...{ status: 409, body: { detail: expect.stringContaining('was approved already') } },
+    });
+    // All tools of an approved merge and one more are a larger one.
+    expect((await catalog.own(['other_0', 'other_1', 'other_2'])).status).toBe(201);
+    expect((await catalog.decide(id, 'undo')).body.status).toBe('undone');
+    expect((await catalog.own(['other_0', 'other_1'])).body.detail).toContain('was undone');
+
+    await catalog.put(many.map((name) => ({ ...OTHERS[0], name })));
+    const thousand = await catalog.own(many.slice(0, 1_000));
+    expect(thousand.status).toBe(201);
+    expect(thousand.body.members).toHaveLength(1_000);
+  });
+
   it('are approved by themselves only if they are sure enough and harmless', async () => {
     const [catalog] = both('auto');
     await catalog.open(CALENDARS, { merging: { autoApprove: 0.5 } });
@@ -405,6 +466,32 @@ describe('merges in files', () => {
     const { text } = await merges('review');
     expect(text).toContain('list_events in place of calendar_list_events');
     expect(text).toMatch(/Look closely: .*may destroy/);
+    expect(text).toContain(
+      '  list_events is served as\n    List the events of the calendar between two days.\n',
+    );
+    expect(text).toContain('    from: string (date), required\n');
+    expect(text).toContain('  calendar_list_events was put just so\n');
+    const whole = JSON.parse((await merges('review', '--json')).text) as {
+      merges: { definitions: object }[];
+    };
+    expect(whole.merges.map(({ definitions }) => definitions)).toContainEqual({
+      calendar_list_events: expect.objectContaining({ description: CALENDARS[2].description }),
+      list_events: expect.objectContaining({ annotations: { readOnlyHint: true } }),
+    });
+    const own = await merges('propose', 'other_2', 'other_0', '--name', 'other_2', '--actor', 'bo');
+    expect(own).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('(proposed): other_2 in place of other_0'),
+    });
+    expect(await merges('reject', own.text.split(' ')[0])).toMatchObject({ code: 0 });
+    expect(await merges('propose', 'other_2')).toMatchObject({
+      code: 1,
+      text: expect.stringContaining('two'),
+    });
+    expect(await merges('propose', 'other_2', 'other_0', '--all')).toMatchObject({
+      ...{ code: 1, text: expect.stringContaining('not both') },
+    });
+    expect(await merges('propose', '--name', 'other_2')).toMatchObject({ code: 1 });
     const listed = JSON.parse((await merges('list', '--json')).text) as Page;
     const { id } = listed.merges.find(({ representative }) => representative === 'list_events')!;
     expect(await merges('approve', id, '--actor', 'bo')).toMatchObject({
@@ -417,7 +504,7 @@ describe('merges in files', () => {
     expect((await merges('undo', id)).code).toBe(0);
     expect((await merges('show', 'm_0')).text).toContain('bandolier merges list');
     expect((await merges('propose', '--cancel')).text).toContain('No run is under way');
-    expect((await catalog.page()).counts).toMatchObject({ proposed: 1, undone: 1 });
+    expect((await catalog.page()).counts).toMatchObject({ proposed: 1, undone: 1, rejected: 1 });
   });
 
   it('are not judged by a chat model that nobody has configured', async () => {

@@ -19,6 +19,7 @@ import {
   mergeView,
   mergeViewSchema,
   proposeMergesBody,
+  proposeOwnBody,
 } from '../wire/merge.ts';
 import { changeHeaders, conditionsOf } from '../wire/parameters.ts';
 
@@ -67,6 +68,23 @@ export const mergeEndpoints = (merges: Merges): Endpoint[] => [
     handle: async ({ params, body: { actor, ...draft } }) => ({
       status: 202,
       body: { run: mergeRunView(await merges.propose(params.catalog, draft, actor)) },
+    }),
+  }),
+  endpoint({
+    method: 'post',
+    path: '/v1/catalogs/{catalog}/merges',
+    name: 'proposeMerge',
+    tag: 'Merges',
+    summary: 'Propose to serve these tools as one.',
+    description:
+      'A merge of one’s own choice, to be reviewed and approved as others. What the rules say against it stands in `guarded`. Asking again answers the same merge.',
+    request: { params: catalogParams, body: proposeOwnBody },
+    example: { tools: ['refund_payment', 'payments_refund'], actor: 'anna' },
+    answers: { 201: { description: 'The merge, which waits for a decision.', schema: mergeViewSchema } },
+    problems: ['catalog-not-found', 'tool-not-found', 'merge-conflict'],
+    handle: async ({ params, body }) => ({
+      status: 201,
+      body: mergeView(await merges.proposeOwn(params.catalog, body)),
     }),
   }),
   endpoint({

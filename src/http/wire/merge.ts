@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { MERGE_STATUSES, mergeDigest } from '../../ledger/merge-definition.ts';
+import { MAX_MERGE_MEMBERS, MERGE_STATUSES, mergeDigest } from '../../ledger/merge-definition.ts';
 import type { MergePage, Merges } from '../../merging/merges.ts';
 import type { MergeRun } from '../../state/merge-runs.ts';
 import type { MergeRecord } from '../../state/merge-table.ts';
@@ -22,6 +22,20 @@ export const proposeMergesBody = z
     actor,
   })
   .openapi('MergeRunDraft');
+
+export const proposeOwnBody = z
+  .strictObject({
+    tools: z
+      .array(toolName)
+      .min(2, 'has to name two tools at least')
+      .max(MAX_MERGE_MEMBERS, `must not have more than ${MAX_MERGE_MEMBERS} tools`)
+      .meta({ description: 'Names of the tools that are to be served as one.' }),
+    name: toolName.optional().meta({
+      description: 'The one of them under whose name they are served; the shortest if it is left out.',
+    }),
+    actor,
+  })
+  .openapi('OwnMerge');
 
 export const mergeParams = z.object({
   catalog: catalogName,
@@ -135,9 +149,11 @@ export const mergeViewSchema = z
     confidence,
     evidence: z.object({
       similarity: z.object({ least: z.number(), mean: z.number() }).nullable().meta({
-        description: 'Cosine of the embeddings of the members; null: words alone found them.',
+        description: 'Cosine of the embeddings of the members; null: there are none.',
       }),
-      judge: mergeJudge,
+      judge: z
+        .enum(['rules', 'chat', 'person'])
+        .meta({ description: '`person`: somebody asked for it, and no run takes it back.' }),
       reason: z.string(),
       verdicts: z.array(verdict).meta({ description: 'What the judge said of pairs; not of all of many.' }),
       outcomes: z
