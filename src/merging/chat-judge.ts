@@ -7,7 +7,7 @@ import { AUDIT, auditIn, DESCRIPTION, descriptionIn, PAIR, seen, verdictIn } fro
 import type { Audit, Judge, JudgedTool, JudgeSpending, Pair, PairVerdict } from './judge.ts';
 import { compareTools } from './rule-judge-compare.ts';
 import { guard } from './rule-judge-guards.ts';
-import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
+import { kindOf, ToolProfiles } from './rule-judge-profile.ts';
 import { VerdictCache } from './verdict-cache.ts';
 
 /** What a run may cost. */
@@ -44,7 +44,7 @@ export class ChatJudge implements Judge {
   readonly name = 'chat';
   readonly #options: ChatJudgeOptions;
   readonly #cache: VerdictCache;
-  readonly #profiles = new WeakMap<JudgedTool, ToolProfile>();
+  readonly #profiles = new ToolProfiles();
   #requests = 0;
   #tokens = 0;
   #failures = 0;
@@ -118,7 +118,7 @@ export class ChatJudge implements Judge {
   }
 
   async #judge([a, b]: Pair, signal: AbortSignal | undefined): Promise<PairVerdict | null> {
-    const [one, other] = [this.#profile(a), this.#profile(b)];
+    const [one, other] = [this.#profiles.of(a), this.#profiles.of(b)];
     if (guard(one, other) !== null || one.copyKey === other.copyKey) return compareTools(one, other);
     const known = this.#cache.get(a.hash, b.hash);
     if (known !== undefined) return known;
@@ -196,7 +196,7 @@ export class ChatJudge implements Judge {
   #kindsOf(tools: readonly JudgedTool[]): number[][] {
     const kinds = new Map<string, number[]>();
     for (const [at, tool] of tools.entries()) {
-      const key = kindOf(this.#profile(tool));
+      const key = kindOf(this.#profiles.of(tool));
       const members = kinds.get(key);
       if (members === undefined) kinds.set(key, [at]);
       else members.push(at);
@@ -208,22 +208,14 @@ export class ChatJudge implements Judge {
   #withoutGuarded(cluster: readonly number[], tools: readonly JudgedTool[]): number[][] {
     const parts: number[][] = [];
     for (const at of cluster) {
-      const profile = this.#profile(tools[at]);
+      const profile = this.#profiles.of(tools[at]);
       const home = parts.find((part) =>
-        part.every((other) => guard(profile, this.#profile(tools[other])) === null),
+        part.every((other) => guard(profile, this.#profiles.of(tools[other])) === null),
       );
       if (home === undefined) parts.push([at]);
       else home.push(at);
     }
     return parts;
-  }
-
-  #profile(tool: JudgedTool): ToolProfile {
-    const known = this.#profiles.get(tool);
-    if (known !== undefined) return known;
-    const profile = profileOf(tool);
-    this.#profiles.set(tool, profile);
-    return profile;
   }
 }
 

@@ -73,6 +73,7 @@ function decide(
     if (outcome.kind !== 'merges-refused') return getMerge(catalog, id);
     if (outcome.reason === 'revision') throw revisionMismatch('tools', catalog.state.revision, ifMatch);
     if (outcome.reason === 'stale') return undefined;
+    // A run has withdrawn it meanwhile.
     if (outcome.reason === 'unknown') return getMerge(catalog, id);
     throw new Problem('merge-conflict', outcome.sentence, FIXES[content.action]);
   }, 'the merge was being prepared');

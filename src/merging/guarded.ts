@@ -3,7 +3,7 @@ import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
 import { nameParts, numbersApart, placeBefore } from './rule-judge-names.ts';
 import { ACCESS_TERMS, EMPTY_WORDS, isGrave } from './rule-judge-words.ts';
-import { sameInAll } from './unite-definitions.ts';
+import { sameInAll } from './united-parts.ts';
 
 /** Verbs anywhere in a text that count whatever a tool says of itself, by their stems: what destroys, pays, sends or changes rights. */
 const GRAVE_WORDS: ReadonlySet<string> = new Set(

@@ -16,7 +16,8 @@ import {
   withGuard,
 } from './decide-merge.ts';
 import { type OwnMerge, proposeOwn } from './propose-own.ts';
-import { cancelRun, mergeJobOf, startRun } from './run-merge.ts';
+import { cancelRun, startRun } from './request-runs.ts';
+import { mergeJobOf } from './schedule-runs.ts';
 
 /** A page ends before its merges become longer than this together, as JSON, though not before its first one. */
 const PAGE_LENGTH = 2 * 1024 * 1024;

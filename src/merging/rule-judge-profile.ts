@@ -106,7 +106,7 @@ const GENERIC_SERVER_WORDS = new Set(
 );
 
 /** Reads a tool. Pure; about a tenth of a millisecond. */
-export function profileOf(tool: JudgedTool): ToolProfile {
+function profileOf(tool: JudgedTool): ToolProfile {
   const { space, bare } = nameParts(tool);
   const description = tool.description.slice(0, MAX_TEXT);
   const sentence = firstSentence(description);
@@ -250,4 +250,18 @@ function productsIn(words: readonly string[], places: readonly string[]): Set<st
   }
   for (const word of places) if (PRODUCT_OF.has(word)) found.add(PRODUCT_OF.get(word) as string);
   return found;
+}
+
+/** The profiles of tools, each made once while its tool is there. */
+export class ToolProfiles {
+  readonly #known = new WeakMap<JudgedTool, ToolProfile>();
+
+  of(tool: JudgedTool): ToolProfile {
+    let profile = this.#known.get(tool);
+    if (profile === undefined) {
+      profile = profileOf(tool);
+      this.#known.set(tool, profile);
+    }
+    return profile;
+  }
 }

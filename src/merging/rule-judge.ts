@@ -1,7 +1,7 @@
 import { inSlices, type Steps } from '../scheduling/slices.ts';
 import type { Audit, Judge, JudgedTool, Pair, PairVerdict } from './judge.ts';
 import { compareTools } from './rule-judge-compare.ts';
-import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
+import { kindOf, type ToolProfile, ToolProfiles } from './rule-judge-profile.ts';
 
 /**
  * Judges by names, descriptions and schemas alone: no network, no model, no chance. It prefers precision: what it does not
@@ -9,7 +9,7 @@ import { kindOf, profileOf, type ToolProfile } from './rule-judge-profile.ts';
  */
 export class RuleJudge implements Judge {
   readonly name = 'rules';
-  readonly #profiles = new WeakMap<JudgedTool, ToolProfile>();
+  readonly #profiles = new ToolProfiles();
 
   judgePairs(pairs: readonly Pair[], signal?: AbortSignal): Promise<PairVerdict[]> {
     return inSlices(this.#judge(pairs, signal));
@@ -32,7 +32,7 @@ export class RuleJudge implements Judge {
     const verdicts: PairVerdict[] = [];
     for (const [a, b] of pairs) {
       signal?.throwIfAborted();
-      verdicts.push(compareTools(this.#profile(a), this.#profile(b)));
+      verdicts.push(compareTools(this.#profiles.of(a), this.#profiles.of(b)));
       yield;
     }
     return verdicts;
@@ -45,7 +45,7 @@ export class RuleJudge implements Judge {
     const known = new Map<string, (typeof clusters)[number]>();
     for (const [at, tool] of tools.entries()) {
       signal?.throwIfAborted();
-      const profile = this.#profile(tool);
+      const profile = this.#profiles.of(tool);
       const key = kindOf(profile);
       let home = known.get(key);
       for (const cluster of home === undefined ? clusters : []) {
@@ -78,13 +78,5 @@ export class RuleJudge implements Judge {
       clusters: clusters.map(({ members }) => members).filter(({ length }) => length > 1),
       reason: apart as string,
     };
-  }
-
-  #profile(tool: JudgedTool): ToolProfile {
-    const known = this.#profiles.get(tool);
-    if (known !== undefined) return known;
-    const profile = profileOf(tool);
-    this.#profiles.set(tool, profile);
-    return profile;
   }
 }

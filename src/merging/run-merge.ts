@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
@@ -8,11 +7,10 @@ import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
 import { LedgerRemovedError } from '../ledger/ledger.ts';
 import { AUTOMATIC, mergeDigest, type ProposedMerge } from '../ledger/merge-definition.ts';
-import type { LookAlike, MergeRunChange, MergeRunOpen, MergeRunRequest } from '../ledger/merge-run.ts';
+import type { LookAlike, MergeRunOpen } from '../ledger/merge-run.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../queue/job-queue.ts';
-import { every, type Repeated } from '../scheduling/every.ts';
-import type { MergeRunResult } from '../state/fold-result.ts';
+import type { JobQueue } from '../queue/job-queue.ts';
+import { every } from '../scheduling/every.ts';
 import type { MergeRun } from '../state/merge-runs.ts';
 import type { MergeTable } from '../state/merge-table.ts';
 import type { ToolTable } from '../state/tool-table.ts';
@@ -21,6 +19,7 @@ import type { Judge, JudgeName, JudgeSpending } from './judge.ts';
 import { LookAlikes } from './look-alikes.ts';
 import type { MergeCounts, MergeFindings } from './merge-findings.ts';
 import { type MergePass, type MergeProgress, proposeMerges } from './propose-merges.ts';
+import { submitRun } from './request-runs.ts';
 import { thresholdOf } from './threshold.ts';
 
 export interface MergeRunParts {
@@ -33,143 +32,11 @@ export interface MergeRunParts {
   onError(message: string, error: unknown): void;
 }
 
-const MERGE_JOB = 'merge-run';
-/** How often runs without a job, and catalogs that changed, are looked for. */
-const LOOK_EVERY_MS = 1_000;
 /** How often the ledger is told how far a run is. */
 const PROGRESS_EVERY_MS = 1_000;
+
 /** Proposals of one entry at most. */
 const PROPOSED_AT_ONCE = 50;
-/** An automatic run comes so long after the one before, so that many small changes are looked at together; after one that failed, later. */
-const AUTOMATIC_AFTER_MS = 10_000;
-const AFTER_FAILURE_MS = 10 * 60_000;
-
-const mergeJob = z.object({ catalog: z.string(), position: z.int() });
-
-/** Returns the job of a run. While it waits or runs there is none other for its catalog, in any process. */
-export function mergeJobOf(catalog: string, { position }: MergeRun): Job {
-  return { name: MERGE_JOB, id: `${MERGE_JOB}/${catalog}`, payload: { catalog, position } };
-}
-
-/** Runs what looks for merges as jobs of the queue, one at a time in each process that has replicas. Returns what looks for work. */
-export function startMergeRuns(parts: MergeRunParts): Repeated {
-  const { queue, catalogs, onError } = parts;
-  /** What the last pass found, for the next one in this process. */
-  const known = new WeakMap<Catalog, MergeFindings>();
-  const handler = async (job: Job, stop: AbortSignal): Promise<void> => {
-    const { success, data } = mergeJob.safeParse(job.payload);
-    if (!success) throw new UnrecoverableJobError(`job ${job.id} has a payload of another version`);
-    if (!catalogs.serves(data.catalog)) {
-      throw new JobElsewhereError(`catalog "${data.catalog}" is not served here`);
-    }
-    const catalog = catalogs.find(data.catalog);
-    // It was deleted, or is being opened: a run without a job gets one.
-    if (catalog === undefined) return;
-    try {
-      await catalog.replica.reached(data.position, AbortSignal.any([stop, catalog.closed]));
-      await new Run(catalog, parts, stop, known).run();
-    } catch (error) {
-      if (!catalog.closed.aborted && !(error instanceof LedgerRemovedError)) throw error;
-    }
-  };
-  queue.process(MERGE_JOB, handler, { concurrency: 1 });
-  return every(LOOK_EVERY_MS, () => addMissingJobs(parts), {
-    // While the store is away nothing runs, and /readyz says that it is.
-    onError: (error) => isStoreAway(error) || onError('tools that changed could not be compared', error),
-  });
-}
-
-/** @throws what failed first, once every catalog had its turn */
-export async function addMissingJobs({
-  catalogs,
-  queue,
-}: {
-  readonly catalogs: Pick<Catalogs, 'all'>;
-  readonly queue: Pick<JobQueue, 'add'>;
-}): Promise<void> {
-  const failures: unknown[] = [];
-  for (const catalog of catalogs.all()) {
-    try {
-      let { run } = catalog.state.mergeRuns;
-      if (isDue(catalog))
-        run = await startRun(catalog, automaticRequest(catalog), AUTOMATIC).catch(unlessGone);
-      if (run !== null && run.endedAt === null) await queue.add([mergeJobOf(catalog.name, run)]);
-    } catch (error) {
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-}
-
-/** A catalog that was deleted meanwhile is none of its business, and a run that another process has just begun is one. */
-function unlessGone(error: unknown): null {
-  if (error instanceof LedgerRemovedError || error instanceof Problem) return null;
-  throw error;
-}
-
-function automaticRequest({ state }: Catalog): MergeRunRequest {
-  const { automatic: _, ...settings } = state.settings.merging;
-  return { ...settings, touched: 'changed' };
-}
-
-/** Whether a catalog wants to be looked at by itself: something has changed since it was, and that is a while ago. */
-function isDue(catalog: Catalog): boolean {
-  const { mergeRuns, settings, revision, tools, fingerprint } = catalog.state;
-  if (!settings.merging.automatic || tools.size < 2) return false;
-  const { run } = mergeRuns;
-  if (run === null) return true;
-  if (run.endedAt === null || mergeRuns.covers(automaticRequest(catalog), revision, fingerprint))
-    return false;
-  const wait = run.status === 'succeeded' ? AUTOMATIC_AFTER_MS : AFTER_FAILURE_MS;
-  return run.endedAt + wait <= catalog.now();
-}
-
-/**
- * Asks for a run; returns the one that is under way, if there is one.
- * @throws Problem merge-conflict if that was asked something else
- */
-export async function startRun(
-  catalog: Catalog,
-  request: MergeRunRequest,
-  actor?: string,
-): Promise<MergeRun> {
-  const outcome = await submit(catalog, { action: 'ask', request }, actor);
-  if (outcome.kind === 'merge-run-refused') throw new Error('a run was not taken');
-  const { run, isNew } = outcome;
-  // Whoever wants what changed gets it from a run that looks at everything.
-  const asked = { ...request, touched: run.request.touched };
-  const isSame =
-    isDeepStrictEqual(asked, run.request) &&
-    (request.touched === 'changed' || request.touched === asked.touched);
-  if (isNew || isSame) return run;
-  throw new Problem(
-    'merge-conflict',
-    `Run "${run.id}" is under way, and was asked to do something else (${JSON.stringify(run.request)}).`,
-    'Wait until it has ended, or cancel it with DELETE …/merges/run.',
-  );
-}
-
-/** @throws Problem merge-conflict when none is under way */
-export async function cancelRun(catalog: Catalog, actor?: string): Promise<MergeRun> {
-  const { run } = catalog.state.mergeRuns;
-  const outcome =
-    run === null ? null : await submit(catalog, { action: 'end', run: run.id, status: 'cancelled' }, actor);
-  if (outcome?.kind === 'merge-run') return outcome.run;
-  throw new Problem(
-    'merge-conflict',
-    `No run is under way in catalog "${catalog.name}".`,
-    'GET …/merges shows the newest one, and how it ended.',
-  );
-}
-
-async function submit(catalog: Catalog, change: MergeRunChange, actor?: string): Promise<MergeRunResult> {
-  const outcome = await catalog.replica.submit({
-    ...{ kind: 'merge-run', key: `merge-run/${randomUUID()}`, at: catalog.now(), change },
-    ...(actor !== undefined && { actor }),
-  });
-  if (outcome.kind === 'merge-run' || outcome.kind === 'merge-run-refused') return outcome;
-  throw new Error(`a run was answered with ${outcome.kind}`);
-}
 
 /** Thrown when the run was cancelled, or another process has taken it. */
 class RunOverError extends Error {
@@ -187,7 +54,7 @@ interface JudgedPass extends MergePass {
 }
 
 /** One process that works at the run of a catalog, always from its beginning. */
-class Run {
+export class Run {
   readonly #catalog: Catalog;
   readonly #parts: MergeRunParts;
   readonly #stop: AbortSignal;
@@ -215,7 +82,7 @@ class Run {
     const catalog = this.#catalog;
     const { run } = catalog.state.mergeRuns;
     if (run === null || run.endedAt !== null) return;
-    const begun = await submit(catalog, { action: 'begin', run: run.id });
+    const begun = await submitRun(catalog, { action: 'begin', run: run.id });
     if (begun.kind === 'merge-run-refused' || begun.run.endedAt !== null) return;
     this.#run = begun.run;
     const reports = every(PROGRESS_EVERY_MS, () => this.#tell(), { onError: () => {} });
@@ -271,7 +138,7 @@ class Run {
         },
   ): Promise<void> {
     const { id: run, attempt } = this.#run;
-    const outcome = await submit(this.#catalog, { ...change, run, attempt: attempt! });
+    const outcome = await submitRun(this.#catalog, { ...change, run, attempt: attempt! });
     if (outcome.kind === 'merge-run-refused') throw new RunOverError();
   }
 

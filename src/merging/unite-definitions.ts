@@ -1,7 +1,6 @@
 import { canonicalJson } from '../ledger/definition-hash.ts';
 import type { MemberMapping } from '../ledger/merge-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { tokenise } from '../retrieval/tokenise.ts';
 import type { Steps } from '../scheduling/slices.ts';
 import { matchParameters } from './match-parameters.ts';
 import {
@@ -11,6 +10,18 @@ import {
   parametersOf,
   prepare,
 } from './parameter-likeness.ts';
+import {
+  listed,
+  MOST_EXAMPLES,
+  MOST_TAGS,
+  mappingsOf,
+  sameInAll,
+  schemaOf,
+  type UnitedParameter,
+  uniteAnnotations,
+  uniteDescriptions,
+  withoutEmpty,
+} from './united-parts.ts';
 
 export type UnitedDefinition =
   | {
@@ -24,15 +35,8 @@ export type UnitedDefinition =
   /** Why they cannot be one tool, as a sentence. */
   | { readonly conflict: string };
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-/** A united description has at most so many characters beyond those of the longest one. */
-const MOST_ADDED = 400;
 /** What a model can be expected to fill in; a tool alone may have more. */
 const MOST_PARAMETERS = 100;
-/** What `PUT …/tools` takes. */
-const MOST_TAGS = 64;
-const MOST_EXAMPLES = 100;
 
 /** Returns the name by which merged tools are called: the shortest, of equals the first in order (ToolScope, section 3.2). */
 export function representativeOf(names: readonly string[]): string {
@@ -88,14 +92,6 @@ export function prepared(tool: ToolDefinition): PreparedTool {
   };
   preparedTools.set(tool, made);
   return made;
-}
-
-interface UnitedParameter {
-  readonly at: number;
-  /** Under the name and with the schema of the first that has it; required if the representative requires it. */
-  readonly parameter: PreparedParameter;
-  /** How each member that takes it has it, by the name of the member. */
-  readonly takers: Map<string, Parameter>;
 }
 
 /** What a member takes of the united parameters, in their order. */
@@ -226,91 +222,6 @@ function lacking(a: Taken, b: Taken): string | null {
   return a.find(([one, { required }]) => required && !others.has(one))?.[1].name ?? null;
 }
 
-function schemaOf(all: readonly ToolDefinition[], united: readonly UnitedParameter[]): JsonObject {
-  const [first] = all;
-  const byAll = new Set(
-    united.filter(({ takers }) => all.every(({ name }) => takers.get(name)?.required === true)),
-  );
-  const isContent = ({ name }: ToolDefinition): boolean =>
-    united.every((one) => one.takers.get(name)?.required !== true || byAll.has(one));
-  const required = all.some(isContent)
-    ? [...byAll]
-    : united.filter(({ takers }) => takers.get(first.name)?.required);
-  const { required: _, ...schema } = first.inputSchema;
-  return {
-    ...schema,
-    properties: Object.fromEntries(united.map(({ parameter: { name, schema: own } }) => [name, own])),
-    ...(required.length > 0 ? { required: required.map(({ parameter: { name } }) => name) } : {}),
-  };
-}
-
-function mappingsOf(
-  all: readonly ToolDefinition[],
-  united: readonly UnitedParameter[],
-  fixed: ReadonlyMap<string, Readonly<Record<string, unknown>>>,
-): Record<string, MemberMapping> {
-  return Object.fromEntries(
-    all.map((member): [string, MemberMapping] => {
-      const taken = united.flatMap(({ parameter: { name }, takers }) => {
-        const own = takers.get(member.name)?.name;
-        return own === undefined || own === name ? [] : [[name, own] as const];
-      });
-      const absent = united
-        .filter(({ takers }) => !takers.has(member.name))
-        .map(({ parameter: { name } }) => name);
-      const always = fixed.get(member.name);
-      return [
-        member.name,
-        { arguments: Object.fromEntries(taken), ...(always === undefined ? {} : { fixed: always }), absent },
-      ];
-    }),
-  );
-}
-
-/** The representative's description, and from the others the sentences with words that nothing before them has. */
-function* uniteDescriptions(all: readonly ToolDefinition[]): Steps<string> {
-  const described = all.filter(({ description }) => description.trim() !== '');
-  if (described.length === 0) return '';
-  const [{ description: head }, ...rest] = described;
-  const known = new Set(tokenise(head));
-  const added: string[] = [];
-  let room = MOST_ADDED;
-  for (const { description } of rest) {
-    yield;
-    for (const sentence of description.split(/(?<=[.!?])\s+|\n+/)) {
-      const terms = tokenise(sentence);
-      if (sentence.length + 1 > room || !terms.some((term) => !known.has(term))) continue;
-      for (const term of terms) known.add(term);
-      added.push(sentence.trim());
-      room -= sentence.length + 1;
-    }
-  }
-  return added.length === 0 ? head : `${head} ${added.join(' ')}`;
-}
-
-/** What holds for whichever member is called: it only reads if all do, it may destroy if one may. Other hints only where all have them. */
-function uniteAnnotations(all: readonly ToolDefinition[]): JsonObject | undefined {
-  const [first] = all;
-  if (sameInAll(all, ({ annotations }) => annotations)) return first.annotations;
-  const united: Record<string, unknown> = {};
-  for (const [hint, value] of Object.entries(first.annotations ?? {})) {
-    if (sameInAll(all, ({ annotations }) => annotations?.[hint])) united[hint] = value;
-  }
-  const some = (hint: string): boolean => all.some(({ annotations }) => annotations?.[hint] === true);
-  for (const hint of ['destructiveHint', 'openWorldHint']) if (some(hint)) united[hint] = true;
-  return united;
-}
-
-/** The items of all members in order, each once. */
-function listed(
-  all: readonly ToolDefinition[],
-  of: (tool: ToolDefinition) => readonly string[] | undefined,
-  most: number,
-): string[] | undefined {
-  const items = [...new Set(all.flatMap((tool) => of(tool) ?? []))];
-  return items.length === 0 ? undefined : items.slice(0, most);
-}
-
 /** The one value that a member accepts or takes by itself; undefined: there is none. */
 function onlyValue(schema: unknown): { readonly value: unknown } | undefined {
   if (!isObject(schema)) return undefined;
@@ -337,16 +248,4 @@ function withoutTexts(schema: unknown): unknown {
       .filter(([key, value]) => !((key === 'description' || key === 'title') && typeof value === 'string'))
       .map(([key, value]) => [key, withoutTexts(value)]),
   );
-}
-
-/** Whether all tools have the same in this, as canonical JSON. */
-export function sameInAll(all: readonly ToolDefinition[], of: (tool: ToolDefinition) => unknown): boolean {
-  const first = canonicalJson(of(all[0]));
-  return all.every((tool) => canonicalJson(of(tool)) === first);
-}
-
-function withoutEmpty(tool: ToolDefinition): ToolDefinition {
-  return Object.fromEntries(
-    Object.entries(tool).filter(([, value]) => value !== undefined),
-  ) as unknown as ToolDefinition;
 }

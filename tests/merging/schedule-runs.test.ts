@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
-import { addMissingJobs } from '../../src/merging/run-merge.ts';
+import { addMissingJobs } from '../../src/merging/schedule-runs.ts';
 import type { Job } from '../../src/queue/job-queue.ts';
 import { START, Story } from '../state/entries.ts';
 
