@@ -1,14 +1,22 @@
-import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { MERGE_STATUSES, type MergeStatus } from '../ledger/merge-definition.ts';
 import type { MergeRunOpen } from '../ledger/merge-run.ts';
-import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { ApiClient, ApiProblem, catalogPath } from './api-client.ts';
+import { catalogPath } from './api-client.ts';
+import {
+  type ActorOptions,
+  all,
+  api,
+  DECISIONS,
+  decide,
+  definitionsOf,
+  mergePath,
+  review,
+} from './decide-merges.ts';
 import { actorOf, actorOption } from './instructions.ts';
 import { definitionsText, inOneLine, type ListedMerge, MOST_NAMED, mergeText, others } from './merge-text.ts';
-import { type AskOptions, asking, serviceUrl } from './options.ts';
+import { type AskOptions, asking } from './options.ts';
 import { counted, print, sentence, table, UserError } from './terminal.ts';
 
 const LOOK_EVERY_MS = 300;
@@ -28,10 +36,6 @@ interface MergeList {
   readonly merges: readonly ListedMerge[];
   readonly counts: Readonly<Record<MergeStatus, number>>;
   readonly run: ListedRun | null;
-}
-
-interface ActorOptions extends AskOptions {
-  readonly actor?: string;
 }
 
 export function mergesCommand(): Command {
@@ -76,20 +80,6 @@ Examples:
   bandolier merges undo m_0f3a5c7e9b1d2f48`,
   );
 }
-
-type Decision = 'approve' | 'reject' | 'undo';
-
-const DECISIONS: readonly (readonly [Decision, string])[] = [
-  ['approve', 'serve the tools of these merges as one'],
-  ['reject', 'do not merge them; they are not proposed again until one of the tools changes'],
-  ['undo', 'serve the tools of approved merges as they were put again'],
-];
-
-const DONE: Readonly<Record<Decision, string>> = {
-  approve: 'approved',
-  reject: 'rejected',
-  undo: 'undone',
-};
 
 function share(text: string): number {
   const value = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -214,122 +204,4 @@ async function show(id: string, options: AskOptions): Promise<void> {
   const definitions = await definitionsOf(options, merge, options.json ? undefined : MOST_NAMED);
   const text = `${mergeText(merge)}${definitionsText(merge, definitions)}${JSON.stringify(merge.definition, null, 2)}\n`;
   print(options.json, { ...merge, definitions }, text);
-}
-
-async function decide(decision: Decision, ids: readonly string[], options: ActorOptions): Promise<void> {
-  const decided: ListedMerge[] = [];
-  for (const id of ids) {
-    decided.push(await post(decision, id, options));
-    if (!options.json) process.stdout.write(`${id} is ${DONE[decision]}.\n`);
-  }
-  if (options.json) print(true, { merges: decided }, '');
-}
-
-/** @param digest of what was looked at, to approve nothing else */
-function post(decision: Decision, id: string, options: ActorOptions, digest?: string): Promise<ListedMerge> {
-  return api(options).post<ListedMerge>(`${mergePath(options, id)}/${decision}`, {
-    actor: actorOf(options),
-    ...(digest !== undefined && { digest }),
-  });
-}
-
-/** Asks about one proposal after the other. Where nobody can answer, it prints them all. */
-async function review(options: ActorOptions): Promise<void> {
-  const merges = await all(options, 'proposed');
-  if (options.json) {
-    const whole = [];
-    for (const merge of merges) whole.push({ ...merge, definitions: await definitionsOf(options, merge) });
-    return print(true, { merges: whole }, '');
-  }
-  if (merges.length === 0) {
-    process.stdout.write('Nothing waits for a decision. Look for merges with `bandolier merges propose`.\n');
-    return;
-  }
-  const text = async (merge: ListedMerge): Promise<string> =>
-    `${mergeText(merge)}${definitionsText(merge, await definitionsOf(options, merge, MOST_NAMED))}`;
-  if (!process.stdin.isTTY) {
-    for (const merge of merges) process.stdout.write(`${await text(merge)}\n`);
-    process.stdout.write('Decide with `bandolier merges approve <id>` or `bandolier merges reject <id>`.\n');
-    return;
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  // Ctrl-C and Ctrl-D end the review as `q` does; what was decided stays.
-  terminal.on('SIGINT', () => terminal.close());
-  const lines = terminal[Symbol.asyncIterator]();
-  try {
-    for (const [at, merge] of merges.entries()) {
-      process.stdout.write(`\n${at + 1} of ${merges.length}\n${await text(merge)}`);
-      const answer = await answered(terminal, lines, merge);
-      if (answer === 'quit') return;
-      if (answer === 'later') continue;
-      await post(answer, merge.id, options, answer === 'approve' ? merge.digest : undefined);
-      process.stdout.write(`${DONE[answer]}\n`);
-    }
-  } finally {
-    terminal.close();
-  }
-}
-
-async function answered(
-  terminal: Interface,
-  lines: AsyncIterator<string>,
-  merge: ListedMerge,
-): Promise<'approve' | 'reject' | 'later' | 'quit'> {
-  terminal.setPrompt('[a]pprove, [r]eject, [l]ater, [d]efinition, [q]uit? ');
-  for (;;) {
-    terminal.prompt();
-    const { done, value } = await lines.next();
-    if (done) return 'quit';
-    switch (value.trim().toLowerCase()[0]) {
-      case 'a':
-        return 'approve';
-      case 'r':
-        return 'reject';
-      case 'l':
-        return 'later';
-      case 'q':
-        return 'quit';
-      case 'd':
-        process.stdout.write(`${JSON.stringify(merge.definition, null, 2)}\n`);
-    }
-  }
-}
-
-async function all(options: AskOptions, status?: MergeStatus): Promise<ListedMerge[]> {
-  const path = `${catalogPath(options.catalog)}/merges?limit=1000${status === undefined ? '' : `&status=${status}`}`;
-  const merges: ListedMerge[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: MergeList & { readonly nextCursor: string | null } = await api(options).get(
-      cursor === '' ? path : `${path}&cursor=${cursor}`,
-    );
-    merges.push(...page.merges);
-    cursor = page.nextCursor;
-  }
-  return merges;
-}
-
-/** Returns the definitions of the members as they were put, by name, of the first `most` of them; those that are gone are missing. */
-async function definitionsOf(
-  options: AskOptions,
-  { members }: ListedMerge,
-  most = members.length,
-): Promise<Record<string, ToolDefinition>> {
-  const found: Record<string, ToolDefinition> = {};
-  for (const name of members.slice(0, most)) {
-    const path = `${catalogPath(options.catalog)}/tools/${encodeURIComponent(name)}`;
-    try {
-      found[name] = await api(options).get<ToolDefinition>(path);
-    } catch (error) {
-      if (!(error instanceof ApiProblem) || error.code !== 'tool-not-found') throw error;
-    }
-  }
-  return found;
-}
-
-function mergePath({ catalog }: AskOptions, id: string): string {
-  return `${catalogPath(catalog)}/merges/${encodeURIComponent(id)}`;
-}
-
-function api({ url }: AskOptions): ApiClient {
-  return new ApiClient(serviceUrl(url));
 }
