@@ -334,11 +334,6 @@ function behaves(model: SlowModel, writer: () => RunningService, reader: () => R
     expect((await catalog.own(['other_0', 'other_1', 'other_2'])).status).toBe(201);
     expect((await catalog.decide(id, 'undo')).body.status).toBe('undone');
     expect((await catalog.own(['other_0', 'other_1'])).body.detail).toContain('was undone');
-
-    await catalog.put(many.map((name) => ({ ...OTHERS[0], name })));
-    const thousand = await catalog.own(many.slice(0, 1_000));
-    expect(thousand.status).toBe(201);
-    expect(thousand.body.members).toHaveLength(1_000);
   });
 
   it('are approved by themselves only if they are sure enough and harmless', async () => {
@@ -505,6 +500,16 @@ describe('merges in files', () => {
     expect((await merges('show', 'm_0')).text).toContain('bandolier merges list');
     expect((await merges('propose', '--cancel')).text).toContain('No run is under way');
     expect((await catalog.page()).counts).toMatchObject({ proposed: 1, undone: 1, rejected: 1 });
+  });
+
+  it('are proposed by hand of a thousand tools', async () => {
+    const catalog = new Catalog(running, 'thousand');
+    const names = Array.from({ length: 1_000 }, (_, at) => `copy_${at}`);
+    await catalog.open(names.map((name) => ({ ...OTHERS[0], name })));
+    const { status, body } = await catalog.own(names);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ representative: 'copy_0', guarded: expect.stringContaining('and others') });
+    expect(body.members).toHaveLength(1_000);
   });
 
   it('are not judged by a chat model that nobody has configured', async () => {
