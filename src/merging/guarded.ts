@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { stem } from '../retrieval/stemmer.ts';
 import { wordsOf } from '../retrieval/tokenise.ts';
-import { nameParts, numbersApart, placeBefore } from './rule-judge-names.ts';
+import { nameParts, numbersApart, placeBefore, withoutNumbers } from './rule-judge-names.ts';
 import { ACCESS_TERMS, EMPTY_WORDS, isGrave } from './rule-judge-words.ts';
 import { sameInAll } from './united-parts.ts';
 
@@ -23,7 +23,7 @@ export function guarded(members: readonly ToolDefinition[]): string | null {
   if (destructive !== undefined) reasons.push(`${destructive.name} may destroy something.`);
   if (!sameInAll(members, ({ annotations }) => annotations)) reasons.push('Their annotations differ.');
   const servers = [...new Set(members.map(({ server }) => server ?? 'none'))].sort();
-  const places = [...new Set(members.flatMap((member) => placeOf(member, members)))].sort();
+  const places = [...placesOf(members)].sort();
   if (servers.length > 1) reasons.push(`The servers ${listed(servers)} may be different products.`);
   else if (places.length > 0) reasons.push(`What ${listed(places)} stands for may be different products.`);
   for (const key of ACCESS_TERMS) {
@@ -44,18 +44,47 @@ export function guarded(members: readonly ToolDefinition[]): string | null {
   return reasons.length === 0 ? null : reasons.join(' ');
 }
 
-/** What stands before the name of a tool, as `crm` in `crm_search` beside `search`, or `alpha` in `alpha.search` beside `beta.search`. */
-function placeOf(tool: ToolDefinition, members: readonly ToolDefinition[]): string[] {
-  const { space, bare } = nameParts(tool);
-  return members.flatMap((other) => {
-    if (other === tool) return [];
-    const beside = nameParts(other);
-    if (space !== '' && beside.space !== '' && beside.bare === bare && space !== beside.space) return [space];
-    const numbers = numbersApart(tool.name, other.name);
-    if (numbers !== null) return numbers;
-    const before = other.name.length < tool.name.length ? placeBefore(tool, other) : null;
-    return before === null ? [] : [before.join(' ')];
-  });
+/**
+ * What stands before the names of tools, as `crm` in `crm_search` beside `search`, or `alpha` in `alpha.search` beside `beta.search`, and
+ * the numbers in which names differ alone. A thousand tools are looked at once each, not in pairs.
+ */
+function placesOf(members: readonly ToolDefinition[]): Set<string> {
+  const found = new Set<string>();
+  const add = (places: Iterable<string>): void => {
+    for (const place of places) found.add(place);
+  };
+  for (const named of grouped(members.map(nameParts), ({ bare }) => bare).values()) {
+    const spaces = new Set(named.map(({ space }) => space).filter((space) => space !== ''));
+    if (spaces.size > 1) add(spaces);
+  }
+  for (const alike of grouped(members, ({ name }) => withoutNumbers(name)).values()) {
+    const [{ name: first }] = alike;
+    for (const { name } of alike) add(numbersApart(first, name) ?? []);
+  }
+  const byWords = grouped(members, ({ name }) => wordsOf(name).join(' '));
+  for (const tool of members) {
+    const words = wordsOf(tool.name);
+    for (let from = 1; from <= words.length - 2; from++) {
+      for (const other of byWords.get(words.slice(from).join(' ')) ?? []) {
+        const place = placeBefore(tool, other);
+        if (place !== null) found.add(place.join(' '));
+      }
+    }
+  }
+  return found;
+}
+
+function grouped<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): Map<string, [Item, ...Item[]]> {
+  const groups = new Map<string, [Item, ...Item[]]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
 }
 
 const MOST_NAMED = 4;

@@ -38,9 +38,14 @@ const CERTAIN_VERBS = new Set(
 /** A number that stands alone in a name, as `2` in `weather_2` and in `weather_2_get`; not that of `base64` or `area_2d`. */
 const NUMBER = /^\d+[\W_]|[\W_]\d+(?=$|[\W_])/g;
 
+/** Returns a name without the numbers that stand alone in it. */
+export function withoutNumbers(name: string): string {
+  return name.replace(NUMBER, '');
+}
+
 /** Returns the numbers in which alone two names differ, in order; null: they differ in more, or in nothing. */
 export function numbersApart(one: string, other: string): string[] | null {
-  if (one === other || one.replace(NUMBER, '') !== other.replace(NUMBER, '')) return null;
+  if (one === other || withoutNumbers(one) !== withoutNumbers(other)) return null;
   const [a, b] = [one, other].map((name) =>
     (name.match(NUMBER) ?? []).map((text) => text.replace(/\D/g, '')),
   );
