@@ -2,7 +2,7 @@ import { FeatureBins } from './feature-bins.ts';
 import { TreeGrower, type TreeSettings } from './histogram-tree.ts';
 import { LambdaGradients, type LambdaSettings } from './lambda-gradients.ts';
 import { checkRankingSet, type RankingSet } from './ranking-set.ts';
-import { EnsembleBuilder, type TreeEnsemble } from './tree-ensemble.ts';
+import { EnsembleBuilder, TreeEnsemble } from './tree-ensemble.ts';
 
 export interface LambdaMartSettings extends TreeSettings, LambdaSettings {
   /** Trees at most, 1…. */
@@ -34,21 +34,26 @@ export interface Round {
 /**
  * LambdaMART (Burges 2010, section 7): each round grows a tree on the derivatives of the LambdaRank loss. It ends early when no split
  * gains anything. Between two rounds the caller may do something else, stop, or never come back. Deterministic: the same set and
- * settings give the same bits. A round takes O(n·d) and the sorting of each query.
+ * settings give the same bits. With a `base` its trees come first, and the others go on from its scores. A round takes O(n·d) and the sorting of each query.
  * @throws RangeError when the set or a setting is not valid
  */
 export function* lambdaMartRounds(
   set: RankingSet,
   settings: LambdaMartSettings = LAMBDA_MART_DEFAULTS,
+  base: TreeEnsemble | null = null,
 ): Generator<Round, TreeEnsemble> {
   checkRankingSet(set);
   checkSettings(settings);
   const rows = set.labels.length;
-  const [scores, gradients, hessians] = [0, 0, 0].map(() => new Float64Array(rows));
+  const scores = base === null ? new Float64Array(rows) : base.scores(set.features);
+  const [gradients, hessians] = [0, 0].map(() => new Float64Array(rows));
   const lambdas = new LambdaGradients(set, settings);
   const grower = new TreeGrower(new FeatureBins(set), settings);
   const trees = new EnsembleBuilder();
-  const ensemble = (): TreeEnsemble => trees.build(set.names);
+  const ensemble = (): TreeEnsemble => {
+    const own = trees.build(set.names);
+    return base === null ? own : joined(base, own);
+  };
   for (let round = 1; round <= settings.rounds; round++) {
     lambdas.compute(scores, gradients, hessians);
     const tree = grower.grow(gradients, hessians, scores);
@@ -57,6 +62,23 @@ export function* lambdaMartRounds(
     yield { round, scores, ensemble };
   }
   return ensemble();
+}
+
+/** The trees of one ensemble, then those of another one that has no categories. */
+function joined({ parts: first }: TreeEnsemble, { parts: second }: TreeEnsemble): TreeEnsemble {
+  const [nodes, leaves] = [first.features.length, first.leaves.length];
+  const moved = (children: Int32Array): Int32Array =>
+    children.map((child) => (child >= 0 ? child + nodes : child - leaves));
+  return new TreeEnsemble({
+    ...first,
+    roots: Int32Array.of(...first.roots, ...moved(second.roots)),
+    features: Uint16Array.of(...first.features, ...second.features),
+    flags: Uint8Array.of(...first.flags, ...second.flags),
+    thresholds: Float64Array.of(...first.thresholds, ...second.thresholds),
+    lefts: Int32Array.of(...first.lefts, ...moved(second.lefts)),
+    rights: Int32Array.of(...first.rights, ...moved(second.rights)),
+    leaves: Float64Array.of(...first.leaves, ...second.leaves),
+  });
 }
 
 /** All rounds at once. @param onProgress is told of every round. @throws RangeError */

@@ -5,6 +5,7 @@ import { ApiClient, catalogPath } from './api-client.ts';
 import { beginningOf } from './instructions.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { counted, print, printJson, table, UserError } from './terminal.ts';
+import { addTraining } from './train-context.ts';
 
 interface ListedItem {
   readonly id: string;
@@ -27,13 +28,15 @@ export function contextCommand(): Command {
       printJson(await api(options).get(`${userPath(user, options)}/export`)),
   );
   sub('erase', 'erase everything that is held about a user').action(erase);
+  addTraining(command);
   return command.addHelpText(
     'after',
     `
 Examples:
   bandolier context put user-7 items.json
   bandolier context list user-7
-  bandolier context erase user-7`,
+  bandolier context erase user-7
+  bandolier context train`,
   );
 }
 

@@ -30,6 +30,7 @@ export type ProblemCode =
   | 'no-winner'
   | 'evaluation-conflict'
   | 'merge-conflict'
+  | 'training-conflict'
   | 'body-too-large'
   | 'too-many-tools'
   | 'too-many-items'

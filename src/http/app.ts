@@ -4,6 +4,7 @@ import type { CatalogAdministration } from '../catalog/catalog-administration.ts
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import type { Pins } from '../catalog/pins.ts';
 import type { Tools } from '../catalog/tools.ts';
+import type { ContextTrainings } from '../context/training/context-trainings.ts';
 import type { UserContexts } from '../context/user-contexts.ts';
 import type { Evaluations } from '../evaluation/evaluations.ts';
 import type { Experiments } from '../experiments/experiments.ts';
@@ -22,6 +23,7 @@ import type { Endpoint } from './endpoint-definition.ts';
 import { caseEndpoints } from './endpoints/cases.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { contextEndpoints } from './endpoints/context.ts';
+import { contextTrainingEndpoints } from './endpoints/context-training.ts';
 import { evaluationEndpoints } from './endpoints/evaluations.ts';
 import { experimentEndpoints } from './endpoints/experiments.ts';
 import { type Health, healthEndpoints } from './endpoints/health.ts';
@@ -43,6 +45,7 @@ export interface Nouns {
   readonly tasks: Tasks;
   readonly catalogs: CatalogAdministration;
   readonly contexts: UserContexts;
+  readonly trainings: ContextTrainings;
   readonly pins: Pins;
   readonly tools: Tools;
   readonly instructions: Instructions;
@@ -81,6 +84,7 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
     ...instructionEndpoints(nouns.instructions),
     ...caseEndpoints(cases),
     ...contextEndpoints(nouns.contexts),
+    ...contextTrainingEndpoints(nouns.trainings),
     ...sourceEndpoints(nouns.sources),
     ...mergeEndpoints(nouns.merges),
     ...experimentEndpoints(experiments, evaluations),

@@ -31,6 +31,7 @@ export const PROBLEM_STATUS = {
   'no-winner': 409,
   'evaluation-conflict': 409,
   'merge-conflict': 409,
+  'training-conflict': 409,
   'task-ambiguous': 409,
   'decision-not-activated': 409,
   'decision-expired': 409,

@@ -16,6 +16,9 @@ import { Tools } from '../catalog/tools.ts';
 import { ExpiredItems } from '../context/expired-items.ts';
 import { RouteContexts } from '../context/route-contexts.ts';
 import { shippedContextRanker } from '../context/shipped-ranker.ts';
+import { ContextModels } from '../context/training/context-models.ts';
+import { ContextTrainings } from '../context/training/context-trainings.ts';
+import { startTrainingWorker } from '../context/training/run-training.ts';
 import { UserContexts } from '../context/user-contexts.ts';
 import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
@@ -126,6 +129,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     await stores.decisionLogs.remove(name);
     await stores.evaluations.remove(name);
     await stores.contexts.remove(name);
+    await stores.contextModels.remove(name);
   };
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
@@ -221,8 +225,12 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const queries = new UnderstoodQueries({ splitters, rerankers });
   const costs = new TokenCosts(await openTokenCounter(settings.tokenizer));
-  const ranker = await shippedContextRanker();
-  const routeContexts = new RouteContexts(contexts, () => ranker, onError);
+  const models = new ContextModels({
+    ...{ store: stores.contextModels, shipped: await shippedContextRanker(), catalogs, onError },
+  });
+  onClose(() => models.close());
+  await models.look();
+  const routeContexts = new RouteContexts(contexts, (catalog) => models.rankerOf(catalog), onError);
   const routing = new Routing(
     catalogs,
     {
@@ -273,6 +281,8 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   const tokensOf = (tool: ToolDefinition) => costs.tool(tool, 'mcp', 'full');
+  const trainingParts = { catalogs, store: stores.contextModels, models, queue: stores.queue, now };
+  startTrainingWorker({ ...trainingParts, contexts, onError });
   const mergeRuns = startMergeRuns({
     ...{ queue: stores.queue, catalogs, kernels, onError },
     judgeOf: judgesWith(chat),
@@ -347,6 +357,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
       },
     ),
     contexts,
+    trainings: new ContextTrainings(trainingParts),
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     instructions: new Instructions(catalogs),

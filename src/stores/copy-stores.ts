@@ -64,6 +64,8 @@ export async function copyStores(
     for (const evaluation of [...(await from.evaluations.list(name))].reverse()) {
       await to.evaluations.save(evaluation);
     }
+    const model = await from.contextModels.model(name);
+    if (model !== null) await to.contextModels.putModel(name, model);
     if (hasContext) copied.users += await copyContexts(name, from.contexts, to.contexts);
   }
   await to.deployment.endCopy();

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Settings } from '../../config/settings.ts';
 import { FileContextStore } from '../context/file-context-store.ts';
+import { FileContextModelStore } from '../context/training/file-context-model-store.ts';
 import { FileDecisionLogs } from '../decisions/file-decision-logs.ts';
 import { FileEvaluationStore } from '../evaluation/file-evaluation-store.ts';
 import { FileLedgers } from '../ledger/file-ledgers.ts';
@@ -86,6 +87,7 @@ async function open(
     takeAwaitingDefault: async (catalog) => (await decisionLogs.open(catalog)).takeAwaitingDefault(),
     evaluations: new FileEvaluationStore(dataDir),
     contexts: new FileContextStore(dataDir),
+    contextModels: new FileContextModelStore(dataDir),
     queue,
     taken: lock.lost,
     writable: () => checkWritable(dataDir, lock),

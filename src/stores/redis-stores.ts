@@ -1,5 +1,6 @@
 import type { Settings } from '../../config/settings.ts';
 import { RedisContextStore } from '../context/redis-context-store.ts';
+import { RedisContextModelStore } from '../context/training/redis-context-model-store.ts';
 import { RedisDecisionLogs } from '../decisions/redis-decision-logs.ts';
 import { RedisEvaluationStore } from '../evaluation/redis-evaluation-store.ts';
 import { RedisLedgers } from '../ledger/redis-ledgers.ts';
@@ -82,6 +83,7 @@ async function open(
     decisionLogs,
     evaluations: new RedisEvaluationStore(connections),
     contexts: new RedisContextStore(connections),
+    contextModels: new RedisContextModelStore(connections),
     queue,
     location: () => ({ redisUrl, epoch: epoch.current }),
     taken: new AbortController().signal, // shared stores are never taken over

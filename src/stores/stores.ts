@@ -1,4 +1,5 @@
 import type { ContextStore } from '../context/context-store.ts';
+import type { ContextModelStore } from '../context/training/context-model-store.ts';
 import type { DueDecision } from '../decisions/decision-index.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import type { EvaluationStore } from '../evaluation/evaluation-store.ts';
@@ -28,6 +29,8 @@ export interface Stores {
   readonly evaluations: EvaluationStore;
   /** What users have, sealed. */
   readonly contexts: ContextStore;
+  /** Models that were trained from what users have. */
+  readonly contextModels: ContextModelStore;
   readonly queue: JobQueue;
   /** Returns what a thread needs to open ledgers and snapshots itself; absent without Redis, where no thread does. */
   location?(): SnapshotLocation;

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RedisContextStore } from '../../src/context/redis-context-store.ts';
+import { RedisContextModelStore } from '../../src/context/training/redis-context-model-store.ts';
 import { RedisDecisionLogs } from '../../src/decisions/redis-decision-logs.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { RedisEvaluationStore } from '../../src/evaluation/redis-evaluation-store.ts';
@@ -13,6 +14,7 @@ import { type RedisClient, RedisConnections } from '../../src/redis/redis-connec
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { contextModelStoreContract } from '../contracts/context-model-store.contract.ts';
 import { contextStoreContract } from '../contracts/context-store.contract.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { evaluationStoreContract } from '../contracts/evaluation-store.contract.ts';
@@ -285,6 +287,11 @@ function contracts(name: string, url: () => string): void {
   evaluationStoreContract(`${name}`, async () => {
     const { connections, dispose } = await emptyPlace();
     return { connect: async () => new RedisEvaluationStore(await connections()), dispose };
+  });
+
+  contextModelStoreContract(`${name}`, async () => {
+    const { connections, dispose } = await emptyPlace();
+    return { connect: async () => new RedisContextModelStore(await connections()), dispose };
   });
 
   contextStoreContract(`${name}`, async () => {

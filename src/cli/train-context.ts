@@ -1,0 +1,80 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { SingleBar } from 'cli-progress';
+import type { Command } from 'commander';
+import type { ContextTraining } from '../context/training/context-training.ts';
+import { ApiClient, catalogPath } from './api-client.ts';
+import { type AskOptions, asking, serviceUrl } from './options.ts';
+import { counted, print } from './terminal.ts';
+
+const LOOK_EVERY_MS = 300;
+
+interface TrainingState {
+  readonly training: ContextTraining | null;
+  readonly model: { readonly trained: boolean; readonly trees: number; readonly embedder: string };
+}
+
+/** Adds `train` and `model` to `bandolier context`. */
+export function addTraining(context: Command): void {
+  asking(context.command('train').description('train the model that ranks what users have, from reports'))
+    .option('--cancel', 'stop the training that is under way')
+    .action(train);
+  asking(context.command('model').description('the model that ranks what users have'))
+    .option('--remove', 'go back to the model in the package')
+    .action(model);
+}
+
+async function train({ cancel, ...options }: AskOptions & { readonly cancel?: true }): Promise<void> {
+  const api = new ApiClient(serviceUrl(options.url));
+  const path = `${catalogPath(options.catalog)}/context/training`;
+  if (cancel) {
+    await api.delete(path);
+    const { training } = await api.get<TrainingState>(path);
+    return print(options.json, training, 'The training is cancelled; the model in use stays.\n');
+  }
+  let { training } = await api.post<{ training: ContextTraining }>(path, {});
+  const { id } = training;
+  const bar = new SingleBar({ format: ' {bar} {percentage} %, {eta_formatted} left', noTTYOutput: false });
+  bar.start(1, 0);
+  try {
+    while (training.id === id && training.endedAt === null) {
+      await wait(LOOK_EVERY_MS);
+      training = (await api.get<TrainingState>(path)).training!;
+      bar.update(training.progress);
+    }
+  } finally {
+    bar.stop();
+  }
+  print(options.json, training, trainingText(training));
+  if (training.status !== 'done') process.exitCode = 1;
+}
+
+function trainingText({ status, examples, telling, users, result, reason }: ContextTraining): string {
+  const head = `The training is ${status}: ${counted(examples, 'example')}, of which ${telling} say which items were used, of ${counted(users, 'user')}.\n`;
+  const judged =
+    result === null
+      ? ''
+      : `NDCG@5 of ${counted(result.judgedUsers, 'user')} from whom nothing was learned: ${result.before.toFixed(3)} before, ${result.after.toFixed(3)} with the new model.\n`;
+  return `${head}${judged}${reason === null ? '' : `${reason}\n`}`;
+}
+
+async function model({ remove, ...options }: AskOptions & { readonly remove?: true }): Promise<void> {
+  const api = new ApiClient(serviceUrl(options.url));
+  const path = `${catalogPath(options.catalog)}/context`;
+  if (remove) {
+    await api.delete(`${path}/model`);
+    const { model: used } = await api.get<TrainingState>(`${path}/training`);
+    return print(
+      options.json,
+      { model: used },
+      `Catalog ${options.catalog} uses the model in the package.\n`,
+    );
+  }
+  const { model: used, training } = await api.get<TrainingState>(`${path}/training`);
+  const which = used.trained ? `of its own, with ${used.trees} trees` : 'in the package';
+  const last = training === null ? 'Nothing was trained yet.\n' : trainingText(training);
+  print(
+    options.json,
+    { model: used, training },
+    `Catalog ${options.catalog} uses the model ${which}.\n${last}`,
+  );
+}
