@@ -1,6 +1,6 @@
 import { type ChosenContext, CONTEXT_NUMBERS } from './policy.ts';
 
-/** What is kept of a choice with its decision. */
+/** The part of a choice that is kept with its decision. */
 export type KeptContext = Pick<ChosenContext, 'items' | 'features'>;
 
 /**
@@ -18,7 +18,7 @@ export function chosenContext(
   return isUsable(context) ? context : undefined;
 }
 
-/** @throws RangeError when a number is not within its range */
+/** Checks the numbers of a choice. @throws RangeError when one is not within its range */
 export function checkContext(context: ChosenContext): void {
   if (isUsable(context)) return;
   throw new RangeError(

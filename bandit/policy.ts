@@ -27,7 +27,7 @@ export const CONTEXT_NUMBERS = 16;
 export interface ChosenContext {
   /** Number of the user, as learners know units. */
   readonly unit: number;
-  /** ms since the epoch: when it was chosen. */
+  /** When it was chosen, in ms since the epoch. */
   readonly at: number;
   /** Items of the user, the best first, by numbers of 0 or more that mean nothing without the user's key. */
   readonly items: readonly { readonly number: number }[];
@@ -52,7 +52,6 @@ export interface Candidates {
   readonly reranked?: RerankedColumns;
 }
 
-/** The columns that a reranker gives. */
 /**
  * Slots that are ranked as one: of a merged tool, which is served at the slot of its representative, what was learned of all members counts
  * together. Only reading goes by this: what is learned stays at the slot where it was learned.
@@ -66,6 +65,7 @@ export interface SlotPools {
   membersOf(slot: number): readonly number[];
 }
 
+/** The columns that a reranker gives. */
 export interface RerankedColumns {
   /** r: the reranker's score, min–max over the tools that it read, 0…1; 0 for others. */
   readonly score: Float64Array;
@@ -185,9 +185,9 @@ export interface CaseOutcome {
 
 /** The methods that learn. All are deterministic: the same calls in the same order give the same bits. */
 export interface Learner {
-  /** A += w·x·xᵀ, b += w·r·x; θ and A⁻¹ follow. r in 0…1, w > 0. @throws RangeError on NaN or ±∞. */
+  /** Learns an outcome: A += w·x·xᵀ, b += w·r·x; θ and A⁻¹ follow. r in 0…1, w > 0. @throws RangeError on NaN or ±∞. */
   learn(example: Example, reward: number, weight: number): void;
-  /** b += w·(to − from)·x: corrects a reward that was learned before. */
+  /** Corrects a reward that was learned before: b += w·(to − from)·x. */
   correct(example: Example, from: number, to: number, weight: number): void;
   /** Counts the outcome of a call: calls += w, successes += w·reward. w > 0. */
   countCall(slot: number, reward: number, weight: number): void;
@@ -198,9 +198,9 @@ export interface Learner {
   /** Corrects the counts of one tool in one case by these amounts, for this unit; no count falls below zero. */
   amend(caseId: number, slot: number, positives: number, negatives: number, unit: number): void;
 
-  /** Call when a new tool gets this slot: it starts without calls, and the vector at this slot is new. */
+  /** Starts a new tool at this slot, where there is a new vector: without calls. */
   addTool(slot: number): void;
-  /** Call when the vector at this slot changes; `similarity` is the cosine between the old and the new one. */
+  /** Takes in that the vector at this slot changes; `similarity` is the cosine between the old and the new one. */
   changeTool(slot: number, similarity: number): void;
   /** Forgets everything about the tool at this slot (its tombstone expired). */
   forgetTool(slot: number): void;
@@ -214,18 +214,20 @@ export interface Learner {
   /** Saves with pauses, in which nothing may be learned. */
   saveInSteps(): Generator<void, LearnerState>;
   sizeInBytes(): LearnerSize;
-  /** The ridges whose inverse loses accuracy with many updates. It is computed again in a thread from time to time. */
+  /** Returns the ridges whose inverse loses accuracy with many updates. It is computed again in a thread from time to time. */
   ridges(): readonly Ridge[];
   /** Frees kernel memory; the policy cannot be used afterwards. */
   free(): void;
 }
 
+/** What `save` returns and `load` takes. */
 export interface LearnerState {
   readonly policy: string;
   readonly numbers: Readonly<Record<string, number>>;
   readonly arrays: Readonly<Record<string, Float64Array | Float32Array | Int32Array | Uint32Array>>;
 }
 
+/** Size of a learner: bytes of its matrices, of what it keeps per tool, and of its memory; numbers of cases and updates. */
 export interface LearnerSize {
   readonly matrices: number;
   readonly perTool: number;

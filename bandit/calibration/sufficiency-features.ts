@@ -1,6 +1,6 @@
 /** Columns of what is known about the candidates of a decision before its slate is drawn, of one length. */
 export interface CandidateColumns {
-  /** What orders them. */
+  /** Score that orders them. */
   readonly score: ArrayLike<number>;
   /** Expected reward. */
   readonly mean: ArrayLike<number>;
@@ -72,7 +72,7 @@ export function sufficiencyFeatures(
   );
 }
 
-/** Which part of the expectation those that are served have, when it is divided among all by a softmax over their means. */
+/** Returns the share of the served ones, 0…1, when the expectation is divided among all candidates by a softmax over their means. */
 function shareOf(mean: ArrayLike<number>, served: readonly number[]): number {
   if (mean.length === 0) return 0;
   const highest = finite(mean[largest(mean)]);
@@ -84,12 +84,12 @@ function shareOf(mean: ArrayLike<number>, served: readonly number[]): number {
   return Math.min(1, part / all);
 }
 
-/** These indices by falling score; of equals the first one first. */
+/** Returns these indices by falling score; of equals the first one first. */
 function inOrder(indices: readonly number[], score: ArrayLike<number>): number[] {
   return indices.toSorted((a, b) => finite(score[b]) - finite(score[a]) || a - b);
 }
 
-/** Indices of the highest scores, falling; of equals the first one first. */
+/** Returns the indices of the highest scores, falling; of equals the first one first. */
 function bestOf(score: ArrayLike<number>, count: number): number[] {
   const best: number[] = [];
   for (let index = 0; index < score.length; index++) {

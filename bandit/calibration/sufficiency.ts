@@ -7,22 +7,22 @@ const FIRST: LogisticPrior = {
   weights: [-2, 2, 1, 1, 2, 1, 0.5, 0.5, 0.5, 1, -1],
   variances: [4, 4, 4, 4, 4, 4, 4, 1, 1, 4, 4],
 };
-/** Of [log-odds without the rating; 1; rating − ½]: a rating is believed before there are outcomes, but not blindly. */
+/** Weights of [log-odds without the rating; 1; rating − ½]: a rating is believed before there are outcomes, but not blindly. */
 const FIRST_RATED: LogisticPrior = { weights: [1, 0, 3], variances: [0.25, 1, 4] };
 
 /** An example that sufficiency is predicted and learned from. */
 export interface SufficiencyExample {
-  /** As `sufficiencyFeatures` gives them. */
+  /** Features as `sufficiencyFeatures` returns them. */
   readonly features: ArrayLike<number>;
-  /** How far the model that has to work with the slate says that it suffices, 0…1; absent: it was not asked. */
+  /** Rating by the model that has to work with the slate: how far it suffices, 0…1; absent: it was not asked. */
   readonly rating?: number | undefined;
   /** The probability that was served; absent: none was. */
   readonly predicted?: number | undefined;
 }
 
 /**
- * The probability that the slate of a decision suffices: that the task succeeds with it, and without a discovery of further tools. Learned
- * from how decisions ended, and judged by whether what was predicted came true. The rating of the model itself is a feature of a second
+ * Learns the probability that the slate of a decision suffices: that the task succeeds with it, and without a discovery of further tools. It
+ * learns from how decisions ended, and is judged by whether what it predicted came true. The rating of the model itself is a feature of a second
  * regression over the first one's log-odds, so that a model that is always content is believed less and less.
  */
 export class Sufficiency {
@@ -30,17 +30,17 @@ export class Sufficiency {
   #rated = new OnlineLogistic(FIRST_RATED);
   #reliability = new Reliability();
 
-  /** How far predictions come true. */
+  /** Returns how far predictions come true. */
   get reliability(): Reliability {
     return this.#reliability;
   }
 
-  /** How many outcomes were learned, and how many of them with a rating. */
+  /** Returns how many outcomes were learned, and how many of them with a rating. */
   get outcomes(): { readonly all: number; readonly rated: number } {
     return { all: this.#model.outcomes, rated: this.#rated.outcomes };
   }
 
-  /** w of the first regression, by `SUFFICIENCY_FEATURES`. */
+  /** Returns w of the first regression, by `SUFFICIENCY_FEATURES`. */
   get weights(): Float64Array {
     return this.#model.weights;
   }
@@ -51,7 +51,7 @@ export class Sufficiency {
     return this.#rated.probability(ratedFeatures(this.#model.logit(features), rating));
   }
 
-  /** @param outcome 1: it sufficed, 0: it did not. @throws RangeError; nothing is learned then */
+  /** Learns how a decision ended. @param outcome 1: its slate sufficed, 0: it did not. @throws RangeError; nothing is learned then */
   learn({ features, rating, predicted }: SufficiencyExample, outcome: number): void {
     // Before the first regression learns, which changes its log-odds.
     const rated = rating === undefined ? null : ratedFeatures(this.#model.logit(features), rating);
@@ -60,7 +60,7 @@ export class Sufficiency {
     if (predicted !== undefined) this.#reliability.add(predicted, outcome);
   }
 
-  /** The outcome of a decision that was learned changed by `delta`. @throws RangeError */
+  /** Corrects the outcome of a decision that was learned, by `delta`. @throws RangeError */
   correct({ features, rating, predicted }: SufficiencyExample, delta: number): void {
     const rated = rating === undefined ? null : ratedFeatures(this.#model.logit(features), rating);
     this.#model.correct(features, delta);
@@ -83,7 +83,7 @@ export class Sufficiency {
     };
   }
 
-  /** @throws Error when an array is missing or of another length */
+  /** Rebuilds it from what `save` returned. @throws Error when an array is missing or of another length */
   static load(arrays: LearnerState['arrays']): Sufficiency {
     const sufficiency = new Sufficiency();
     sufficiency.#model = OnlineLogistic.load(FIRST, partOf('model', arrays));

@@ -15,9 +15,9 @@ const MOST_SLOPE = 1;
  */
 const OFFSET_EVIDENCE = 1000;
 const RELEVANCE_EVIDENCE = 100;
-/** The same for β, .1 up to .03: with less, chance brings it down to its bound, and noise decides. */
+/** n_β: the same evidence for β, .1 up to .03: with less, chance brings it down to its bound, and noise decides. */
 const SLOPE_EVIDENCE = 250;
-/** Evidence beyond this takes the place of older evidence, so that an effect can change with the model or the tools. */
+/** Most evidence that is kept: what is beyond it takes the place of older evidence, so that an effect can change with the model or the tools. */
 const MOST_EVIDENCE = 1000;
 const FIRST_SLOTS = 16;
 
@@ -36,7 +36,7 @@ export interface DrawnInstructions {
   readonly propensity: ArrayLike<number>;
   /** S: the retrieval score, 0…1. */
   readonly score: ArrayLike<number>;
-  /** 1: it was shown; 0: it was not. */
+  /** Whether each was shown: 1, or 0 if it was not. */
   readonly shown: ArrayLike<number>;
 }
 
@@ -49,7 +49,7 @@ export interface LearnedEffect {
 }
 
 /**
- * What each instruction adds to the outcome of a decision by being there. An instruction is never called, so outcomes credited to whatever
+ * Learns what each instruction adds to the outcome of a decision by being there. An instruction is never called, so outcomes credited to whatever
  * was shown would teach how good decisions are, not what the instruction does. What tells them apart is chance: an instruction was shown
  * with a known probability p, so u = s − p is independent of everything that else led to the outcome r, and the regression of r − r̂ on u
  * (Robinson 1988) is unbiased for any r̂ that does not depend on the draw.
@@ -76,7 +76,7 @@ export class InstructionEffects {
   private slopeCovariance = 0;
   private slopeEvidence = 0;
 
-  /** β: the effect that is expected of an instruction with retrieval score 1 of which nothing is known. */
+  /** Returns β: the effect that is expected of an instruction with retrieval score 1 of which nothing is known. */
   get slope(): number {
     const { slopeCovariance, slopeEvidence } = this;
     const slope = (SLOPE_EVIDENCE * FIRST_SLOPE + slopeCovariance) / (SLOPE_EVIDENCE + slopeEvidence);
@@ -102,7 +102,7 @@ export class InstructionEffects {
     return { effect: this.#gain(slot, score, this.slope), evidence };
   }
 
-  /** How much is known about an instruction: Σ (s − p)², of which a decision adds at most 1. */
+  /** Returns how much is known about an instruction: Σ (s − p)², of which a decision adds at most 1. */
   evidence(slot: number): number {
     return slot < this.slots ? this.sums[slot * SUMS + UU] : 0;
   }
@@ -149,7 +149,7 @@ export class InstructionEffects {
     this.slopeEvidence = MOST_EVIDENCE;
   }
 
-  /** The reward of a decision that was learned changed by `delta`. @throws RangeError as `learn` */
+  /** Corrects the reward of a decision that was learned, by `delta`. @throws RangeError as `learn` */
   correct(drawn: DrawnInstructions, delta: number): void {
     if (!Number.isFinite(delta))
       throw new RangeError(`A reward changes by a finite amount, not by ${delta}.`);
@@ -183,7 +183,7 @@ export class InstructionEffects {
     };
   }
 
-  /** @throws Error when an array is missing or of another length */
+  /** Rebuilds it from what `save` returned. @throws Error when an array is missing or of another length */
   static load(arrays: LearnerState['arrays']): InstructionEffects {
     const effects = new InstructionEffects();
     const sums = savedArray(arrays, 'sums', Float64Array);
@@ -196,7 +196,7 @@ export class InstructionEffects {
     return effects;
   }
 
-  /** a + b·S. */
+  /** Returns δ(S) = a + b·S. */
   #gain(slot: number, score: number, slope: number): number {
     if (slot >= this.slots) return slope * score;
     const { sums } = this;
@@ -240,7 +240,7 @@ export function explorationScores(gains: Float64Array): Float64Array {
   return gains.map((gain) => gain / GAIN_OF_ONE);
 }
 
-/** s − p of each; 0 where chance had no part in it. */
+/** Returns s − p of each; 0 where chance had no part in it. */
 function surprisesOf({ propensity, shown }: DrawnInstructions): Float64Array {
   const surprises = new Float64Array(propensity.length);
   for (let i = 0; i < surprises.length; i++) {

@@ -1,42 +1,43 @@
 import { completed, savedArray } from '../learner-codec.ts';
 import type { ChosenContext, LearnerState } from '../policy.ts';
 
-/** ms after which an outcome counts half, as uses of items do. */
+/** Time after which an outcome counts half, as uses of items do, in ms. */
 const HALF_LIFE = 30 * 86_400_000;
-/** P + N of a tool never exceeds this, so that a new habit replaces an old one after a handful of outcomes. */
+/** Largest P + N of a tool, so that a new habit replaces an old one after a handful of outcomes. */
 const MOST_COUNTED = 5;
-/** Rows of one user at most; the one with the fewest outcomes makes room. */
+/** Most rows of one user; the one with the fewest outcomes makes room. */
 const MOST_ROWS = 64;
-/** Of a row: the item, the slot of the tool, P and N. */
+/** Numbers of a row: the item, the slot of the tool, P and N. */
 const WIDTH = 4;
-/** In place of an item: whatever was chosen. Numbers of items are 0 or more. */
+/** Stands in place of the number of an item, which is 0 or more, for whatever was chosen. */
 const ANY_ITEM = -1;
 /** Users that are copied between two pauses: less than a millisecond. */
 const SAVED_AT_ONCE = 256;
 
 interface Habits {
-  /** ms since the epoch of the latest outcome. */
+  /** Time of the latest outcome, in ms since the epoch. */
   at: number;
   count: number;
-  /** `count` rows; there may be room for more. */
+  /** Rows, `count` of them; there may be room for more. */
   rows: Float64Array;
 }
 
 /** P and n = P + N of tools, by slot. */
 export type ToolCounts = ReadonlyMap<number, { readonly positives: number; readonly trials: number }>;
 
+/** What is known of the habits of a user, at the time of a choice. */
 export interface RecalledHabits {
-  /** Whatever was chosen of the user's context. */
+  /** Counts of tools, whatever was chosen of the user's context. */
   readonly own: ToolCounts;
-  /** When the items were chosen that are chosen now; the i-th best, from 0, counts 1/(i + 1). */
+  /** Counts of tools when the items were chosen that are chosen now; the i-th best, from 0, counts 1/(i + 1). */
   readonly withItems: ToolCounts;
 }
 
 const NOTHING: RecalledHabits = { own: new Map(), withItems: new Map() };
 
 /**
- * What became of tools that were shown to each user, and to each user when a certain item of theirs was chosen: P, the sum of rewards r,
- * and N, the sum of 1 − r, of a tool that did well at least once. Counts halve in 30 days and stay within 5. Bounded: users, and 64
+ * Keeps what became of tools that were shown to each user, and to each user when a certain item of theirs was chosen: P, the sum of rewards
+ * r, and N, the sum of 1 − r, of a tool that did well at least once. Counts halve in 30 days and stay within 5. Bounded: users, and 64
  * rows of 32 bytes for each; the user who was quiet longest makes room. A user is a number and items are numbers: nothing here can be
  * read. Deterministic: the same calls in the same order give the same bits.
  */
@@ -50,6 +51,7 @@ export class UserHabits {
     this.#mostUsers = mostUsers;
   }
 
+  /** Returns the habits of the user of a choice, as they count when it was made. */
   recall({ unit, at, items }: ChosenContext): RecalledHabits {
     const habits = this.#users.get(unit);
     if (habits === undefined) return NOTHING;
@@ -83,7 +85,7 @@ export class UserHabits {
     }
   }
 
-  /** The reward of an outcome that was counted is another one: moves w·(to − from) from N to P. */
+  /** Corrects the reward of an outcome that was counted: moves w·(to − from) from N to P. */
   correct({ unit, items }: ChosenContext, slot: number, from: number, to: number, weight: number): void {
     const habits = this.#users.get(unit);
     if (habits === undefined) return;
@@ -106,7 +108,7 @@ export class UserHabits {
     }
   }
 
-  /** Returns whether anything was known of this user. */
+  /** Forgets a user; returns whether anything was known of this one. */
   forget(unit: number): boolean {
     return this.#users.delete(unit);
   }
@@ -146,7 +148,7 @@ export class UserHabits {
     return { 'habits.units': units, 'habits.times': times, 'habits.offsets': offsets, 'habits.rows': rows };
   }
 
-  /** @throws Error when the arrays do not fit each other or the limit. */
+  /** Rebuilds it from what `save` returned. @throws Error when the arrays do not fit each other or the limit */
   static load(mostUsers: number, arrays: LearnerState['arrays']): UserHabits {
     const units = savedArray(arrays, 'habits.units', Uint32Array);
     const times = savedArray(arrays, 'habits.times', Float64Array, units.length);
@@ -185,7 +187,7 @@ function weightAt(place: number): number {
   return 1 / (place + 1);
 }
 
-/** 1 for what is of now, or later. */
+/** Returns the share that still counts after this time in ms, 0…1; 1 for what is of now, or later. */
 function keptOver(time: number): number {
   return time > 0 ? 2 ** (-time / HALF_LIFE) : 1;
 }
@@ -231,7 +233,7 @@ function fewest({ rows, count }: Habits): number {
   return found;
 }
 
-/** The rows behind it move up: they stay in the order in which they came. */
+/** Removes a row; those behind it move up, so that they stay in the order in which they came. */
 function remove(habits: Habits, row: number): void {
   habits.rows.copyWithin(row * WIDTH, (row + 1) * WIDTH, habits.count * WIDTH);
   habits.count--;

@@ -12,11 +12,12 @@ export class CallCounts {
   /** Slots in use are below this. */
   private slots = 0;
 
+  /** Returns the rate of a slot, 0…1; ½ before its first call. */
   rate(slot: number): number {
     return slot < this.slots ? (this.successes[slot] + 1) / (this.calls[slot] + 2) : 0.5;
   }
 
-  /** The same for the calls of several slots together. */
+  /** Returns the rate of the calls of several slots together, 0…1. */
   rateOf(slots: readonly number[]): number {
     let [calls, successes] = [0, 0];
     for (const slot of slots) {
@@ -27,6 +28,7 @@ export class CallCounts {
     return (successes + 1) / (calls + 2);
   }
 
+  /** Counts a call. @throws RangeError when the reward is not 0 to 1, or the weight is out of its range */
   count(slot: number, reward: number, weight: number): void {
     if (!(reward >= 0 && reward <= 1)) throw new RangeError(`A call is counted with 0 to 1, not ${reward}.`);
     checkWeight(weight);
@@ -35,13 +37,14 @@ export class CallCounts {
     this.successes[slot] += weight * reward;
   }
 
-  /** The reward of a counted call changed by `delta`. */
+  /** Corrects the successes of a counted call by `delta`, weight included. @throws RangeError when that is not finite */
   recount(slot: number, delta: number): void {
     if (!Number.isFinite(delta)) throw new RangeError(`A count changes by a finite amount, not by ${delta}.`);
     this.reserve(slot);
     this.successes[slot] = Math.min(this.calls[slot], Math.max(0, this.successes[slot] + delta));
   }
 
+  /** Keeps this share of the counts of a slot, 0…1. */
   scale(slot: number, factor: number): void {
     this.reserve(slot);
     this.calls[slot] *= factor;

@@ -24,12 +24,12 @@ import {
 
 const NAME = 'sc-linucb-context';
 /**
- * Beyond the features of `sc-linucb-memory`: contextFit, what other choices like this one say for the tool, of all users; habit, what this
+ * Features beyond those of `sc-linucb-memory`: contextFit, what other choices like this one say for the tool, of all users; habit, what this
  * user's outcomes say for it; itemHabit, what they say for it when these items were chosen.
  */
 const FEATURES = ['contextFit', 'habit', 'itemHabit'] as const;
 const [HABIT, ITEM_HABIT] = [1, 2];
-/** θ₀ of each; chosen on the validation part of bench/context-policy.ts. */
+/** θ₀ of each of `FEATURES`; chosen on the validation part of bench/context-policy.ts. */
 const PRIOR = [0, 0.4, 1];
 const NO_TERMS = { terms: new Uint32Array(0), weights: new Float32Array(0) };
 
@@ -63,8 +63,8 @@ export const SC_LINUCB_CONTEXT: PolicyKind = {
 };
 
 /**
- * `sc-linucb-memory` with three features more, which are 0 for a query without a chosen context: there it ranks and learns as that
- * policy does. `contextFit` is a taught vector over what is known of the choice in place of the query; the habits are votes
+ * The policy `sc-linucb-memory` with three features more, which are 0 for a query without a chosen context: there it ranks and learns as
+ * that one does. `contextFit` is a taught vector over what is known of the choice in place of the query; the habits are votes
  * P/(n + 1) of `UserHabits`. So what one user taught reaches other users through `contextFit` and the rest of the policy, and
  * never through habits.
  */
@@ -187,7 +187,7 @@ class ScLinUcbContext extends ScLinUcbMemory {
   }
 }
 
-/** P/(n + 1) of these slots together. */
+/** Returns P/(n + 1) of these slots together. */
 function vote(counts: ToolCounts, slots: readonly number[]): number {
   let [positives, trials] = [0, 0];
   for (const slot of slots) {
@@ -198,7 +198,7 @@ function vote(counts: ToolCounts, slots: readonly number[]): number {
   return positives / (trials + 1);
 }
 
-/** What is known of a choice in place of a query: of length 1 at the most. */
+/** Returns what is known of a choice in the form of a query, as a vector of length 1 at the most. */
 function choiceOf({ features }: ChosenContext): QueryFeatures {
   const embedding = new Float32Array(CONTEXT_NUMBERS);
   embedding.set(features);

@@ -37,10 +37,11 @@ const THETA_0 = [0.3, 0.3, 0.3, 0.5, 0.3, 0, 0];
  * wrong all at once. See docs/decisions/2026-11-22-evidence-never-counts-against.md.
  */
 const EVIDENCE = (['mx', 'vote', 'rho', 'taught'] as const).map((name) => MEMORY_FEATURES.indexOf(name));
-/** However much a tool was taught, it is worth no more than this to try it. */
+/** Most that it is worth to try a tool, however much it was taught. */
 const MOST_PROMISE = 1.5;
-/** A description that moved further than this is half another tool. */
+/** Least cosine between the old and the new vector of a tool from which it is the same one; below, it is half another tool. */
 export const SAME_TOOL_FROM = 0.8;
+/** Share of what was learned that a tool keeps whose new description makes it half another one. */
 export const KEPT_OF_ANOTHER_TOOL = 0.5;
 
 /** Parameters of the policies with outcome memory and taught vectors. */
@@ -105,7 +106,7 @@ export const SC_LINUCB_MEMORY: PolicyKind = {
   load: (context, state) => new ScLinUcbMemory(context, state),
 };
 
-/** What another policy adds to the features of this one; all of it is evidence for a tool. */
+/** Features that another policy adds to those of this one; all of them are evidence for a tool. */
 export interface Widening {
   readonly name: string;
   /** Names of the features, which come after `MEMORY_FEATURES`. */
@@ -180,7 +181,7 @@ export class ScLinUcbMemory implements Policy {
     return this.taught.termShares(query, slot);
   }
 
-  /** At full width the mean is that of θ₀: θ is too much work to solve for there. */
+  /** Returns what `rank` would log of these candidates. At full width the mean is that of θ₀: θ is too much work to solve for there. */
   features(query: QueryFeatures, candidates: Candidates, recall: Recall): Float32Array {
     const { slots, similarity } = candidates;
     const { features, base } = this.featuresOf(query, candidates, recall);
@@ -314,12 +315,12 @@ export class ScLinUcbMemory implements Policy {
     return memoryFeatures(candidates, recall, this.calls, this.taught, THETA_0);
   }
 
-  /** Where the mean is among what is logged of a candidate: last. */
+  /** Place of the mean among what is logged of a candidate: the last. */
   private get meanAt(): number {
     return this.extras.length - 1;
   }
 
-  /** The features of each candidate and its mean, row by row. */
+  /** Returns the features of each candidate and its mean, row by row. */
   private logged(features: Float32Array, mean: Float64Array): Float32Array {
     const { meanAt } = this;
     const rows = new Float32Array(mean.length * (meanAt + 1));

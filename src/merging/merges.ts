@@ -1,5 +1,6 @@
 import type { Catalogs } from '../catalog/catalogs.ts';
 import type { ChangeOptions } from '../catalog/conditional-change.ts';
+import { afterOf, firstPage } from '../catalog/page.ts';
 import { Problem } from '../errors/problem.ts';
 import type { MergeStatus } from '../ledger/merge-definition.ts';
 import type { LookAlike, MergeRunRequest } from '../ledger/merge-run.ts';
@@ -18,9 +19,6 @@ import {
 import { type OwnMerge, proposeOwn } from './propose-own.ts';
 import { cancelRun, startRun } from './request-runs.ts';
 import { mergeJobOf } from './schedule-runs.ts';
-
-/** A page ends before its merges become longer than this together, as JSON, though not before its first one. */
-const PAGE_LENGTH = 2 * 1024 * 1024;
 
 /** What a run is asked beside what the settings of its catalog say. */
 export type MergeRunDraft = {
@@ -86,7 +84,7 @@ export class Merges {
     return this.#catalogs.holding(catalog, (open) => cancelRun(open, actor));
   }
 
-  /** The surest first. The cursor is the last one of the page before, so that changes in between do no harm. */
+  /** Returns a page of the merges, the surest first. The cursor is the last one of the page before, so that changes in between do no harm. */
   list(catalog: string, { limit, cursor, status }: MergeQuery): MergePage {
     const { state } = this.#catalogs.get(catalog);
     const after = cursor === undefined ? null : cursorOf(cursor);
@@ -98,24 +96,17 @@ export class Merges {
       if (after === null || inOrder(after, record) < 0) rest.push(record);
     }
     rest.sort(inOrder);
-    let length = 0;
-    const page = rest.slice(0, limit).filter((record, at) => {
-      length += JSON.stringify(record).length;
-      return at === 0 || length <= PAGE_LENGTH;
-    });
-    const last = page.at(-1);
-    const isLast = last === undefined || page.length === rest.length;
-    return {
-      merges: page.map((record) => withGuard(state, record)),
-      nextCursor: isLast
-        ? null
-        : Buffer.from(JSON.stringify([last.confidence, last.id])).toString('base64url'),
-      run: state.mergeRuns.run,
-      counts,
-    };
+    const { rows, nextCursor } = firstPage(
+      rest,
+      limit,
+      ({ confidence, id }) => JSON.stringify([confidence, id]),
+      (record) => JSON.stringify(record).length,
+    );
+    const merges = rows.map((record) => withGuard(state, record));
+    return { merges, nextCursor, run: state.mergeRuns.run, counts };
   }
 
-  /** The newest run, and pairs that look alike and are not the same, by the newest one that succeeded. */
+  /** Returns the newest run, and pairs that look alike and are not the same, by the newest one that succeeded. */
   run(catalog: string): { readonly run: MergeRun | null; readonly lookAlikes: readonly LookAlike[] } {
     const { run, lookAlikes } = this.#catalogs.get(catalog).state.mergeRuns;
     return { run, lookAlikes };
@@ -125,17 +116,17 @@ export class Merges {
     return getMerge(this.#catalogs.get(catalog), id);
   }
 
-  /** Serves a merge from now on. @throws Problem merge-conflict when it or its tools are not what they were, or it is decided already */
+  /** Approves a merge, which is served from now on. @throws Problem merge-conflict when it or its tools are not what they were, or it is decided already */
   approve(catalog: string, id: string, options: ApproveOptions = {}): Promise<MergeRecord> {
     return this.#catalogs.holding(catalog, (open) => approveMerge(open, id, options));
   }
 
-  /** It is not proposed again until one of its tools changes. @throws Problem merge-conflict when it is not proposed */
+  /** Rejects a merge, which is not proposed again until one of its tools changes. @throws Problem merge-conflict when it is not proposed */
   reject(catalog: string, id: string, options: ChangeOptions = {}): Promise<MergeRecord> {
     return this.#catalogs.holding(catalog, (open) => rejectMerge(open, id, options));
   }
 
-  /** Serves its tools again as they were put. @throws Problem merge-conflict when it is not approved */
+  /** Undoes a merge: its tools are served again as they were put. @throws Problem merge-conflict when it is not approved */
   undo(catalog: string, id: string, options: ChangeOptions = {}): Promise<MergeRecord> {
     return this.#catalogs.holding(catalog, (open) => undoMerge(open, id, options));
   }
@@ -150,7 +141,7 @@ function inOrder(a: Ordered, b: Ordered): number {
 /** @throws Problem validation-failed */
 function cursorOf(cursor: string): Ordered {
   try {
-    const [confidence, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    const [confidence, id] = JSON.parse(afterOf(cursor));
     if (typeof confidence === 'number' && typeof id === 'string') return { confidence, id };
   } catch {}
   const message = 'has to be the `nextCursor` of the page before';

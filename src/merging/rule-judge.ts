@@ -23,7 +23,7 @@ export class RuleJudge implements Judge {
     return inSlices(this.#audit(tools, signal));
   }
 
-  /** None: `unite` makes one of the members' sentences. */
+  /** Resolves to null: `unite` makes a description of the members' sentences. */
   describe(): Promise<null> {
     return Promise.resolve(null);
   }

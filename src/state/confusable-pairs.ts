@@ -6,13 +6,13 @@ export interface ConfusablePair {
   readonly confused: number;
 }
 
-/** So many pairs are counted at most; when there are more, all counts are halved, and those that come to nothing go. */
+/** Most pairs that are counted; when there are more, all counts are halved, and those that come to nothing go. */
 const MAX_PAIRS = 4096;
-/** Fewer are chance. */
+/** Least number of confusions that are taken for more than chance. */
 const LEAST_CONFUSED = 4;
-/** So many are looked at when merges are looked for, the most confused ones. */
+/** Most pairs that are looked at when merges are looked for, the most confused ones. */
 const MOST_ANSWERED = 500;
-/** Larger than any slot. */
+/** A number larger than any slot. */
 const SLOTS = 2 ** 26;
 
 /** Returns one number for a pair of slots, whatever their order. */

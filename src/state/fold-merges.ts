@@ -154,8 +154,8 @@ function done(): MergesResult {
 }
 
 /**
- * Call before a tool is changed, renamed or removed: no merge says anything about another definition. Where two members and the
- * representative stay, they go on as a merge of their own, so that the one with all of them can be proposed again; else it ends, and what
+ * Takes a tool out of its merges before it is changed, renamed or removed: no merge says anything about another definition. Where two
+ * members and the representative stay, they go on as a merge of their own, so that the one with all of them can be proposed again; else it ends, and what
  * it had taken in is served again. Proposals with this tool end.
  */
 export function leaveMerges(state: CatalogState, { tool, hash }: ToolRecord, at: number, how: Leaving): void {

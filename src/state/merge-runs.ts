@@ -4,7 +4,7 @@ import type { LookAlike, MergeRunOpen, MergeRunProgress, MergeRunRequest } from 
 /** The newest run of a catalog; times in ms since the epoch. */
 export interface MergeRun extends MergeRunProgress {
   readonly id: string;
-  /** Of the entry that asked for it. */
+  /** Position of the entry that asked for it. */
   readonly position: Position;
   readonly request: MergeRunRequest;
   readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
@@ -15,9 +15,9 @@ export interface MergeRun extends MergeRunProgress {
   readonly error: string | null;
   /** What its judge left open; absent: nothing, or it has not ended. */
   readonly open?: MergeRunOpen;
-  /** Of the process that runs it, or ran it last; null: none did. */
+  /** Position of the entry by which a process began to run it, the last one that did; null: none did. */
   readonly attempt: Position | null;
-  /** Of the tools, when that process began. */
+  /** Revision of the tools when that process began. */
   readonly revision: string | null;
   /** How often its process died while it ran. */
   readonly interruptions: number;
@@ -25,7 +25,7 @@ export interface MergeRun extends MergeRunProgress {
 
 /** What the newest run that succeeded has compared. */
 interface Compared extends Pick<MergeRunRequest, 'judge' | 'threshold'> {
-  /** Of the tools, when it began. */
+  /** Revision of the tools when it began. */
   readonly revision: string;
   readonly fingerprint: string | null;
 }
@@ -39,7 +39,7 @@ export interface SavedMergeRuns {
 /** The run of a catalog that looks for merges, and what the newest one that succeeded has compared. */
 export class MergeRuns {
   run: MergeRun | null = null;
-  /** Of the newest run that succeeded. */
+  /** Pairs that look alike and are not the same, by the newest run that succeeded. */
   lookAlikes: readonly LookAlike[] = [];
   #compared: Compared | null = null;
 

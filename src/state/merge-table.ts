@@ -9,13 +9,13 @@ export interface MergeRecord extends ProposedMerge {
   readonly changedAt: number;
   /** Who decided last, where that is known. */
   readonly actor?: string;
-  /** Of one that is served, or would be served again if the one that took it in ended: the hash of the united definition. */
+  /** Hash of the united definition, of a merge that is served, or would be served again if the one that took it in ended. */
   readonly hash?: string;
-  /** Of an approved one: ids of the merges that were approved before, and whose tools it took in. */
+  /** Ids of the merges whose tools an approved one took in, and which were approved before. */
   readonly took?: readonly string[];
   /** Members that an approved one has lost since, and when. */
   readonly left?: readonly (MergeMember & { readonly at: number })[];
-  /** Of a dissolved one: what dissolved it, in a sentence. */
+  /** What dissolved a dissolved one, in a sentence. */
   readonly why?: string;
 }
 
@@ -27,7 +27,7 @@ interface Group {
   readonly members: readonly number[];
 }
 
-/** So many merges that were rejected, undone or dissolved are kept, the newest ones. */
+/** Most merges that are kept of those that were rejected, undone or dissolved: the newest ones. */
 const MAX_ENDED = 10_000;
 
 const NO_MEMBERS: readonly number[] = [];
@@ -42,7 +42,7 @@ export class MergeTable {
   readonly #groups = new Map<number, Group>();
   /** Ids of the merges that are proposed or approved, by name of a member. */
   readonly #byMember = new Map<string, Set<string>>();
-  /** The same of those that were rejected or undone. */
+  /** Ids of the merges that were rejected or undone, by name of a member. */
   readonly #declined = new Map<string, Set<string>>();
   /** Vectors of the merges that approved ones have taken in, by id. */
   readonly #takenIn = new Map<string, Float32Array>();
@@ -72,7 +72,7 @@ export class MergeTable {
     return this.#records.get(id);
   }
 
-  /** In the order in which they were proposed first. */
+  /** Returns all merges, in the order in which they were proposed first. */
   all(): IterableIterator<MergeRecord> {
     return this.#records.values();
   }
@@ -243,7 +243,7 @@ export class MergeTable {
     }
   }
 
-  /** Exactly as a snapshot has it; the tools are there already. */
+  /** Stores a merge exactly as a snapshot has it; the tools are there already. */
   restore(record: MergeRecord, embedding: Float32Array | null): void {
     if (record.status === 'approved') this.serve(record, embedding);
     else {

@@ -14,10 +14,11 @@ export interface ToolStatistics {
   rewardSum: number;
   /** Outcomes that say nothing about relevance: timeouts and refusals. */
   unlearned: number;
-  /** Those of them that are timeouts. */
+  /** Those of `unlearned` that are timeouts. */
   timeouts: number;
 }
 
+/** A tool of a catalog, live or removed. */
 export interface ToolRecord extends SlotRecord {
   readonly tool: ToolDefinition;
   readonly hash: string;
@@ -145,7 +146,7 @@ export class ToolTable extends RecordTable<ToolRecord> {
     this.announce(record);
   }
 
-  /** @param servedVectorOf the same for what is served in place of a tool's own definition */
+  /** Replaces all vectors, as a table of records does. @param servedVectorOf the same for what is served in place of a tool's own definition */
   override replaceVectors(
     dimensions: number,
     vectorOf: (record: ToolRecord) => Float32Array | null,
@@ -159,7 +160,7 @@ export class ToolTable extends RecordTable<ToolRecord> {
     });
   }
 
-  /** From now on the tool is one of another source, under the name that it has here. */
+  /** Gives a tool to another source, under the name that it has here. */
   giveTo({ nameThere: _, ...record }: ToolRecord, source: string): void {
     this.store({ ...record, source });
   }
@@ -187,6 +188,7 @@ export class ToolTable extends RecordTable<ToolRecord> {
   }
 }
 
+/** Returns the sums of these counts. */
 export function sumOfStatistics(all: readonly ToolStatistics[]): ToolStatistics {
   const sum = emptyStatistics();
   for (const one of all) {
