@@ -17,6 +17,7 @@ import { chooseContext } from '../src/context/choose-context.ts';
 import { MAX_ITEMS, type StoredItem } from '../src/context/item.ts';
 import { ItemIndex } from '../src/context/item-index.ts';
 import { noVectors, vectorsOf } from '../src/context/item-record.ts';
+import { RoughCosines } from '../src/context/rough-cosines.ts';
 import { UserKey } from '../src/context/seals.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import type { LoadedContext } from '../src/context/user-contexts.ts';
@@ -24,8 +25,11 @@ import { UserSignals } from '../src/context/user-signals.ts';
 import type { Embedder } from '../src/models/embedder.ts';
 import { bundledModelFolder, openModelFolder } from '../src/models/open-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { type Persona, simulatedWorld } from './context/world.ts';
 import { measuredOn } from './measured-on.ts';
+
+const cosines = new RoughCosines(await loadKernels());
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 
@@ -73,7 +77,7 @@ async function userOf(
     vectors,
     signals,
     place,
-    index: new ItemIndex(items),
+    index: new ItemIndex({ items, vectors }, cosines),
     key: new UserKey(place, randomBytes(32)),
   };
 }

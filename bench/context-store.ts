@@ -19,10 +19,13 @@ import { FileContextStore } from '../src/context/file-context-store.ts';
 import { RedisContextStore } from '../src/context/redis-context-store.ts';
 import { UserContexts } from '../src/context/user-contexts.ts';
 import { RedisConnections } from '../src/redis/redis-connection.ts';
+import { loadKernels } from '../src/stores/load-kernels.ts';
 import { startRedis } from '../tests/redis/redis-server.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
 import { PinnedProcess } from './route/pinned-process.ts';
+
+const kernels = await loadKernels();
 
 const { values: options } = parseArgs({
   options: {
@@ -133,7 +136,7 @@ async function measured(empty: Place, full: Place) {
 
 function contextsOf(store: ContextStore, cacheBytes?: number): UserContexts {
   return new UserContexts({
-    ...{ catalogs, store, secret: store.isPrivate ? undefined : SECRET, now: () => Date.now() },
+    ...{ catalogs, store, secret: store.isPrivate ? undefined : SECRET, kernels, now: () => Date.now() },
     onError: (message, error) => console.error(message, error),
     ...(cacheBytes !== undefined && { cacheBytes }),
   });

@@ -1,7 +1,7 @@
 import type { ContextCandidate, ContextMoment } from '../../bandit/ranking/context-features.ts';
 import { bestRows } from '../../bandit/ranking/reciprocal-rank-fusion.ts';
 import { hourOf, UsageSignals } from '../../bandit/ranking/usage-signals.ts';
-import { type ItemVectors, quantise } from './item-record.ts';
+import type { ItemVectors } from './item-record.ts';
 import type { LoadedContext } from './user-contexts.ts';
 import { localSeconds } from './user-signals.ts';
 
@@ -76,7 +76,7 @@ function preselected(
   words: Float64Array,
   { now, utcOffsetMinutes }: Moment,
 ): Uint32Array {
-  const { items, vectors, signals, index } = user;
+  const { items, signals, index } = user;
   const n = items.length;
   if (n <= PRESELECTED) return Uint32Array.from(items.keys());
   const hour = hourOf(localSeconds(now, utcOffsetMinutes));
@@ -95,34 +95,14 @@ function preselected(
   const { times } = index;
   // What comes next, and what came last.
   for (let row = 0; row < n; row++) if (times[row] !== 0) near[row] = 1 / (1 + Math.abs(times[row] - now));
-  const lists = [words.subarray(0, n), uses, then, lastUsed, near];
-  if (embedding !== null) lists.push(roughCosines(vectors, embedding));
+  const lists = [words, uses, then, lastUsed, near];
+  if (embedding !== null) lists.push(index.roughCosines(embedding));
   const sums = new Float64Array(n);
   for (const values of lists) {
     const { rows, places } = bestRows(values, RANKED);
     for (let i = 0; i < rows.length; i++) sums[rows[i]] += 1 / (PATIENCE + places[i] + 1);
   }
   return bestRows(sums, PRESELECTED).rows;
-}
-
-/** Cosines of the items with the query in eight bits, up to a factor; 0 where there is no vector. */
-function roughCosines({ dimensions, values, scales }: ItemVectors, query: Float32Array): Float64Array {
-  const rough = new Int8Array(dimensions);
-  quantise(query, rough);
-  const cosines = new Float64Array(scales.length);
-  for (let row = 0, from = 0; row < cosines.length; row++, from += dimensions) {
-    let [first, second, third, fourth] = [0, 0, 0, 0];
-    let i = 0;
-    for (; i + 4 <= dimensions; i += 4) {
-      first = (first + Math.imul(values[from + i], rough[i])) | 0;
-      second = (second + Math.imul(values[from + i + 1], rough[i + 1])) | 0;
-      third = (third + Math.imul(values[from + i + 2], rough[i + 2])) | 0;
-      fourth = (fourth + Math.imul(values[from + i + 3], rough[i + 3])) | 0;
-    }
-    for (; i < dimensions; i++) first = (first + Math.imul(values[from + i], rough[i])) | 0;
-    cosines[row] = (first + second + third + fourth) * scales[row];
-  }
-  return cosines;
 }
 
 /** Of all items that were never used: making one for each takes as long as its features. Nothing of it is changed. */

@@ -1,34 +1,51 @@
-import { Bm25Index } from '../retrieval/bm25.ts';
+import { ShortDocuments } from '../retrieval/short-documents.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { StoredItem } from './item.ts';
+import type { ItemRecord } from './item-record.ts';
+import type { RoughCosines } from './rough-cosines.ts';
 
-/** What choosing among the items of a user reads of them, made once, when the user is opened. Row i is that of item i. */
+/** Characters of a text for each of its tokens, about; and bytes that a row takes by its id. */
+const [TOKEN_CHARACTERS, ROW_BYTES] = [6, 60];
+
+/**
+ * What choosing among the items of a user reads of them. Row i is that of item i. Words and rows are read when they are asked for
+ * first, and kept then: putting items needs neither.
+ */
 export class ItemIndex {
   /** When what items are about takes place, ms since the epoch; 0: at no time. */
   readonly times: Float64Array;
-  readonly #words = new Bm25Index();
-  readonly #rows = new Map<string, number>();
+  readonly #record: ItemRecord;
+  readonly #cosines: RoughCosines;
+  #words: ShortDocuments | null = null;
+  #rows: ReadonlyMap<string, number> | null = null;
 
-  constructor(items: readonly StoredItem[]) {
-    this.times = Float64Array.from(items, ({ at = 0 }) => at);
-    for (const [row, { id, text }] of items.entries()) {
-      this.#rows.set(id, row);
-      this.#words.put(row, tokenise(text));
-    }
+  constructor(record: ItemRecord, cosines: RoughCosines) {
+    this.#record = record;
+    this.#cosines = cosines;
+    this.times = Float64Array.from(record.items, ({ at = 0 }) => at);
   }
 
-  /** Returns BM25 scores by row, valid until the next call; there may be more numbers than rows. */
+  /** Returns BM25 scores by row. */
   wordScores(tokens: Uint32Array): Float64Array {
-    return this.#words.search(tokens).scores;
+    this.#words ??= new ShortDocuments(this.#record.items.map(({ text }) => tokenise(text)));
+    return this.#words.scores(tokens);
+  }
+
+  /** Returns cosines with the query by row, in eight bits and up to a factor; 0 where there is no vector. */
+  roughCosines(query: Float32Array): Float64Array {
+    return this.#cosines.of(this.#record.vectors, query);
   }
 
   /** The row of an item; undefined: there is none with this id. */
   rowOf(id: string): number | undefined {
+    this.#rows ??= new Map(this.#record.items.map((item, row) => [item.id, row]));
     return this.#rows.get(id);
   }
 
-  /** About how much memory it takes. */
+  /** About how much memory it takes once all of it was asked for. */
   get bytes(): number {
-    return this.#words.bytes + this.times.byteLength + 60 * this.#rows.size;
+    return this.#record.items.reduce((sum, item) => sum + bytesOf(item), 1000 + this.times.byteLength);
   }
 }
+
+const bytesOf = ({ text }: StoredItem): number => ROW_BYTES + (4 * text.length) / TOKEN_CHARACTERS;

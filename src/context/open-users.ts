@@ -1,7 +1,9 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ContextStore, SealedUser, UserPlace } from './context-store.ts';
 import { type ContextItem, firstExpiry, isLive } from './item.ts';
 import { ItemIndex } from './item-index.ts';
 import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
+import { RoughCosines } from './rough-cosines.ts';
 import { Seals, type UserKey } from './seals.ts';
 import { openServiceKey } from './service-key.ts';
 import { UserExamples } from './training/user-examples.ts';
@@ -45,6 +47,7 @@ export class OpenUsers {
   readonly #store: ContextStore;
   readonly #secret: string | undefined;
   readonly #mostBytes: number;
+  readonly #cosines: RoughCosines;
   #seals: Seals | null = null;
   readonly #cache = new Map<string, Cached>();
   #bytes = 0;
@@ -52,10 +55,15 @@ export class OpenUsers {
   readonly #absent = new Map<string, { until: number }>();
   #noKeyUntil = 0;
 
-  constructor(store: ContextStore, secret: string | undefined, mostBytes: number) {
+  constructor(store: ContextStore, secret: string | undefined, mostBytes: number, kernels: Kernels) {
+    this.#cosines = new RoughCosines(kernels);
     this.#store = store;
     this.#secret = secret;
     this.#mostBytes = mostBytes;
+  }
+
+  #indexed(user: OpenUser): IndexedUser {
+    return { ...user, index: new ItemIndex(user, this.#cosines) };
   }
 
   /** About how much the cache takes. */
@@ -88,7 +96,7 @@ export class OpenUsers {
       return null;
     }
     if (this.#absent.get(name) === absence) this.#absent.delete(name);
-    const user = indexed(opened(place, sealed, await this.#keyOf(place, sealed)));
+    const user = this.#indexed(opened(place, sealed, await this.#keyOf(place, sealed)));
     this.#keep(sealed.stamp, user);
     return this.#live({ stamp: sealed.stamp, user }, now);
   }
@@ -131,7 +139,8 @@ export class OpenUsers {
         ...{ place, key, items: record.items, vectors: record.vectors },
         signals: signals ?? before.signals,
         expiry: firstExpiry(record.items),
-        index: items === undefined && known !== undefined ? known.index : new ItemIndex(record.items),
+        index:
+          items === undefined && known !== undefined ? known.index : new ItemIndex(record, this.#cosines),
       };
       return {
         ...(fresh !== null && { key: fresh.wrapped }),
@@ -158,7 +167,7 @@ export class OpenUsers {
     const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
     const items = rows.map((at) => user.items[at]);
     const vectors = rowsOf(user.vectors, rows);
-    const live = indexed({ ...user, items, vectors, expiry: firstExpiry(items) });
+    const live = this.#indexed({ ...user, items, vectors, expiry: firstExpiry(items) });
     if (this.#cache.get(nameOf(user.place))?.user === user) this.#keep(stamp, live);
     return live;
   }
@@ -223,8 +232,6 @@ function opened(place: UserPlace, sealed: SealedUser, key: UserKey, known?: Item
     expiry: firstExpiry(record.items),
   };
 }
-
-const indexed = (user: OpenUser): IndexedUser => ({ ...user, index: new ItemIndex(user.items) });
 
 function rowsOf({ values, scales, ...rest }: ItemVectors, rows: readonly number[]): ItemVectors {
   const { dimensions } = rest;

@@ -1,3 +1,4 @@
+import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
@@ -34,6 +35,7 @@ export interface UserContextsParts {
   /** ms since the epoch. */
   now(): number;
   onError(message: string, error: unknown): void;
+  readonly kernels: Kernels;
   /** Of what is kept decrypted in memory. */
   readonly cacheBytes?: number;
 }
@@ -108,9 +110,9 @@ export class UserContexts {
   readonly #waiting = new Map<string, WaitingUses>();
 
   constructor(parts: UserContextsParts) {
-    const { store, secret, cacheBytes = CACHE_BYTES } = parts;
+    const { store, secret, cacheBytes = CACHE_BYTES, kernels } = parts;
     this.#parts = parts;
-    this.#users = new OpenUsers(store, secret, cacheBytes);
+    this.#users = new OpenUsers(store, secret, cacheBytes, kernels);
     this.#embedding = new ItemEmbedding(parts, this.#users);
     this.#erasures = new Erasures(parts, this.#users);
   }

@@ -1,8 +1,8 @@
 import { EMPTY_SPARSE_VECTOR, type SparseVector } from '../../bandit/sparse-vector.ts';
 import type { Term } from './tokenise.ts';
 
-const K1 = 1.2;
-const B = 0.75;
+export const BM25_K1 = 1.2;
+export const BM25_B = 0.75;
 /** Share of an unknown word's squared weight that its n-grams get. */
 const GRAMS = 0.5;
 
@@ -84,7 +84,7 @@ export class Bm25Index {
       const postings = this.#postings.get(term);
       if (postings === undefined) continue;
       const { slots, counts, size } = postings;
-      const weight = repeats * inverseDocumentFrequency(this.#documentCount, size) * (K1 + 1);
+      const weight = repeats * inverseDocumentFrequency(this.#documentCount, size) * (BM25_K1 + 1);
       for (let at = 0; at < size; at++) {
         const slot = slots[at];
         const score = scores[slot] + (weight * counts[at]) / (counts[at] + norms[slot]);
@@ -137,7 +137,7 @@ export class Bm25Index {
     if (this.#changed) {
       const average = this.#totalLength / this.#documentCount;
       for (let slot = 0; slot < this.#documents.length; slot++) {
-        this.#norms[slot] = K1 * (1 - B + (B * this.#lengths[slot]) / average);
+        this.#norms[slot] = BM25_K1 * (1 - BM25_B + (BM25_B * this.#lengths[slot]) / average);
       }
       this.#changed = false;
     }
@@ -191,12 +191,13 @@ function enlarged(array: Int32Array): Int32Array<ArrayBuffer> {
   return larger;
 }
 
-function inverseDocumentFrequency(documents: number, frequency: number): number {
+/** Of so many documents of which so many have the term; above 0. */
+export function inverseDocumentFrequency(documents: number, frequency: number): number {
   return Math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5));
 }
 
 /** Returns the terms in order of first appearance, with their counts. */
-function countTerms(tokens: Uint32Array): Map<number, number> {
+export function countTerms(tokens: Uint32Array): Map<number, number> {
   const counts = new Map<number, number>();
   for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
   return counts;

@@ -181,7 +181,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     onError(`catalog "${name}" cannot be opened, and answers 503; the others are served`, error);
   }
   const contexts = new UserContexts({
-    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, now, onError },
+    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, kernels, now, onError },
   });
   onClose(() => contexts.close());
   const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {

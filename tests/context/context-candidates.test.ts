@@ -5,9 +5,13 @@ import { type ContextQuery, contextCandidates, type Moment } from '../../src/con
 import type { StoredItem } from '../../src/context/item.ts';
 import { ItemIndex } from '../../src/context/item-index.ts';
 import { noVectors, vectorsOf } from '../../src/context/item-record.ts';
+import { RoughCosines } from '../../src/context/rough-cosines.ts';
 import type { LoadedContext } from '../../src/context/user-contexts.ts';
 import { localSeconds, UserSignals } from '../../src/context/user-signals.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
+
+const cosines = new RoughCosines(await loadKernels());
 
 const EMBEDDER = { fingerprint: 'test', dimensions: 6 };
 const NOW = Date.UTC(2026, 10, 23, 9);
@@ -42,7 +46,12 @@ function userOf(seed: string, size: number): { user: LoadedContext; query: Conte
     signals.add({ key: `${use}`, items: used, tool: 'tool', place: word(), at, query }, NOW);
   }
   const vectors = vectorsOf(items, EMBEDDER, made, { items: [], vectors: noVectors(0) });
-  const user = { items, vectors, signals, index: new ItemIndex(items) } as unknown as LoadedContext;
+  const user = {
+    items,
+    vectors,
+    signals,
+    index: new ItemIndex({ items, vectors }, cosines),
+  } as unknown as LoadedContext;
   return {
     user,
     query: { embedding: unit(), fingerprint: EMBEDDER.fingerprint, tokens: tokenise(`${word()} ${word()}`) },

@@ -8,7 +8,10 @@ import { ExpiredItems } from '../../src/context/expired-items.ts';
 import { FileContextStore } from '../../src/context/file-context-store.ts';
 import { UserContexts } from '../../src/context/user-contexts.ts';
 import type { Leases } from '../../src/snapshots/snapshot-store.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
+
+const kernels = await loadKernels();
 
 const root = temporaryFolder();
 const NOW = Date.UTC(2026, 10, 22, 12);
@@ -37,7 +40,7 @@ class Deployment {
       holding: async (name: string, work: (one: unknown) => unknown) => work(this.catalogs.get(name)),
     } as unknown as Catalogs;
     const onError = (_: string, error: unknown): void => void this.errors.push(error);
-    const parts = { catalogs: this.#catalogs, store: this.#store, secret: undefined, onError };
+    const parts = { catalogs: this.#catalogs, store: this.#store, secret: undefined, kernels, onError };
     this.contexts = new UserContexts({ ...parts, now: () => this.now });
   }
 
@@ -78,7 +81,7 @@ class Deployment {
     const now = this.now;
     this.now = NOW; // so that nothing is left out
     const next = new UserContexts({
-      ...{ catalogs: this.#catalogs, store: new FileContextStore(this.path), secret: undefined },
+      ...{ catalogs: this.#catalogs, store: new FileContextStore(this.path), secret: undefined, kernels },
       now: () => NOW,
       onError: () => {},
     });

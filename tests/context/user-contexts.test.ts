@@ -9,8 +9,11 @@ import { type ContextItem, MAX_ITEMS } from '../../src/context/item.ts';
 import { Seals, UserKey } from '../../src/context/seals.ts';
 import { UserContexts } from '../../src/context/user-contexts.ts';
 import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { contentOf } from './content-of.ts';
+
+const kernels = await loadKernels();
 
 const root = temporaryFolder();
 const NOW = Date.UTC(2026, 10, 22, 12);
@@ -61,7 +64,7 @@ class Folder {
       holding: async (name: string, work: (one: unknown) => unknown) => work(open.get(name)),
     } as unknown as Catalogs;
     const contexts = new UserContexts({
-      ...{ catalogs, store, secret },
+      ...{ catalogs, store, secret, kernels },
       now: () => this.now,
       onError: (_, error) => void this.reported.push((error as Error).message),
     });

@@ -14,8 +14,11 @@ import { MOST_EXAMPLES, SHOWN, USED, UserExamples } from '../../../src/context/t
 import { UserContexts } from '../../../src/context/user-contexts.ts';
 import type { Decision } from '../../../src/decisions/decision.ts';
 import { tokenise } from '../../../src/retrieval/tokenise.ts';
+import { loadKernels } from '../../../src/stores/load-kernels.ts';
 import { temporaryFolder } from '../../storage/temporary-folder.ts';
 import { contentOf } from '../content-of.ts';
+
+const kernels = await loadKernels();
 
 const root = temporaryFolder();
 const NOW = Date.UTC(2026, 10, 23, 12);
@@ -46,7 +49,7 @@ function start(): void {
   } as unknown as Catalogs;
   const store = new FileContextStore(path);
   contexts = new UserContexts({
-    ...{ catalogs, store, secret: undefined, now: () => now },
+    ...{ catalogs, store, secret: undefined, kernels, now: () => now },
     onError: (_, error) => errors.push(error),
   });
   routes = new RouteContexts(
