@@ -14,6 +14,8 @@ const MOST_MS_AGAIN = 2_000;
 const AWAY = 'What the user has cannot be read now: chosen without it.';
 const LATE = `What the user has could not be read within ${MOST_MS} ms: chosen without it.`;
 const NOT_NOW = 'What the user has cannot be read now: ask again for the items that were chosen then.';
+const GONE_SINCE = 'What the user had is gone since: nothing was learned from `context`.';
+const NOT_NOTED = 'What the user has cannot be reached now: nothing was learned from `context`.';
 const GONE = 'Items that were chosen then are gone since, or what the user had was erased.';
 
 /** An item as answers have it. */
@@ -141,18 +143,21 @@ export class RouteContexts {
   }
 
   /**
-   * Notes how items were used in a decision, and keeps an example for training if that was said. A failure is reported, and nothing else:
-   * an outcome counts without it.
+   * Notes how items were used in a decision, and keeps an example for training if that was said. Returns what a report named in vain,
+   * as sentences by reward id. A failure is reported, and said so: an outcome counts without it.
    */
-  async note(decision: NotedDecision, outcomes: readonly ContextOutcome[]): Promise<void> {
+  async note(
+    decision: NotedDecision,
+    outcomes: readonly ContextOutcome[],
+  ): Promise<ReadonlyMap<string, string>> {
     const { id, at, catalog, context, fingerprint, query } = decision;
-    if (context === undefined) return;
+    if (context === undefined) return new Map();
     const place = { catalog, user: context.user };
     try {
       const user = await this.#contexts.loadPlace(place);
       const sealed = user && opened(user, id, context);
       // Erased since: what comes too late says nothing about who comes back.
-      if (sealed === null) return;
+      if (sealed === null) return remarksOn(outcomes, () => GONE_SINCE);
       const { embedding } = query;
       const example = this.#exampleOf(user!, decision, sealed, outcomes);
       const asked = embedding === null || fingerprint === null ? undefined : { fingerprint, embedding };
@@ -172,8 +177,11 @@ export class RouteContexts {
         .map((use, at) => (at === 0 && example !== null ? { ...use, example } : use))
         .filter((use) => use.items.length > 0 || use.example !== undefined);
       await Promise.all(noted.map((use) => this.#contexts.recordUseAt(place, use)));
+      const own = new Set(user!.items.map((item) => item.id));
+      return remarksOn(outcomes, (named) => unknownItems(named.filter((item) => !own.has(item))));
     } catch (error) {
       this.#onError('a use of what a user has was not noted', error);
+      return remarksOn(outcomes, () => NOT_NOTED);
     }
   }
 
@@ -196,6 +204,28 @@ export class RouteContexts {
 
 /** What noting a use reads of a decision. */
 export type NotedDecision = Pick<Decision, 'id' | 'at' | 'catalog' | 'fingerprint' | 'query' | 'context'>;
+
+/** Returns remarks by reward id. @param remarkOn what is to be said about these items; undefined: nothing */
+function remarksOn(
+  outcomes: readonly ContextOutcome[],
+  remarkOn: (named: readonly string[]) => string | undefined,
+): ReadonlyMap<string, string> {
+  const remarks = new Map<string, string>();
+  for (const { rewardId, items = [] } of outcomes) {
+    const remark = items.length === 0 ? undefined : remarkOn(items);
+    if (remark !== undefined) remarks.set(rewardId, remark);
+  }
+  return remarks;
+}
+
+const MOST_NAMED = 5;
+
+function unknownItems(unknown: readonly string[]): string | undefined {
+  if (unknown.length === 0) return undefined;
+  const named = unknown.slice(0, MOST_NAMED).map((id) => JSON.stringify(id));
+  const more = unknown.length > MOST_NAMED ? ` and ${unknown.length - MOST_NAMED} more` : '';
+  return `\`context\` names what the user does not have: ${named.join(', ')}${more}. Nothing was learned from that; send ids of items as they were put.`;
+}
 
 /** Null: it was sealed under a key that is erased. */
 function opened({ key }: LoadedContext, decisionId: string, { sealed }: DecisionContext): Sealed | null {

@@ -15,6 +15,8 @@ interface RewardClock {
   readonly lead: number;
 }
 
+const NO_CONTEXT =
+  'Nothing was learned from `context`: the request named no user (`userId`) who had items, or wanted none of them (`maxContext: 0`).';
 /** How far the clock of an agent may be wrong. */
 const CLOCKS_DIFFER_MS = 60_000;
 
@@ -44,8 +46,8 @@ export interface RewardIntakeParts<Found extends DecisionHead> {
   readonly find: (decisionId: string) => Promise<Found>;
   readonly sink: RewardSink<Found>;
   readonly refused: RefusedReports;
-  /** Notes how items of a decision's user were used. Does not reject. */
-  noteUses(decision: Found, uses: readonly ContextOutcome[]): Promise<void>;
+  /** Notes how items of a decision's user were used. Returns what was named in vain, as sentences by reward id. Does not reject. */
+  noteUses(decision: Found, uses: readonly ContextOutcome[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /** Accepts reports of rewards: checks them, makes them durable, and says for each what will become of it. */
@@ -95,8 +97,11 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     const sent = taken.filter((one) => one !== null);
     const failed = await this.#send(sent);
     const noted = sent.filter(({ decision, uses }) => uses.length > 0 && !failed.has(decision.id));
-    await Promise.all(noted.map(({ decision, uses }) => this.#noteUses(decision, uses)));
+    const remarks = await Promise.all(noted.map(({ decision, uses }) => this.#noteUses(decision, uses)));
+    const remarkOn = new Map(remarks.flatMap((some) => [...some]));
     for (const [index, result] of results.entries()) {
+      const remark = 'status' in result && result.status !== 'duplicate' && remarkOn.get(result.rewardId);
+      if (remark) results[index] = { ...result, note: joinedNotes(result.note, remark) };
       const { decisionId } = reports[index];
       const problem = failed.get(decisionId);
       if (problem !== undefined && 'status' in result && result.status !== 'duplicate') {
@@ -163,7 +168,11 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
       if (decision.hasContext) uses.push({ rewardId, items: report.context, tool, outcome: value });
       accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
-      const note = noteOn(report, decision, catalog);
+      const hasItems = (report.context ?? []).length > 0;
+      const note = joinedNotes(
+        noteOn(report, decision, catalog),
+        hasItems && !decision.hasContext ? NO_CONTEXT : undefined,
+      );
       results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
     }
     if (accepted.length === 0) return null;
@@ -241,6 +250,11 @@ function noteOn(
   return state.tools.find(tool) === undefined
     ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
     : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;
+}
+
+function joinedNotes(...notes: readonly (string | undefined)[]): string | undefined {
+  const said = notes.filter((note) => note !== undefined);
+  return said.length === 0 ? undefined : said.join(' ');
 }
 
 function asProblem(error: Problem | RetryableError): Problem {

@@ -162,7 +162,10 @@ export function resultOfTask(results: readonly RewardResult[]): RewardResult {
   const missed = results.find((result) => 'problem' in result && result.problem.code === 'unavailable');
   if (missed !== undefined || taken.length === 0) return missed ?? results[0];
   const first = taken.find(({ status }) => status === 'queued') ?? taken[0];
-  return { ...first, decisions: taken.length };
+  const { note, ...receipt } = first;
+  // What holds for one of them alone, such as that it had no user's items, does not hold for the task.
+  const isNoted = note !== undefined && taken.every((one) => one.note !== undefined);
+  return { ...receipt, ...(isNoted && { note }), decisions: taken.length };
 }
 
 function asProblem(error: unknown): Problem {

@@ -265,7 +265,10 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
           noteUses: ({ id }, uses) =>
             routing.find(id).then(
               (decision) => routeContexts.note(decision, uses),
-              (error) => onError('how items of a user were used was not noted', error),
+              (error) => {
+                onError('how items of a user were used was not noted', error);
+                return new Map();
+              },
             ),
         });
 

@@ -52,7 +52,7 @@ function intakeOver(queue: Pick<JobQueue, 'add'>, accepted = new AcceptedRewards
   const intake = new RewardIntake(
     catalogs,
     { clock },
-    { find, sink: accepted, refused, noteUses: async () => {} },
+    { find, sink: accepted, refused, noteUses: async () => new Map() },
   );
   return { intake, accepted, open, heads };
 }

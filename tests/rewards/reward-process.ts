@@ -82,7 +82,7 @@ export async function processOver(stores: Stores, dataDir = '') {
   const refused = new RefusedReports(catalogs);
   const joined = new JoinedRewards(decisionLogs, settlements, MOST_PENDING);
   const tasks = new Tasks({ catalogs, decisionLogs, sink: accepted ?? joined, now: clock.now });
-  const noteUses = async (): Promise<void> => {};
+  const noteUses = async () => new Map<string, string>();
   const intake =
     accepted === null
       ? new RewardIntake(catalogs, stores, {

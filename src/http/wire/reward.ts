@@ -37,7 +37,7 @@ const outcomeFields = {
     .meta({ description: 'Importance of this report; 1 unless said.' }),
   context: z.array(z.string().min(1).max(256)).max(20).optional().meta({
     description:
-      "Ids of the items of the user's context that were used, chosen or not: so habits are learned. Left out: the best one that was chosen, if the outcome is above 0.",
+      "Ids of the items of the user's context that were used, chosen or not: so habits are learned. `[]`: none of those that were shown was right. Left out: the best one that was chosen, if the outcome is above 0. Ids that the user does not have teach nothing, and the `note` of the answer names them.",
   }),
   idempotencyKey: z
     .string()
