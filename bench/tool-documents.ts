@@ -9,17 +9,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ToolVectors } from '../bandit/tool-vectors.ts';
 import { packageRoot } from '../config/package-root.ts';
 import type { ToolDefinition } from '../src/ledger/tool-definition.ts';
 import type { Embedder } from '../src/models/embedder.ts';
 import { openModelFolder } from '../src/models/open-embedder.ts';
-import { denseText } from '../src/retrieval/document-text.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
-import { ToolIndex } from '../src/retrieval/tool-index.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';
 import { readTasks, TASK_SETS } from './itr/tasks.ts';
 import { readTools } from './itr/tool-box.ts';
+import { ToolCatalog } from './merging/tool-catalog.ts';
 
 const { values: options } = parseArgs({
   options: { model: { type: 'string', default: join(packageRoot(), 'models', 'tool-static-256') } },
@@ -90,21 +88,13 @@ async function found10(
   asked: readonly Asked[],
 ): Promise<readonly (readonly string[])[]> {
   const kernels = await loadKernels();
-  const vectors = new ToolVectors(kernels, embedder.dimensions);
-  const index = new ToolIndex(kernels);
-  index.reset(vectors);
-  const embeddings = await embedder.embedDocuments(tools.map(denseText));
-  for (const [slot, tool] of tools.entries()) {
-    vectors.put(slot, embeddings[slot]);
-    index.put({ slot, tool });
-  }
+  const catalog = await ToolCatalog.of(tools, kernels, embedder);
   const queries = await embedder.embedQueries(asked.map(({ query }) => query));
   const found = asked.map(({ query }, at) => {
     const search = { embedding: queries[at], tokens: tokenise(query), limit: 10 };
-    return Array.from(index.search(search).candidates.slots, (slot) => tools[slot].name);
+    return Array.from(catalog.index.search(search).candidates.slots, (slot) => tools[slot].name);
   });
-  index.free();
-  vectors.free();
+  catalog.free();
   return found;
 }
 

@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { contentOf } from '../context/content-of.ts';
 import { type Reply, says, ThoughtfulModel, thinks } from '../context/thoughtful-model.ts';
 import { RunningService, temporaryFolder } from './running-service.ts';
 
@@ -64,14 +63,6 @@ async function route(catalog: string, more: object = {}): Promise<Answer> {
 const explain = ({ decisionId }: Answer) =>
   service.ask<{ contextExpanded?: boolean }>('GET', `/v1/decisions/${decisionId}`);
 const ids = ({ context }: Answer) => context?.map(({ id }) => id);
-
-/** Everything in the data folder, as text. */
-function stored(path = folder.path): string {
-  return readdirSync(path)
-    .map((name) => join(path, name))
-    .map((file) => (statSync(file).isDirectory() ? stored(file) : readFileSync(file, 'latin1')))
-    .join('\n');
-}
 
 describe('a query of a user who has items', () => {
   it('goes to no model where the catalog does not want that, which is so at first', async () => {
@@ -146,7 +137,9 @@ describe('a query of a user who has items', () => {
     const output = service.output;
     await service.stop();
     for (const word of ['Zebedee', 'Dr Weber', 'dentist appointment']) {
-      expect((stored() + output + service.output).includes(word), word).toBe(false);
+      expect((contentOf(folder.path).toString('latin1') + output + service.output).includes(word), word).toBe(
+        false,
+      );
     }
     service = await RunningService.start(`${folder.path}/without-model`);
   });

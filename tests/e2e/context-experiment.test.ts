@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { ITEMS, QUERY, TOOLS } from './usual-restaurant.ts';
 
 const folder = temporaryFolder();
 let service: RunningService;
@@ -12,22 +13,8 @@ afterAll(async () => {
   folder.remove();
 });
 
-const TOOLS = [
-  ['place_order', 'Order food or drinks from a restaurant for delivery'],
-  ['book_table', 'Reserve a table at a restaurant'],
-  ['find_recipe', 'Find a recipe to cook at home'],
-  ['call_contact', 'Call somebody on the phone'],
-  ['get_weather', 'Tell the weather of a place'],
-  ['translate_text', 'Translate a text into another language'],
-].map(([name, description]) => ({ name, description, inputSchema: { type: 'object', properties: {} } }));
-
-const ITEMS = [
-  { id: 'luigi', text: 'Luigi, restaurant: pizza Margherita', store: 'places' },
-  { id: 'door', text: 'Note: the door code of the office is 4711', store: 'notes' },
-];
 /** What the same words mean to each user in turn. */
 const MEANT = TOOLS.map(({ name }) => name);
-const QUERY = 'my usual restaurant, Luigi';
 
 interface Answer {
   readonly decisionId: string;

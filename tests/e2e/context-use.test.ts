@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { contentOf } from '../context/content-of.ts';
 import { RunningService, temporaryFolder } from './running-service.ts';
 
 const folder = temporaryFolder();
@@ -60,14 +59,6 @@ async function route(query: string, more: object = {}, key?: string): Promise<An
 const put = (user: string, items: readonly object[]) =>
   service.ask('PUT', `/v1/catalogs/home/users/${user}/context`, { items });
 const ids = ({ context }: Answer) => context?.map(({ id }) => id);
-
-/** Everything in the data folder, as text. */
-function stored(path = folder.path): string {
-  return readdirSync(path)
-    .map((name) => join(path, name))
-    .map((file) => (statSync(file).isDirectory() ? stored(file) : readFileSync(file, 'latin1')))
-    .join('\n');
-}
 
 describe('"the usual"', () => {
   it('means to each user what this user chose before, and nothing to one who has nothing', async () => {
@@ -232,7 +223,7 @@ describe('"the usual"', () => {
     const { usage } = await service.ask<{ usage: object[] }>('GET', '/v1/catalogs/home/users/zoe/export');
     expect(usage).toMatchObject([{ item: 'secret-item-id', places: { Xanadu: expect.closeTo(1, 3) } }]);
     await service.stop();
-    const kept = stored() + service.output;
+    const kept = contentOf(folder.path).toString('latin1') + service.output;
     for (const word of ['Quixotic', 'secret-item-id', 'phonebook', 'Xanadu', 'like the query']) {
       expect(kept.includes(word), word).toBe(false);
     }

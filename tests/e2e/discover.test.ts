@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { DiscoverAnswer } from '../../src/routing/discover.ts';
 import { redisProgram } from '../redis/redis-server.ts';
 import { twoRouters } from '../redis/two-routers.ts';
-import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { oneService } from './one-service.ts';
+import { type RunningService, until } from './running-service.ts';
 import { SHOP_TOOLS, Shop } from './shop.ts';
 
 const QUERY = 'the parcel of this customer never came, give the money back';
@@ -174,22 +175,14 @@ function behaves(processes: () => Processes): void {
 }
 
 describe('discovery in one process', () => {
-  const folder = temporaryFolder();
-  let service: RunningService;
-  beforeAll(async () => {
-    service = await RunningService.start(folder.path);
-  });
-  afterAll(async () => {
-    await service.stop();
-    folder.remove();
-  });
+  const running = oneService();
 
   behaves(() => ({
-    first: service,
-    second: service,
+    first: running.service,
+    second: running.service,
     replaceFirst: async () => {
-      await service.kill();
-      service = await RunningService.start(folder.path);
+      await running.service.kill();
+      await running.startAgain();
     },
   }));
 });

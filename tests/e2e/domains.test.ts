@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { LABELLED, TRAINED_WITH } from '../bandit/classification/labelled-queries.ts';
 import { redisProgram } from '../redis/redis-server.ts';
 import { twoRouters } from '../redis/two-routers.ts';
-import { RunningService, temporaryFolder, until } from './running-service.ts';
+import { oneService } from './one-service.ts';
+import { type RunningService, until } from './running-service.ts';
 import { Shop } from './shop.ts';
 
 const DOMAINS = [
@@ -91,26 +92,18 @@ function behave(writer: () => RunningService, reader: () => RunningService): voi
 }
 
 describe('domains in one process', () => {
-  const folder = temporaryFolder();
-  let service: RunningService;
-  beforeAll(async () => {
-    service = await RunningService.start(folder.path);
-  });
-  afterAll(async () => {
-    await service.stop();
-    folder.remove();
-  });
+  const running = oneService();
 
   behave(
-    () => service,
-    () => service,
+    () => running.service,
+    () => running.service,
   );
 
   it('are there after a restart, and after the process was killed', async () => {
-    for (const end of [() => service.stop(), () => service.kill()]) {
+    for (const end of [() => running.service.stop(), () => running.service.kill()]) {
       await end();
-      service = await RunningService.start(folder.path);
-      expect(await new Shop(service, 'told').route(BILLING)).toMatchObject({
+      await running.startAgain();
+      expect(await new Shop(running.service, 'told').route(BILLING)).toMatchObject({
         domain: 'billing',
         tools: [{ name: 'escalate_ticket', reason: 'pinned' }, {}, {}, {}, {}],
       });

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { redisProgram } from '../redis/redis-server.ts';
 import { twoRouters } from '../redis/two-routers.ts';
-import { mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
+import { oneService } from './one-service.ts';
+import { mainFile, type RunningService, until } from './running-service.ts';
 
 const PATH = '/v1/catalogs/default/instructions';
 const SHORT = { id: 'style/short', text: 'Answer in two sentences at most.', kind: 'style', priority: 20 };
@@ -148,22 +149,15 @@ function behaves(writer: () => RunningService, reader: () => RunningService): vo
 }
 
 describe('instructions in one process', () => {
-  const folder = temporaryFolder();
-  let service: RunningService;
-  beforeAll(async () => {
-    service = await RunningService.start(folder.path);
-  });
-  afterAll(async () => {
-    await service.stop();
-    folder.remove();
-  });
+  const running = oneService();
 
   behaves(
-    () => service,
-    () => service,
+    () => running.service,
+    () => running.service,
   );
 
   it('are listed with what was learned of their being there, and how much that is worth', async () => {
+    const { service } = running;
     const path = '/v1/catalogs/learned';
     await service.ask('PUT', path, {});
     await service.ask('PATCH', `${path}/tools`, { put: TOOLS });
@@ -198,23 +192,23 @@ describe('instructions in one process', () => {
 
   it('say which of them are nearly the same', async () => {
     const twin = { ...LIMITS, id: 'refunds/twin', text: `${LIMITS.text} Always.` };
-    expect(await service.ask('PATCH', PATH, { put: [LIMITS, twin] })).toMatchObject({
+    expect(await running.service.ask('PATCH', PATH, { put: [LIMITS, twin] })).toMatchObject({
       duplicates: [{ ids: [LIMITS.id, twin.id], exact: false }],
     });
   });
 
   it('are there whole or not at all after the process was killed while they were put, and after a restart', async () => {
-    const { instructions: before } = await service.ask<Page>('GET', `${PATH}?limit=1000`);
+    const { instructions: before } = await running.service.ask<Page>('GET', `${PATH}?limit=1000`);
     const texts = Array.from({ length: 3_000 }, (_, i) => ({ ...SHORT, id: `big/${i}`, text: `rule ${i}` }));
-    const sync = service.request('PUT', PATH, { instructions: texts }).catch(() => null);
-    await until(async () => (await service.request('GET', '/readyz')).status === 200);
-    await service.kill();
+    const sync = running.service.request('PUT', PATH, { instructions: texts }).catch(() => null);
+    await until(async () => (await running.service.request('GET', '/readyz')).status === 200);
+    await running.service.kill();
     const answer = await sync;
-    service = await RunningService.start(folder.path);
+    await running.startAgain();
     const count = async () => {
       let total = 0;
       for (let cursor = ''; ; ) {
-        const page = await service.ask<Page>('GET', `${PATH}?limit=1000${cursor}`);
+        const page = await running.service.ask<Page>('GET', `${PATH}?limit=1000${cursor}`);
         total += page.instructions.length;
         if (page.nextCursor === null) return total;
         cursor = `&cursor=${page.nextCursor}`;
@@ -223,9 +217,9 @@ describe('instructions in one process', () => {
     const found = await count();
     expect([before.length, texts.length]).toContain(found);
     if (answer?.status === 200) expect(found).toBe(texts.length);
-    await service.ask('PUT', PATH, { instructions: texts });
-    expect(await service.stop()).toBe(0);
-    service = await RunningService.start(folder.path);
+    await running.service.ask('PUT', PATH, { instructions: texts });
+    expect(await running.service.stop()).toBe(0);
+    await running.startAgain();
     expect(await count()).toBe(texts.length);
   });
 });

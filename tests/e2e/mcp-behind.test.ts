@@ -10,9 +10,9 @@ import {
   type Era,
   httpTransport,
   type McpClient,
-  stdioTransport,
 } from '../set-up/mcp-clients.ts';
-import { cleanEnvironment, mainFile, temporaryFolder, until } from './running-service.ts';
+import { bandolierMcp } from './bandolier-mcp.ts';
+import { temporaryFolder, until } from './running-service.ts';
 
 // What servers of both eras do in a call, seen by clients of both eras, over stdio and over /mcp of the same process.
 
@@ -67,14 +67,7 @@ afterAll(async () => {
 
 async function started(era: Era, client = clientOf(era)): Promise<McpClient> {
   clients.push(client);
-  const environment = cleanEnvironment({
-    BANDOLIER_DATA_DIR: dataDir,
-    BANDOLIER_PORT: '0',
-    BANDOLIER_MAX_WAIT_MS: '60000',
-  });
-  await client.connect(
-    stdioTransport(era, process.execPath, [mainFile, 'mcp', '--config', config], environment),
-  );
+  await client.connect(bandolierMcp(era, dataDir, ['--config', config]));
   return client;
 }
 

@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import type { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SourceView } from '../../src/sources/sources.ts';
-import { clientOf, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
+import { clientOf, type McpClient } from '../set-up/mcp-clients.ts';
+import { bandolierMcp } from './bandolier-mcp.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
@@ -32,17 +33,7 @@ beforeAll(async () => {
     absent: { command: join(folder.path, 'no-such-program') },
   };
   writeFileSync(config, JSON.stringify({ mcpServers }));
-  const environment = cleanEnvironment({
-    BANDOLIER_DATA_DIR: dataDir,
-    BANDOLIER_PORT: '0',
-    BANDOLIER_MAX_WAIT_MS: '60000',
-  });
-  const transport = stdioTransport(
-    '2025-11-25',
-    process.execPath,
-    [mainFile, 'mcp', '--config', config],
-    environment,
-  );
+  const transport = bandolierMcp('2025-11-25', dataDir, ['--config', config]);
   (transport as StdioClientTransport).stderr?.on('data', (chunk: Buffer) => {
     said += chunk.toString();
   });

@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clientOf, ERAS, type Era, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
-import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
+import { clientOf, ERAS, type Era, type McpClient } from '../set-up/mcp-clients.ts';
+import { bandolierMcp } from './bandolier-mcp.ts';
+import { RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
 const files = join(folder.path, 'files');
@@ -45,14 +46,7 @@ afterAll(async () => {
 async function started(era: Era): Promise<McpClient> {
   const client = clientOf(era);
   clients.push(client);
-  const environment = cleanEnvironment({
-    BANDOLIER_DATA_DIR: dataDir,
-    BANDOLIER_PORT: '0',
-    BANDOLIER_MAX_WAIT_MS: '60000',
-  });
-  await client.connect(
-    stdioTransport(era, process.execPath, [mainFile, 'mcp', '--config', config], environment),
-  );
+  await client.connect(bandolierMcp(era, dataDir, ['--config', config]));
   return client;
 }
 

@@ -3,15 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { providerName } from '../../src/ledger/provider-name.ts';
-import {
-  clientOf,
-  ERAS,
-  type Era,
-  httpTransport,
-  type McpClient,
-  stdioTransport,
-} from '../set-up/mcp-clients.ts';
-import { cleanEnvironment, mainFile, temporaryFolder, until } from './running-service.ts';
+import { clientOf, ERAS, type Era, httpTransport, type McpClient } from '../set-up/mcp-clients.ts';
+import { bandolierMcp } from './bandolier-mcp.ts';
+import { temporaryFolder, until } from './running-service.ts';
 
 // Three servers that offer the same calendar, seen through `bandolier mcp` as one.
 
@@ -46,13 +40,7 @@ beforeAll(async () => {
   writeFileSync(config, JSON.stringify({ mcpServers }));
   const client = clientOf('2025-11-25');
   clients.push(client);
-  const environment = cleanEnvironment({
-    BANDOLIER_DATA_DIR: dataDir,
-    BANDOLIER_PORT: '0',
-    BANDOLIER_MAX_WAIT_MS: '60000',
-  });
-  const args = [mainFile, 'mcp', '--config', config];
-  await client.connect(stdioTransport('2025-11-25', process.execPath, args, environment));
+  await client.connect(bandolierMcp('2025-11-25', dataDir, ['--config', config]));
   await until(async () => ((await client.listTools()).tools[0].description ?? '').includes('3 servers'));
   [url] = readFileSync(join(dataDir, 'url'), 'utf8').split('\n');
   const { run } = await ask<Pick<Merges, 'run'>>('POST', '/v1/catalogs/default/merges/propose', {});

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { clientOf, ERAS, type Era, type McpClient, stdioTransport } from '../set-up/mcp-clients.ts';
+import { clientOf, ERAS, type Era, type McpClient } from '../set-up/mcp-clients.ts';
+import { bandolierMcp } from './bandolier-mcp.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -23,13 +24,7 @@ function dataFolder(): string {
 /** A client that starts `bandolier mcp` as an editor does. */
 async function started(era: Era, dataDir: string, settings: Record<string, string> = {}): Promise<McpClient> {
   const client = clientOf(era);
-  const environment = cleanEnvironment({
-    BANDOLIER_DATA_DIR: dataDir,
-    BANDOLIER_PORT: '0',
-    BANDOLIER_MAX_WAIT_MS: '60000',
-    ...settings,
-  });
-  await client.connect(stdioTransport(era, process.execPath, [mainFile, 'mcp'], environment));
+  await client.connect(bandolierMcp(era, dataDir, [], settings));
   cleanUps.push(() => client.close());
   return client;
 }
