@@ -58,21 +58,23 @@ export async function proposeMerges(request: MergePassRequest): Promise<MergePas
   };
   const report = (done: number, judged: number): void =>
     request.onProgress?.({ done, pairs: counts.pairs, judged });
-  const changed = await inSlices(findings.update(request));
+  const changed = await inSlices(findings.pairs.update(request));
   try {
-    const pairs = await inSlices(findings.pairsOf(changed, request, (share) => report(FOUND * share, 0)));
+    const pairs = await inSlices(
+      findings.pairs.pairsOf(changed, request, (share) => report(FOUND * share, 0)),
+    );
     counts.pairs = pairs.length;
     for (let from = 0; from < pairs.length; from += JUDGED_AT_ONCE) {
       signal?.throwIfAborted();
       const some = pairs.slice(from, from + JUDGED_AT_ONCE);
       const verdicts = await judge.judgePairs(
-        some.map(({ slots: [a, b] }) => [findings.judged(a), findings.judged(b)] as const),
+        some.map(({ slots: [a, b] }) => [findings.pairs.judged(a), findings.pairs.judged(b)] as const),
         signal,
       );
       for (const [at, pair] of some.entries()) {
         const verdict = verdicts[at] ?? null;
         counts[verdict?.relation ?? 'undecided']++;
-        findings.take(pair, verdict);
+        findings.pairs.take(pair, verdict);
       }
       report(FOUND + (JUDGED - FOUND) * ((from + some.length) / pairs.length), from + some.length);
       await setImmediate();
@@ -90,7 +92,7 @@ export async function proposeMerges(request: MergePassRequest): Promise<MergePas
     return { proposals, counts, undecided, findings };
   } catch (error) {
     // Pairs of these tools may not have been judged: the next pass does it.
-    findings.forget(changed);
+    findings.pairs.forget(changed);
     findings.endPass(false);
     throw error;
   }
