@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
-import { routeRequestSchema } from '../../src/http/wire/route.ts';
+import { routeRequestSchema } from '../../src/http/wire/route-request.ts';
 
 const answer = readFileSync(process.argv[2], 'utf8');
 const app = new Hono();

@@ -5,7 +5,7 @@ import type { Endpoint } from '../endpoint-definition.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import { callersId, toolName } from '../wire/parameters.ts';
 import { rewardOutcome } from '../wire/reward.ts';
-import { MAX_QUERY_LENGTH } from '../wire/route.ts';
+import { MAX_QUERY_LENGTH } from '../wire/route-request.ts';
 
 export const MAX_CASES_PER_REQUEST = 1000;
 const MAX_CALLS = 200;

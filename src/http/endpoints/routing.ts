@@ -12,7 +12,8 @@ import {
 } from '../wire/decision.ts';
 import { discoverAnswerSchema, discoverRequestSchema, sufficiencySchema } from '../wire/discover.ts';
 import { idempotencyHeaders } from '../wire/parameters.ts';
-import { routeAnswerSchema, routeRequestSchema } from '../wire/route.ts';
+import { routeAnswerSchema } from '../wire/route-answer.ts';
+import { routeRequestSchema } from '../wire/route-request.ts';
 
 export const routingEndpoints = (routing: Routing): Endpoint[] => [
   endpoint({

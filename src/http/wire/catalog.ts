@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DETAIL_LEVELS, SLATE_METHODS } from '../../ledger/catalog-settings.ts';
 import { callersId, catalogName, isoTime, toolName } from './parameters.ts';
-import { MAX_QUERY_LENGTH } from './route.ts';
+import { MAX_QUERY_LENGTH } from './route-request.ts';
 
 const domainName = z
   .string()

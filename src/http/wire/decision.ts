@@ -16,7 +16,7 @@ import {
   reasonSchema,
   tokensSchema,
   uncertaintySchema,
-} from './route.ts';
+} from './route-answer.ts';
 
 export const decisionParams = z.object({ decisionId });
 

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { catalogName, decisionId, toolName } from './parameters.ts';
-import { routedToolSchema, tokenBudget } from './route.ts';
+import { routedToolSchema } from './route-answer.ts';
+import { tokenBudget } from './route-request.ts';
 
 export const discoverRequestSchema = z
   .strictObject({
