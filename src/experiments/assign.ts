@@ -36,7 +36,7 @@ export interface AssignmentResult {
   readonly ownDetail: readonly string[];
 }
 
-export const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [], ownDetail: [] };
+const UNASSIGNED: AssignmentResult = { assigned: null, withoutUnit: [], ownDetail: [] };
 
 /**
  * Returns which variant a request gets: the same one for the same unit as long as the shares do not change. A request takes

@@ -26,7 +26,7 @@ export interface ChatJudgeOptions {
   readonly retryMs?: number;
 }
 
-export const CHAT_BUDGET: ChatBudget = { requests: 2_000, tokens: 2_000_000 };
+const CHAT_BUDGET: ChatBudget = { requests: 2_000, tokens: 2_000_000 };
 /** A model that reads two definitions takes longer than one that splits a query. */
 const PATIENCE = 10;
 const AT_ONCE = 4;

@@ -7,7 +7,7 @@ import { callersId, toolName } from '../wire/parameters.ts';
 import { rewardOutcome } from '../wire/reward.ts';
 import { MAX_QUERY_LENGTH } from '../wire/route-request.ts';
 
-export const MAX_CASES_PER_REQUEST = 1000;
+const MAX_CASES_PER_REQUEST = 1000;
 const MAX_CALLS = 200;
 
 const caseSchema = z

@@ -5,7 +5,7 @@ import { AUTOMATIC } from '../../ledger/merge-definition.ts';
 import { policySettings } from './catalog.ts';
 import { callersId, catalogName } from './parameters.ts';
 
-export const contextValue = z.union([z.string().max(256), z.number(), z.boolean()]);
+const contextValue = z.union([z.string().max(256), z.number(), z.boolean()]);
 const contextKey = z
   .string()
   .regex(/^[A-Za-z][\w.-]{0,63}$/, 'has to be 1 to 64 letters, digits, _, . and -');
@@ -16,11 +16,11 @@ const plainName = z
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'has to be 1 to 63 letters, digits, ., _ and -')
   .refine((name) => !Object.hasOwn(Object.prototype, name), 'is not possible');
 
-export const experimentName = plainName.meta({
+const experimentName = plainName.meta({
   description: 'Name of the experiment.',
   example: 'alpha-0.1',
 });
-export const variantName = plainName.meta({ description: 'Name of the variant.', example: 'treatment' });
+const variantName = plainName.meta({ description: 'Name of the variant.', example: 'treatment' });
 
 /** A metric goes by the name of its mean as well. */
 const metric = z

@@ -60,7 +60,7 @@ export const decideMergeBody = z.strictObject({ actor });
 
 export const cancelMergeRunQuery = z.strictObject({ actor });
 
-export const mergeRunSchema = z
+const mergeRunSchema = z
   .object({
     id: z.string(),
     status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']),
