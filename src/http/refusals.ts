@@ -19,8 +19,12 @@ export function refuse(request: IncomingMessage, response: ServerResponse, probl
   });
 }
 
-/** Answers a problem where Node could make no request of what came, then ends the connection. */
+/**
+ * Answers a problem where Node could make no request of what came, then ends the connection. Node says so again for each piece that
+ * still comes: those are read and thrown away, as a connection that is cut may take the answer with it.
+ */
 export function refuseConnection(socket: Duplex, problem: Problem): void {
+  if (socket.writableEnded) return;
   if (!socket.writable) return void socket.destroy();
   const { headers, body } = answerOf(problem, undefined);
   const lines = Object.entries({ ...headers, connection: 'close' }).map(
