@@ -187,9 +187,12 @@ function weightAt(place: number): number {
   return 1 / (place + 1);
 }
 
-/** Returns the share that still counts after this time in ms, 0…1; 1 for what is of now, or later. */
+/**
+ * Returns the share that still counts after this time in ms, 0…1; 1 for what is of now, or later. Not by `2 ** x`, of which Node 22 and
+ * Node 24 round some results differently.
+ */
 function keptOver(time: number): number {
-  return time > 0 ? 2 ** (-time / HALF_LIFE) : 1;
+  return time > 0 ? Math.exp((-Math.LN2 * time) / HALF_LIFE) : 1;
 }
 
 /** Adds to the counts of a tool; none falls below 0. A tool that never did well has no row. */
