@@ -51,6 +51,8 @@ export class OpenUsers {
   #seals: Seals | null = null;
   readonly #cache = new Map<string, Cached>();
   #bytes = 0;
+  /** How often something was dropped: what was read before is not kept after it. */
+  #drops = 0;
   /** By user: until when nothing is kept, by a steady clock in ms. An entry stands before the reading that it is about, for 0 ms. */
   readonly #absent = new Map<string, { until: number }>();
   #noKeyUntil = 0;
@@ -85,20 +87,25 @@ export class OpenUsers {
   async read(place: UserPlace, now: number): Promise<IndexedUser | null> {
     const name = nameOf(place);
     if ((this.#absent.get(name)?.until ?? 0) > performance.now()) return null;
+    const drops = this.#drops;
     const cached = this.#cache.get(name);
     const absence = { until: 0 };
     if (cached === undefined) this.#mayBeAbsent(name, absence);
     const sealed = await this.#store.read(place, cached?.stamp);
-    if (sealed === 'same') return this.#live(this.#touched(place, cached!), now);
+    if (sealed === 'same') {
+      this.#keep(cached!, drops);
+      return this.#live(cached!, now);
+    }
     if (sealed === null) {
-      this.drop(place);
+      this.#evict(name);
       absence.until = performance.now() + this.#store.absenceMs;
       return null;
     }
     if (this.#absent.get(name) === absence) this.#absent.delete(name);
     const user = this.#indexed(opened(place, sealed, await this.#keyOf(place, sealed)));
-    this.#keep(sealed.stamp, user);
-    return this.#live({ stamp: sealed.stamp, user }, now);
+    const read = { stamp: sealed.stamp, user, bytes: bytesOf(user) };
+    this.#keep(read, drops);
+    return this.#live(read, now);
   }
 
   /** What is kept of a user for training; it is not kept in memory. */
@@ -120,6 +127,7 @@ export class OpenUsers {
   ): Promise<void> {
     const seals = (await this.#opened(true))!;
     const name = nameOf(place);
+    const drops = this.#drops;
     this.#absent.delete(name);
     let after: IndexedUser | null = null;
     const changed = this.#store.change(place, async (sealed) => {
@@ -152,23 +160,30 @@ export class OpenUsers {
     });
     // What was read meanwhile may be from before, and a change that fails may have been made all the same.
     const stamp = await changed.finally(() => this.#absent.delete(name));
-    if (after !== null && stamp !== null) this.#keep(stamp, after);
+    if (after !== null && stamp !== null) this.#keep({ stamp, user: after, bytes: bytesOf(after) }, drops);
   }
 
+  /** Keeps nothing in memory of a user who is erased, nor what is being read of them now. */
   drop(place: UserPlace): void {
-    const cached = this.#cache.get(nameOf(place));
-    if (cached === undefined) return;
-    this.#cache.delete(nameOf(place));
-    this.#bytes -= cached.bytes;
+    this.#drops++;
+    this.#evict(nameOf(place));
   }
 
-  #live({ stamp, user }: Pick<Cached, 'stamp' | 'user'>, now: number): IndexedUser {
+  /** The same of all users of a catalog that is deleted. */
+  dropCatalog(catalog: string): void {
+    this.#drops++;
+    for (const [name, { user }] of this.#cache) if (user.place.catalog === catalog) this.#evict(name);
+  }
+
+  #live({ stamp, user }: Cached, now: number): IndexedUser {
     if (user.expiry > now) return user;
     const rows = user.items.flatMap((item, at) => (isLive(item, now) ? [at] : []));
     const items = rows.map((at) => user.items[at]);
     const vectors = rowsOf(user.vectors, rows);
     const live = this.#indexed({ ...user, items, vectors, expiry: firstExpiry(items) });
-    if (this.#cache.get(nameOf(user.place))?.user === user) this.#keep(stamp, live);
+    if (this.#cache.get(nameOf(user.place))?.user === user) {
+      this.#keep({ stamp, user: live, bytes: bytesOf(live) }, this.#drops);
+    }
     return live;
   }
 
@@ -182,22 +197,23 @@ export class OpenUsers {
     return (await this.#opened(true))!.unwrap(place, key);
   }
 
-  #touched(place: UserPlace, cached: Cached): Cached {
-    this.#cache.delete(nameOf(place));
-    this.#cache.set(nameOf(place), cached);
-    return cached;
+  /** Keeps it as the one that was used last. @param drops as they were before it was read */
+  #keep(cached: Cached, drops: number): void {
+    const name = nameOf(cached.user.place);
+    if (drops !== this.#drops) return;
+    this.#evict(name);
+    if (cached.bytes > this.#mostBytes) return;
+    this.#cache.set(name, cached);
+    this.#bytes += cached.bytes;
+    for (const oldest of this.#cache.keys()) {
+      if (this.#bytes <= this.#mostBytes) break;
+      this.#evict(oldest);
+    }
   }
 
-  #keep(stamp: string, user: IndexedUser): void {
-    this.drop(user.place);
-    const bytes = bytesOf(user);
-    if (bytes > this.#mostBytes) return;
-    this.#cache.set(nameOf(user.place), { stamp, user, bytes });
-    this.#bytes += bytes;
-    for (const { user: oldest } of this.#cache.values()) {
-      if (this.#bytes <= this.#mostBytes) break;
-      this.drop(oldest.place);
-    }
+  #evict(name: string): void {
+    this.#bytes -= this.#cache.get(name)?.bytes ?? 0;
+    this.#cache.delete(name);
   }
 
   /** Tried again when it failed, and when there was none. */

@@ -200,6 +200,11 @@ export class UserContexts {
     return this.#holding(catalog, (open) => this.#erasures.erase(open, userId));
   }
 
+  /** Keeps nothing in memory of the users of a catalog that was deleted. */
+  dropCatalog(catalog: string): void {
+    this.#users.dropCatalog(catalog);
+  }
+
   /** Completes the erasures that broke off, as `Erasures.finishAll`. */
   finishErasures(): Promise<void> {
     return this.#erasures.finishAll();

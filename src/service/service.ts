@@ -133,6 +133,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   };
   let snapshots: SnapshotSchedule | null = null;
   let due: DueSettlements | null = null;
+  let users: UserContexts | null = null;
   let gateways: CatalogGateways | null = null;
   let mcp: McpOnDemand | null = null;
   const catalogs = await Catalogs.start(
@@ -167,10 +168,14 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     },
     {
       erase: async (name) => {
+        users?.dropCatalog(name);
         await snapshots?.idle();
         await stores.ledgers.remove(name, () => eraseRest(name));
       },
-      release: (name) => stores.decisionLogs.release(name),
+      release: (name) => {
+        users?.dropCatalog(name);
+        return stores.decisionLogs.release(name);
+      },
     },
     // Over Redis the follower opens the others, and reports those that it cannot open.
     stores.mode === 'embedded' ? await stores.ledgers.list() : [],
@@ -183,6 +188,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const contexts = new UserContexts({
     ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, kernels, now, onError },
   });
+  users = contexts;
   onClose(() => contexts.close());
   const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {
     firstMs: 0,
