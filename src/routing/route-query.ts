@@ -80,6 +80,8 @@ export async function routeQuery(
   const expanding = isExpanded
     ? expandQuery(asked.searched, catalog, reading, parts.expansions, signal)
     : undefined;
+  // It is waited for below. A failure until then is that of the request, and not of the process.
+  expanding?.catch(() => {});
   const understood = await parts.queries.understand(asked, catalog, {
     slate: slateMethodFor(request, catalog.state.settings),
     instructions: maxInstructions(request) > 0,

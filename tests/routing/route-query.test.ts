@@ -39,6 +39,23 @@ describe('a query', () => {
     }
   });
 
+  it('fails, and not the process, when a model fails while another one is waited for', async () => {
+    const catalog = new RoutedCatalog(3, { contextExpansion: 'chat' });
+    const parts = {
+      contexts: { read: async () => ({ user: { items: [] } }) },
+      expansions: {
+        expand: async () => {
+          throw new Error('a fault in asking');
+        },
+      },
+    };
+    Object.assign(catalog.parts, parts);
+    // Longer than until the process says that nobody waits for what failed.
+    catalog.onEmbed = () => new Promise((resolve) => setImmediate(resolve));
+    const request = { userId: 'mia', maxContext: 3 } as const;
+    await expect(catalog.route(request)).rejects.toThrow('a fault in asking');
+  });
+
   it('is answered with the tools of the moment in which it is decided, not of that in which it came', async () => {
     const catalog = new RoutedCatalog(3);
     catalog.onEmbed = () => {
