@@ -30,7 +30,7 @@ const CHAT_BUDGET: ChatBudget = { requests: 2_000, tokens: 2_000_000 };
 /** A model that reads two definitions takes longer than one that splits a query. */
 const PATIENCE = 10;
 const AT_ONCE = 4;
-/** After so many failures in a row nothing more is asked: the endpoint is away. */
+/** Failures in a row after which nothing more is asked: the endpoint is away. */
 const FAILURES_BEFORE_END = 5;
 /** Tools of more kinds than this are not audited in one question. */
 const MOST_AUDITED = 100;
@@ -219,7 +219,7 @@ export class ChatJudge implements Judge {
   }
 }
 
-/** Nothing more is asked; the message says why. */
+/** Thrown in place of asking once nothing more is asked; the message says why. */
 class BudgetSpentError extends Error {}
 
 const undecided = (reason: string): Audit => ({ verdict: 'UNDECIDED', reason });

@@ -2,14 +2,14 @@ import type { LookAlike } from '../ledger/merge-run.ts';
 import type { ToolTable } from '../state/tool-table.ts';
 import type { Judge, Pair, PairVerdict } from './judge.ts';
 
-/** So many are kept of a catalog, first those that overlap. */
+/** Most look-alikes that are kept of a catalog, first those that overlap. */
 const MAX_LOOK_ALIKES = 100;
 /** Longer reasons are cut: a model may have written them. */
 const REASON_LENGTH = 300;
 
 /** Collects from a judge the pairs that look alike and are not the same, for those who ask why they are not merged. */
 export class LookAlikes {
-  /** By both names. */
+  /** Pairs by both names; null: they are the same. */
   readonly #judged = new Map<string, LookAlike | null>();
 
   /** Returns a judge that answers as this one does, and is listened to. */
@@ -43,7 +43,7 @@ export class LookAlikes {
     if (this.#judged.size > 4 * MAX_LOOK_ALIKES) this.#drop();
   }
 
-  /** Of many pairs only the first in order are wanted; the others are forgotten, that they were judged as well. */
+  /** Forgets all pairs but the first in order, which are the ones that are wanted; also that the others were judged. */
   #drop(): void {
     const kept = [...this.#judged].filter(([, one]) => one !== null) as [string, LookAlike][];
     kept.sort(([, a], [, b]) => inOrder(a, b));

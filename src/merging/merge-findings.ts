@@ -57,7 +57,7 @@ export class MergeFindings {
   readonly #vectors: ToolVectors | null;
   readonly #threshold: number;
   readonly #judge: string;
-  /** By the id of the component; of the last pass, and of this one. */
+  /** Audits by the id of the component; of the last pass, and of this one. */
   #audited = new Map<string, Audited>();
   #auditedNow = new Map<string, Audited>();
   /** Names of the tools about which an audit of this pass did not decide. */

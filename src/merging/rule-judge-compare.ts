@@ -16,7 +16,7 @@ import {
 /** What a parameter with a counterpart counts beside a shared word. */
 const HALF = 0.5;
 
-/** So many words that say little, such as `current`, on one side alone keep tools apart. */
+/** Number of words that say little, such as `current`, which on one side alone keep tools apart. */
 const SOFT_WORDS_APART = 3;
 
 /** Most confidence in `same` where the words of one side are not all in the other, where all are, and where parameters are as well. */

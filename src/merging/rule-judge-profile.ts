@@ -41,9 +41,9 @@ export interface ToolProfile {
   readonly tool: JudgedTool;
   /** Equal for tools that differ in nothing but their server: name there, description, schemas, annotations. */
   readonly copyKey: string;
-  /** The same without what stands before the name proper. */
+  /** What `copyKey` says, without what stands before the name proper. */
   readonly definitionKey: string;
-  /** The same without any name. */
+  /** What `copyKey` says, without any name. */
   readonly contentKey: string;
   /** What stands before the name proper, as `alpha` in `alpha.list_events`; empty: nothing. */
   readonly space: string;

@@ -5,7 +5,7 @@ export interface ChatBreakerOptions {
   onChange?(available: boolean, reason: string): void;
 }
 
-/** After so many failures in a row the endpoint is not asked for some time, so that requests do not wait for its timeout. */
+/** Failures in a row after which the endpoint is not asked for some time, so that requests do not wait for its timeout. */
 const FAILURES_BEFORE_REST = 3;
 const REST_MS = 10_000;
 
