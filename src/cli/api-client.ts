@@ -59,8 +59,8 @@ export class ApiClient {
     return this.#request('PATCH', path, body, conditions);
   }
 
-  async delete(path: string): Promise<void> {
-    await this.#request('DELETE', path);
+  delete<Answer = unknown>(path: string): Promise<Answer> {
+    return this.#request('DELETE', path);
   }
 
   /** Busy services say when to come back; this does, a few times. */

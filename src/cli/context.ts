@@ -15,6 +15,15 @@ interface ListedItem {
   readonly at?: string;
 }
 
+interface Removed {
+  readonly removed: number;
+}
+
+interface ExportedUser {
+  readonly items: readonly ListedItem[];
+  readonly training: { readonly examples: readonly object[] };
+}
+
 export function contextCommand(): Command {
   const command = new Command('context').description('what users have: show, put, export and erase it');
   const sub = (name: string, description: string): Command =>
@@ -23,6 +32,12 @@ export function contextCommand(): Command {
   sub('put', 'put items of a user')
     .argument('<file>', 'JSON: a list of items, or {"items": [...]}')
     .action(put);
+  sub('remove', 'delete one item of a user, and how it was used')
+    .argument('<item>', 'id of the item')
+    .action(remove);
+  sub('clear', 'delete all items of a user, and how they were used; what unit memory keeps stays').action(
+    clear,
+  );
   sub('export', 'everything that can be read of what is held about a user, as JSON').action(
     async (user: string, options: AskOptions) =>
       printJson(await api(options).get(`${userPath(user, options)}/export`)),
@@ -35,6 +50,7 @@ export function contextCommand(): Command {
 Examples:
   bandolier context put user-7 items.json
   bandolier context list user-7
+  bandolier context remove user-7 song-81
   bandolier context erase user-7
   bandolier context train`,
   );
@@ -87,12 +103,33 @@ function itemsIn(text: string, file: string): object {
   throw new UserError(`${file} has to be a list of items, or {"items": [...]}.`);
 }
 
+async function remove(user: string, item: string, options: AskOptions): Promise<void> {
+  const path = `${userPath(user, options)}/context/${encodeURIComponent(item)}`;
+  const answer = await api(options).delete<Removed>(path);
+  const none = `User ${user} has no item ${item} in catalog ${options.catalog}: nothing was deleted.\n`;
+  print(options.json, answer, answer.removed === 0 ? none : `Item ${item} of user ${user} is deleted.\n`);
+}
+
+async function clear(user: string, options: AskOptions): Promise<void> {
+  const answer = await api(options).delete<Removed>(`${userPath(user, options)}/context`);
+  print(options.json, answer, `${counted(answer.removed, 'item')} of user ${user} deleted.\n`);
+}
+
 async function erase(user: string, options: AskOptions): Promise<void> {
-  await api(options).delete(userPath(user, options));
+  const path = userPath(user, options);
+  // What cannot be read is erased all the same.
+  const held = await api(options)
+    .get<ExportedUser>(`${path}/export`)
+    .catch((): null => null);
+  const { forgotten } = await api(options).delete<{ readonly forgotten: number }>(path);
+  const wasHeld = held === null || held.items.length + held.training.examples.length + forgotten > 0;
+  const { catalog } = options;
   print(
     options.json,
-    { erased: user },
-    `Everything that catalog ${options.catalog} held about user ${user} is erased.\n`,
+    { erased: user, held: wasHeld },
+    wasHeld
+      ? `Everything that catalog ${catalog} held about user ${user} is erased.\n`
+      : `Nothing was held about user ${user} in catalog ${catalog}. Is the id right?\n`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { DecisionExplanation } from '../routing/explain-decision.ts';
 import { ApiClient } from './api-client.ts';
+import { beginningOf } from './instructions.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { print } from './terminal.ts';
 
@@ -33,12 +34,30 @@ function explanationText({ candidates, rewards, ...decision }: DecisionExplanati
     ...rest
       .slice(0, SHOWN_REST)
       .map(({ name, score, sentence }) => `   ${name} (${score.toFixed(3)}): ${sentence}`),
+    ...contextLines(decision),
     ...budgetLines(decision),
     '',
     ...(rewards.length === 0 ? ['No rewards are known.'] : ['Rewards:']),
     ...rewards.map((reward) => `   ${rewardText(reward)}`),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function contextLines({
+  context = [],
+  contextExpanded,
+}: Pick<DecisionExplanation, 'context' | 'contextExpanded'>): readonly string[] {
+  if (context.length === 0) return [];
+  const expanded = contextExpanded === true ? ', found with what a chat model said of the query' : '';
+  return [
+    '',
+    `Of what the user has${expanded}:`,
+    ...context.map((item) =>
+      'note' in item
+        ? `   (${item.score.toFixed(2)}) ${item.note}`
+        : `   ${item.id} (${item.score.toFixed(2)}): ${beginningOf(item.text)}\n      ${item.reasons.join(', ')}`,
+    ),
+  ];
 }
 
 function budgetLines({ budget, instructions = [] }: Omit<DecisionExplanation, 'candidates' | 'rewards'>) {

@@ -47,7 +47,7 @@ export const catalogsOption = new Option(
 /** Returns a parser of options that take a whole number. */
 export function wholeNumber(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
-    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     if (value >= minimum && value <= maximum) return value;
     throw new InvalidArgumentError(`It has to be a whole number from ${minimum} to ${maximum}.`);
   };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from './running-service.ts';
+import { cleanEnvironment, mainFile, RunningService, temporaryFolder, until } from './running-service.ts';
 
 const folder = temporaryFolder();
 let service: RunningService;
@@ -138,6 +138,56 @@ describe('from the terminal', () => {
       });
       expect([stdout.trim().endsWith('0'), stderr]).toEqual([true, '']);
     }
+  });
+});
+
+describe('what a user has, at the terminal', () => {
+  const items = [
+    { id: 'song-81', text: 'Playlist: Morning Run', store: 'music' },
+    { id: 'anna', text: 'Anna Keller, sister', store: 'phone' },
+    { id: 'note-4', text: 'Intermittent fasting plan', store: 'notes' },
+  ];
+
+  it('goes into a route of this user, and is explained', async () => {
+    await service.ask('PUT', '/v1/catalogs/default/users/mia/context', { items });
+    const query = 'send the parcel to my sister Anna Keller';
+    const asked = ['--user', 'mia', '--place', 'home', '--utc-offset', '-300'];
+    let routed = await run('route', query, ...asked);
+    // A busy machine may need more than the 100 ms that a route waits.
+    await until(async () => {
+      if (routed.stdout.includes('ITEM')) return true;
+      routed = await run('route', query, ...asked);
+      return false;
+    });
+    expect(routed.stdout).toMatch(
+      /^ITEM +LIKELY +TEXT +WHY\nanna +0\.\d\d +Anna Keller, sister +like the query/m,
+    );
+    const [, id] = /bandolier explain (\S+)/.exec(routed.stdout) ?? [];
+    expect((await run('explain', id)).stdout).toMatch(
+      /^Of what the user has:\n {3}anna \(0\.\d\d\): Anna Keller, sister\n {6}like the query/m,
+    );
+    const { decisionId } = await json('route', query, ...asked);
+    const { usage } = await (async () => {
+      const rewards = [{ decisionId, tool: 'create_refund', outcome: 'success', context: ['anna'] }];
+      await service.ask('POST', '/v1/rewards', { rewards });
+      return json('context', 'export', 'mia');
+    })();
+    expect(Object.keys(usage[0].places)).toEqual(['home']);
+    const refused = await run('route', query, '--place', 'home');
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('add --user <id>')]);
+  });
+
+  it('is deleted item by item, or all of it, and an erasure of nobody says so', async () => {
+    await service.ask('PUT', '/v1/catalogs/default/users/zoe/context', { items });
+    expect((await run('context', 'remove', 'zoe', 'anna')).stdout).toBe(
+      'Item anna of user zoe is deleted.\n',
+    );
+    expect((await run('context', 'remove', 'zoe', 'anna')).stdout).toContain('has no item anna');
+    expect((await json('context', 'list', 'zoe')).items).toHaveLength(2);
+    expect(await json('context', 'clear', 'zoe')).toEqual({ removed: 2 });
+    expect((await run('context', 'erase', 'chole')).stdout).toContain('Nothing was held about user chole');
+    await service.ask('PUT', '/v1/catalogs/default/users/zoe/context', { items });
+    expect((await run('context', 'erase', 'zoe')).stdout).toContain('held about user zoe is erased');
   });
 });
 
