@@ -1,8 +1,10 @@
 import { hash64 } from '../../../bandit/random.ts';
 import { CONTEXT_FEATURES } from '../../../bandit/ranking/context-features.ts';
+import { Problem } from '../../errors/problem.ts';
+import { isStoreAway } from '../../errors/store-errors.ts';
 import type { UserContexts } from '../user-contexts.ts';
 import type { TrainingExamples } from './train-ranker.ts';
-import { type ContextExample, USED } from './user-examples.ts';
+import { type ContextExample, USED, UserExamples } from './user-examples.ts';
 
 /** With 20 items each 25 MB, and about 80 MB in the thread that learns from them. */
 const MOST_EXAMPLES = 10_000;
@@ -17,12 +19,14 @@ export interface Gathered {
   readonly telling: number;
   /** Users with any that does. */
   readonly users: number;
+  /** Why nothing could be read of a user, who is left out: one each. */
+  readonly damaged: readonly unknown[];
 }
 
 /**
  * Reads what the users of a catalog left for training: of so many users that there are 10,000 examples, in the order of a hash of their
- * names, so that it is the same sample whenever it is taken. Examples of another embedder, and what is no example, are left out.
- * @param onRead is told the share that is read @throws what the store throws, or the reason of `signal`
+ * names, so that it is the same sample whenever it is taken. Examples of another embedder, what is no example, and users whose records are damaged are left out.
+ * @param onRead is told the share that is read @throws what a store that is away throws, Problem without the service's key, or the reason of `signal`
  */
 export async function gatherExamples(
   contexts: Pick<UserContexts, 'users' | 'examples'>,
@@ -33,12 +37,21 @@ export async function gatherExamples(
 ): Promise<Gathered> {
   const names = await usersInOrder(contexts.users(catalog), signal);
   const all: ContextExample[][] = [];
+  const damaged: unknown[] = [];
+  const read = async (user: string): Promise<UserExamples> => {
+    try {
+      return await contexts.examples({ catalog, user });
+    } catch (error) {
+      if (isStoreAway(error) || error instanceof Problem) throw error;
+      damaged.push(error);
+      return new UserExamples();
+    }
+  };
   let count = 0;
   for (let at = 0; at < names.length && count < MOST_EXAMPLES; at += USERS_AT_ONCE) {
     signal.throwIfAborted();
     const some = names.slice(at, at + USERS_AT_ONCE);
-    const read = await Promise.all(some.map((user) => contexts.examples({ catalog, user })));
-    for (const user of read) {
+    for (const user of await Promise.all(some.map(read))) {
       const own = user.fingerprint === fingerprint ? user.all.filter(isSound) : [];
       if (own.length === 0) continue;
       all.push(own);
@@ -52,6 +65,7 @@ export async function gatherExamples(
     count,
     telling: all.reduce((sum, own) => sum + own.filter(isTelling).length, 0),
     users: all.filter((own) => own.some(isTelling)).length,
+    damaged,
   };
 }
 

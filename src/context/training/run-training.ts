@@ -5,7 +5,7 @@ import { threadFile } from '../../../config/package-root.ts';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { Catalogs } from '../../catalog/catalogs.ts';
 import { isStoreAway } from '../../errors/store-errors.ts';
-import { type Job, type JobQueue, UnrecoverableJobError } from '../../queue/job-queue.ts';
+import { type Job, JobElsewhereError, type JobQueue, UnrecoverableJobError } from '../../queue/job-queue.ts';
 import { every } from '../../scheduling/every.ts';
 import type { UserContexts } from '../user-contexts.ts';
 import type { ContextModelStore, StoredTraining } from './context-model-store.ts';
@@ -51,12 +51,6 @@ export function trainingJobOf({ catalog, id }: ContextTraining): Job {
   return { name: TRAINING_JOB, id: `${TRAINING_JOB}/${id}`, payload: { catalog, id } };
 }
 
-/** Another process has to take the job: the catalog is not open here. */
-class CatalogElsewhereError extends Error {
-  override readonly name = 'CatalogElsewhereError';
-  readonly retryAfterSeconds = 1;
-}
-
 /** Thrown when the training was cancelled, or its catalog was deleted. */
 class TrainingOverError extends Error {
   override readonly name = 'TrainingOverError';
@@ -70,7 +64,7 @@ export function startTrainingWorker(parts: TrainingWorkerParts): void {
     const stored = await parts.store.training(data.catalog);
     if (stored === null || stored.training.id !== data.id || stored.training.endedAt !== null) return;
     const catalog = parts.catalogs.find(data.catalog);
-    if (catalog === undefined) throw new CatalogElsewhereError(`catalog "${data.catalog}" is not open here`);
+    if (catalog === undefined) throw new JobElsewhereError(`catalog "${data.catalog}" is not open here`);
     await new TrainingRun(stored, catalog, parts, stop).run();
   };
   parts.queue.process(TRAINING_JOB, handler, { concurrency: 1 });
@@ -158,6 +152,11 @@ class TrainingRun {
     const gathered = await gatherExamples(contexts, name, shipped.embedder, signal, (share) => {
       this.#progress = READING * share;
     });
+    const { damaged } = gathered;
+    if (damaged.length > 0) {
+      const message = `training in catalog "${name}" goes without ${damaged.length} users whose examples cannot be read; of the first one`;
+      this.#parts.onError(message, damaged[0]);
+    }
     const read = { examples: gathered.count, telling: gathered.telling, users: gathered.users };
     const lacking = lackingOf(gathered);
     if (lacking !== null) return { ...read, status: 'refused', reason: lacking };
