@@ -8,6 +8,8 @@ export interface StoredTraining {
   readonly training: ContextTraining;
   /** How often its process died while it was running. */
   readonly interruptions: number;
+  /** SHA-256 of the model that it puts, in hex, from before it is put; absent: it has none, or not yet. */
+  readonly model?: string;
 }
 
 /** Keeps the model of each catalog that was trained from its users, and the newest training. Contract: tests/contracts/context-model-store.contract.ts. */

@@ -1,4 +1,5 @@
 import { ContextRanker } from '../../../bandit/ranking/context-ranker.ts';
+import { isStoreAway } from '../../errors/store-errors.ts';
 import { every, type Repeated } from '../../scheduling/every.ts';
 import type { ContextModelStore } from './context-model-store.ts';
 
@@ -24,14 +25,16 @@ export class ContextModels {
   readonly shipped: ContextRanker;
   readonly #parts: ContextModelsParts;
   readonly #known = new Map<string, KnownModel>();
+  /** By catalog: why its model could not be read the last time. */
+  readonly #unread = new Map<string, string>();
   readonly #looks: Repeated;
 
   constructor(parts: ContextModelsParts) {
     this.#parts = parts;
     this.shipped = parts.shipped;
+    const { onError } = parts;
     this.#looks = every(LOOK_EVERY_MS, () => this.#lookAtAll(), {
-      // Until it can be read the model that is known goes on.
-      onError: () => {},
+      onError: (error) => onError('models of context could not be looked at', error),
     });
   }
 
@@ -59,8 +62,28 @@ export class ContextModels {
 
   async #lookAtAll(): Promise<void> {
     const names = this.#parts.catalogs.all().map(({ name }) => name);
-    for (const name of this.#known.keys()) if (!names.includes(name)) this.#known.delete(name);
-    for (const name of names) await this.lookAt(name);
+    for (const known of [this.#known, this.#unread]) {
+      for (const name of known.keys()) if (!names.includes(name)) known.delete(name);
+    }
+    for (const name of names) {
+      try {
+        await this.lookAt(name);
+        this.#unread.delete(name);
+      } catch (error) {
+        this.#reportOnce(name, error);
+      }
+    }
+  }
+
+  /** Until it can be read the model that is known goes on. That a store is away is said where it fails requests. */
+  #reportOnce(catalog: string, error: unknown): void {
+    const why = String(error);
+    if (isStoreAway(error) || this.#unread.get(catalog) === why) return;
+    this.#unread.set(catalog, why);
+    this.#parts.onError(
+      `the model of context of catalog "${catalog}" cannot be read, which is tried again`,
+      error,
+    );
   }
 
   #decoded(catalog: string, bytes: Buffer): ContextRanker | null {

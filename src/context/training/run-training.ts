@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { ContextRanker } from '../../../bandit/ranking/context-ranker.ts';
@@ -70,7 +71,7 @@ export function startTrainingWorker(parts: TrainingWorkerParts): void {
   parts.queue.process(TRAINING_JOB, handler, { concurrency: 1 });
 }
 
-/** Runs one training, always from its beginning. It learns that it was cancelled when the store refuses to save its progress. */
+/** Runs one training: from its beginning, unless its model is in use already. It learns that it was cancelled when the store refuses to save its progress. */
 class TrainingRun {
   readonly #catalog: Catalog;
   readonly #parts: TrainingWorkerParts;
@@ -133,8 +134,8 @@ class TrainingRun {
   }
 
   /** @throws TrainingOverError */
-  async #save(change: Partial<ContextTraining>): Promise<void> {
-    this.#stored = { ...this.#stored, training: { ...this.#stored.training, ...change } };
+  async #save(change: Partial<ContextTraining>, more: Partial<StoredTraining> = {}): Promise<void> {
+    this.#stored = { ...this.#stored, ...more, training: { ...this.#stored.training, ...change } };
     if (this.#catalog.closed.aborted || !(await this.#parts.store.save(this.#stored))) {
       throw new TrainingOverError();
     }
@@ -144,6 +145,12 @@ class TrainingRun {
     const { contexts, models, store } = this.#parts;
     const { name } = this.#catalog;
     const { shipped } = models;
+    const { model: own, training } = this.#stored;
+    if (own !== undefined && training.result !== null && own === hashOf(await store.model(name))) {
+      // It broke off before it could say so.
+      await models.lookAt(name);
+      return replacedBy(training.result);
+    }
     if (this.#catalog.embedder?.fingerprint !== shipped.embedder) {
       const reason =
         'The catalog has another embedder than the model in the package, whose map is kept: here signals rank alone, and nothing can be trained.';
@@ -166,16 +173,26 @@ class TrainingRun {
     const { result, model } = await trainInThread(task, signal, (share) => {
       this.#progress = READING + (1 - READING) * share;
     });
-    const replaced = result.lower > 0;
+    const isBetter = result.lower > 0;
     // Here it may have been cancelled, and then the model stays.
-    await this.#save({ ...read, result, progress: this.#progress });
-    if (replaced) {
-      ContextRanker.decode(model);
-      await store.putModel(name, model);
-      await models.lookAt(name);
-    }
-    return { ...read, result, replaced, status: 'done', progress: 1, reason: whyOf(result) };
+    await this.#save(
+      { ...read, result, progress: this.#progress },
+      isBetter ? { model: hashOf(model)! } : {},
+    );
+    if (!isBetter) return { status: 'done', progress: 1, reason: whyOf(result) };
+    ContextRanker.decode(model);
+    await store.putModel(name, model);
+    await models.lookAt(name);
+    return replacedBy(result);
   }
+}
+
+const replacedBy = (result: TrainingResult): Partial<ContextTraining> => ({
+  ...{ status: 'done', replaced: true, progress: 1, reason: whyOf(result) },
+});
+
+function hashOf(model: Uint8Array | null): string | null {
+  return model && createHash('sha256').update(model).digest('hex');
 }
 
 /** Why nothing can be trained; null: there is enough. */
