@@ -11,6 +11,12 @@ export interface Caller {
   readonly task?: string;
 }
 
+/** Where the user is and what the clock there shows; of one request, since both change while a task goes on. */
+export interface Whereabouts {
+  readonly place?: string;
+  readonly utcOffsetMinutes?: number;
+}
+
 /** A decision whose tools a caller saw. */
 export interface SeenDecision {
   readonly decisionId: string;

@@ -21,7 +21,7 @@ import { EMPTY_CATALOG } from '../routing/find-candidates.ts';
 import type { Routing } from '../routing/routing.ts';
 import { definitionIn } from '../routing/slate-definition.ts';
 import { callableTools, shownName } from './callable-tools.ts';
-import type { Callers, Task } from './callers.ts';
+import type { Callers, Task, Whereabouts } from './callers.ts';
 import type { FirstReads } from './first-reads.ts';
 import { type FrontToolName, type FrontTools, INPUTS } from './front-tools.ts';
 import type { MergedCalls } from './merged-calls.ts';
@@ -53,6 +53,7 @@ type Answer = CallToolResult | InputRequiredResult;
 export interface Exchange {
   readonly catalog: string;
   readonly task: Task;
+  readonly where: Whereabouts;
   readonly context: ServerContext;
   readonly params: CallToolRequest['params'];
 }
@@ -104,7 +105,7 @@ export class FrontCalls {
   }
 
   async #find(
-    { catalog, task, context }: Exchange,
+    { catalog, task, where, context }: Exchange,
     { query, k }: z.output<(typeof INPUTS)['find_tools']>,
   ): Promise<Answer> {
     const { catalogs, routing, servers, callers, reports, firstReads, toolsOf } = this.#parts;
@@ -118,7 +119,7 @@ export class FrontCalls {
         // Pinned tools are in every slate, and in the client's list already.
         k: Math.min(50, k + pinned.size),
         ...(unitId !== undefined && { unitId }),
-        ...(userId !== undefined && { userId }),
+        ...(userId !== undefined && { userId, ...where }),
       },
       { signal: context.mcpReq.signal },
     );
@@ -243,7 +244,7 @@ export class FrontCalls {
 
   async #report(
     { task, catalog }: Exchange,
-    { tool: named, decisionId, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
+    { tool: named, decisionId, context, ...said }: z.output<(typeof INPUTS)['report_outcome']>,
   ): Promise<Answer> {
     const { catalogs, rewards, reports } = this.#parts;
     const { state } = catalogs.get(catalog);
@@ -251,8 +252,11 @@ export class FrontCalls {
     const record = state.tools.get(tool);
     const shownAs = record === undefined ? tool : shownName(state, record);
     const { unitId, userId } = task.caller;
-    const outcome =
-      said.value === undefined ? { outcome: said.outcome } : { outcome: said.outcome, value: said.value };
+    const outcome = {
+      outcome: said.outcome,
+      ...(said.value !== undefined && { value: said.value }),
+      ...(context !== undefined && { context }),
+    };
     // Learned about the member that was called.
     const called = tool === shownAs ? reports.calledAs(task, tool, decisionId ?? null) : tool;
     const [result] = await rewards.report([

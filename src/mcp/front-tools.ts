@@ -46,6 +46,13 @@ export const INPUTS = {
       .max(1)
       .optional()
       .describe('How good the result was; follows from the outcome if it is left out.'),
+    context: z
+      .array(named)
+      .max(20)
+      .optional()
+      .describe(
+        'Ids of the items in the context of the find_tools answer that were used; empty if none of them was right. So the next answer has the right ones.',
+      ),
   }),
 } as const;
 

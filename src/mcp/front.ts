@@ -9,7 +9,7 @@ import { pinnedNow } from '../catalog/pins.ts';
 import { CallSignals } from '../gateway/call-signals.ts';
 import type { Tasks } from '../rewards/tasks.ts';
 import { every } from '../scheduling/every.ts';
-import { type Caller, Callers } from './callers.ts';
+import { type Caller, Callers, type Whereabouts } from './callers.ts';
 import { FirstReads, type KnownSources } from './first-reads.ts';
 import { type CallServices, FrontCalls } from './front-calls.ts';
 import { type FrontTools, frontTools } from './front-tools.ts';
@@ -80,9 +80,12 @@ export class McpFront {
 
   /**
    * Returns a server for one request or one connection.
-   * @param callerOf who sends a request.
+   * @param originOf who sends a request, and where the user is
    */
-  server(catalog: string, callerOf: (context: ServerContext) => Caller): Server {
+  server(
+    catalog: string,
+    originOf: (context: ServerContext) => { readonly caller: Caller; readonly where: Whereabouts },
+  ): Server {
     const { version } = this.#parts;
     const server = new Server(
       { name: 'bandolier', title: 'Bandolier', version },
@@ -100,14 +103,15 @@ export class McpFront {
       return { tools: [...this.toolsOf(catalog).list] };
     });
     server.setRequestHandler('tools/call', async ({ params }, context) => {
-      const task = this.callers.taskOf(callerOf(context));
-      const answer = () => this.#calls.answer({ catalog, task, context, params });
+      const { caller, where } = originOf(context);
+      const task = this.callers.taskOf(caller);
+      const answer = () => this.#calls.answer({ catalog, task, where, context, params });
       return (await this.callers.during(task, answer, isInputRequiredResult)) as CallToolResult;
     });
     passOn(
       server,
       () => this.#parts.servers.of(catalog).offers,
-      (context) => callerOf(context).sessionId,
+      (context) => originOf(context).caller.sessionId,
     );
     return server;
   }

@@ -9,7 +9,7 @@ import {
   type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import type { Caller } from './callers.ts';
+import type { Caller, Whereabouts } from './callers.ts';
 import type { McpFront } from './front.ts';
 
 /** What the HTTP layer knows about a request beside its body. */
@@ -29,6 +29,8 @@ interface Session {
 
 const MOST_SESSIONS = 1_000;
 const MOST_SUBSCRIPTIONS = 1_000;
+/** As in route requests. */
+const MOST_UTC_OFFSET_MINUTES = 14 * 60;
 /** Changes that come one after the other are announced together, ms. */
 const GATHER_MS = 100;
 
@@ -127,7 +129,7 @@ export class McpEndpoint {
     const known = this.#handlers.get(catalog);
     if (known !== undefined) return known;
     const handler = createMcpHandler(
-      ({ requestInfo }) => this.#front.server(catalog, (context) => this.#callerOf(context, requestInfo)),
+      ({ requestInfo }) => this.#front.server(catalog, (context) => this.#originOf(context, requestInfo)),
       { onerror: this.#onError, maxSubscriptions: MOST_SUBSCRIPTIONS },
     );
     this.#handlers.set(catalog, handler);
@@ -159,7 +161,7 @@ export class McpEndpoint {
   }
 
   async #open(catalog: string): Promise<Session> {
-    const server = this.#front.server(catalog, (context) => this.#callerOf(context));
+    const server = this.#front.server(catalog, (context) => this.#originOf(context));
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => {
@@ -184,13 +186,21 @@ export class McpEndpoint {
    * What a request says about itself counts first, then its headers, its session, and what all requests of a client share. The user is
    * the one of the header, if there is one: a proxy that knows who asks says so in it, and what users have is read for that user.
    */
-  #callerOf({ mcpReq, http, sessionId }: ServerContext, requestInfo?: Request): Caller {
+  #originOf(
+    { mcpReq, http, sessionId }: ServerContext,
+    requestInfo?: Request,
+  ): { readonly caller: Caller; readonly where: Whereabouts } {
     const request = http?.req ?? requestInfo;
     const info = request === undefined ? undefined : this.#infos.get(request);
     const inMeta = (name: string): unknown => mcpReq._meta?.[`bandolier/${name}Id`];
-    const inHeader = (name: string): unknown => request?.headers.get(`x-bandolier-${name}`);
+    const inHeader = (name: string): string | undefined =>
+      request?.headers.get(`x-bandolier-${name}`) ?? undefined;
     const valid = (value: unknown): string | undefined =>
       typeof value === 'string' && /^\P{C}{1,256}$/u.test(value) ? value : undefined;
+    const place = mcpReq._meta?.['bandolier/place'] ?? inHeader('place');
+    const utcOffsetMinutes = utcOffsetOf(
+      mcpReq._meta?.['bandolier/utcOffsetMinutes'] ?? inHeader('utc-offset-minutes'),
+    );
     const said = (name: string): string | undefined => valid(inMeta(name) ?? inHeader(name));
     const task = mcpReq._meta?.['bandolier/task'];
     const client = (mcpReq.envelope as Record<string, unknown> | undefined)?.[CLIENT_INFO_META_KEY] as
@@ -198,7 +208,7 @@ export class McpEndpoint {
       | undefined;
     const unitId = said('unit');
     const userId = valid(inHeader('user') ?? inMeta('user'));
-    return {
+    const caller = {
       catalog: info?.catalog ?? 'default',
       sessionId:
         said('session') ??
@@ -211,6 +221,11 @@ export class McpEndpoint {
       ...(userId !== undefined && { userId }),
       ...(typeof task === 'string' && /^\P{C}{1,200}$/u.test(task) && { task }),
     };
+    const where = {
+      ...(typeof place === 'string' && /^\P{C}{1,100}$/u.test(place) && { place }),
+      ...(utcOffsetMinutes !== undefined && { utcOffsetMinutes }),
+    };
+    return { caller, where };
   }
 }
 
@@ -218,6 +233,13 @@ export class McpEndpoint {
 function noSuchSession(): Response {
   const error = { code: -32_001, message: 'Session not found: it was opened for another catalog.' };
   return Response.json({ jsonrpc: '2.0', id: null, error }, { status: 404 });
+}
+
+/** @param said a number, or a header's text; undefined: it is no number of minutes from UTC */
+function utcOffsetOf(said: unknown): number | undefined {
+  const minutes = typeof said === 'string' && /^[+-]?\d{1,3}$/.test(said) ? Number(said) : said;
+  const isOffset = typeof minutes === 'number' && Number.isInteger(minutes);
+  return isOffset && Math.abs(minutes) <= MOST_UTC_OFFSET_MINUTES ? minutes : undefined;
 }
 
 function methodOf(message: unknown): unknown {

@@ -215,7 +215,11 @@ export class StdioBridge {
     const { url, key } = await find();
     const headers = {
       'x-bandolier-session': sessionId,
-      ...(userId !== undefined && { 'x-bandolier-user': userId }),
+      // It runs where the user is, and habits go by the clock there.
+      ...(userId !== undefined && {
+        'x-bandolier-user': userId,
+        'x-bandolier-utc-offset-minutes': String(-new Date().getTimezoneOffset()),
+      }),
       ...(key !== undefined && { authorization: `Bearer ${key}` }),
     };
     const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp/${catalog}`), {

@@ -127,6 +127,43 @@ describe.each(ERAS)('a client of revision %s', (era) => {
     expect(textOf(await findWith(client, meta('ada')))).toContain('Berta');
   });
 
+  it('says where the user is and what the clock there shows, and which items were used', async () => {
+    const user = `abroad-${era}`;
+    const items = [
+      { id: 'sister', text: 'Clara Vogt, sister', store: 'phone' },
+      { id: 'aunt', text: 'Doris Vogt, aunt', store: 'phone' },
+    ];
+    await service.ask('PUT', `/v1/catalogs/default/users/${user}/context`, { items });
+    const headers = {
+      'x-bandolier-user': user,
+      'x-bandolier-place': 'car',
+      'x-bandolier-utc-offset-minutes': '-300',
+    };
+    const client = await connected(era, headers);
+    const reported = async (more: object, used: string) => {
+      const { structuredContent } = await findWith(client, more);
+      const report = {
+        ...{ tool: 'call_contact', outcome: 'success', context: [used] },
+        decisionId: structuredContent.decisionId,
+      };
+      const asked = Date.now();
+      const answer = await client.callTool({ name: 'report_outcome', arguments: report });
+      return { asked, note: (answer.structuredContent as { note?: string }).note };
+    };
+    const _meta = { 'bandolier/place': 'home', 'bandolier/utcOffsetMinutes': 120 };
+    const first = await reported({}, 'sister');
+    const second = await reported({ _meta }, 'aunt');
+    expect((await reported({}, 'o22')).note).toContain('"o22"');
+    const { usage } = await service.ask<{
+      usage: { item: string; places: object; lastUsedAt: string }[];
+    }>('GET', `/v1/catalogs/default/users/${user}/export`);
+    const of = (id: string) => usage.find(({ item }) => item === id)!;
+    expect([of('sister').places, of('aunt').places].map(Object.keys)).toEqual([['car'], ['home']]);
+    const hoursAhead = (id: string, asked: number) =>
+      Math.round((Date.parse(`${of(id).lastUsedAt}Z`) - asked) / 3_600_000);
+    expect([hoursAhead('sister', first.asked), hoursAhead('aunt', second.asked)]).toEqual([-5, 2]);
+  });
+
   it('teaches how the item was used by a report', async () => {
     const user = `new-${era}`;
     const items = [{ id: 'sister', text: 'Clara Vogt, sister', store: 'phone' }];
