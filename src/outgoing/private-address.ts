@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIPv6 } from 'node:net';
 
 const PRIVATE = new BlockList();
@@ -31,4 +32,11 @@ for (const [network, prefix] of [
 export function isPrivateAddress(address: string): boolean {
   // BlockList compares IPv4-mapped IPv6 addresses with the rules for IPv4 by itself.
   return PRIVATE.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}
+
+/** Whether the host of a URL is, or has among its addresses, one of this machine or its own network. A name that cannot be looked up is not. */
+export async function isPrivateHost(url: string): Promise<boolean> {
+  const host = new URL(url).hostname.replace(/^\[(.*)\]$/, '$1');
+  const addresses = await lookup(host, { all: true }).catch(() => []);
+  return addresses.some(({ address }) => isPrivateAddress(address));
 }

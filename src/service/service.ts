@@ -42,6 +42,7 @@ import { startMergeRuns } from '../merging/schedule-runs.ts';
 import { VerdictCache } from '../merging/verdict-cache.ts';
 import type { ChatSettings } from '../models/http/chat-endpoint.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
+import { isPrivateHost } from '../outgoing/private-address.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
 import { DueSettlements } from '../rewards/due-settlements.ts';
@@ -359,8 +360,8 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
     catalogs: new CatalogAdministration(
       catalogs,
       async ({ embedder, reranker, contextExpansion, merging }) => {
-        if (contextExpansion === 'chat' && chat === null) throw noChat('contextExpansion', 'off');
-        if (merging?.judge === 'chat' && chat === null) throw noChat('merging.judge', 'rules');
+        if (contextExpansion === 'chat') await checkChat(chat, 'contextExpansion', 'off');
+        if (merging?.judge === 'chat') await checkChat(chat, 'merging.judge', 'rules');
         if (embedder !== undefined) await embedders.get(embedder);
         if (reranker) await rerankers.get(reranker.model);
       },
@@ -379,14 +380,24 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
 }
 
 /** Refuses a setting of a catalog that needs a chat model. @param without its value that needs none */
-function noChat(setting: string, without: string): Problem {
-  const message = 'no chat model is configured';
-  return new Problem(
-    'validation-failed',
-    `\`${setting}\` is "chat", and ${message}.`,
-    `Set BANDOLIER_CHAT_URL and BANDOLIER_CHAT_MODEL, or \`${setting}\` to "${without}". Nothing was changed.`,
-    { violations: [{ path: setting, message }] },
-  );
+/** @throws Problem validation-failed where the chat model would never be asked */
+async function checkChat(chat: ChatSettings | null, setting: string, without: string): Promise<void> {
+  const refuse = (message: string, mend: string): never => {
+    throw new Problem(
+      'validation-failed',
+      `\`${setting}\` is "chat", and ${message}.`,
+      `${mend}, or \`${setting}\` to "${without}". Nothing was changed.`,
+      { violations: [{ path: setting, message }] },
+    );
+  };
+  if (chat === null) {
+    refuse('no chat model is configured', 'Set BANDOLIER_CHAT_URL and BANDOLIER_CHAT_MODEL');
+  } else if (!chat.allowPrivate && (await isPrivateHost(chat.url))) {
+    refuse(
+      'BANDOLIER_CHAT_URL is an address of this machine or its own network, which is not allowed',
+      'Set BANDOLIER_ALLOW_PRIVATE_HOSTS=true and start again',
+    );
+  }
 }
 
 /** A judge for one run; what a chat model said is kept for the next ones. */

@@ -161,6 +161,21 @@ describe('a service without a chat model', () => {
     await service.ask('PUT', '/v1/catalogs/on', { contextExpansion: 'off' });
   });
 
+  it('refuses it for a model of this machine that it would never ask, and says how to mend that', async () => {
+    await service.stop();
+    service = await RunningService.start(`${folder.path}/private-model`, [], {
+      BANDOLIER_CHAT_URL: 'http://localhost:1/v1',
+      BANDOLIER_CHAT_MODEL: 'any',
+    });
+    expect(await service.request('PUT', '/v1/catalogs/on', { contextExpansion: 'chat' })).toMatchObject({
+      status: 422,
+      body: {
+        detail: expect.stringContaining('this machine or its own network'),
+        suggestedFix: expect.stringContaining('BANDOLIER_ALLOW_PRIVATE_HOSTS=true'),
+      },
+    });
+  });
+
   it('serves a catalog that was configured with one, and says what is missing', async () => {
     await service.stop();
     service = await RunningService.start(`${folder.path}/with-model`);
