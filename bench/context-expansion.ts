@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import type { ContextRanker } from '../bandit/ranking/context-ranker.ts';
 import { UsageSignals } from '../bandit/ranking/usage-signals.ts';
 import { packageRoot } from '../config/package-root.ts';
-import { BY_MODEL, probability } from '../src/context/choose-context.ts';
+import { BY_MODEL, servedItems } from '../src/context/item-probability.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import { bundledModelFolder, openModelFolder } from '../src/models/open-embedder.ts';
 import { type Judged, judge } from './context/judged.ts';
@@ -65,7 +65,7 @@ function found(all: readonly Judged[], way: string, ranker: ContextRanker, isNew
     for (const [i, k] of KS.entries()) {
       recall[i] += ranked.slice(0, k).filter(({ item }) => judged.relevant[item]).length / needed;
     }
-    const three = ranked.slice(0, 3).filter((one) => probability(one, BY_MODEL) >= BY_MODEL.threshold);
+    const three = servedItems(ranked, BY_MODEL, 3);
     const right = three.filter(({ item }) => judged.relevant[item]).length;
     share += right / needed;
     hits += right;

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ToolVectors } from '../bandit/tool-vectors.ts';
 import { packageRoot } from '../config/package-root.ts';
-import { BY_MODEL, probability } from '../src/context/choose-context.ts';
+import { BY_MODEL, servedItems } from '../src/context/item-probability.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import { bundledModelFolder, openModelFolder } from '../src/models/open-embedder.ts';
 import { tokenise } from '../src/retrieval/tokenise.ts';
@@ -75,16 +75,12 @@ async function main(): Promise<void> {
     { candidates, moment }: Pick<Judged, 'candidates' | 'moment'> = judged,
   ): Asked => ({
     ...{ embedding, tokens: tokenise(text), right, judged },
-    chosen: ranker
-      .rank(candidates, moment)
-      .slice(0, ITEMS)
-      .map((one) => ({
-        id: judged.candidates[one.item].id,
-        text: judged.texts[one.item],
-        score: probability(one, BY_MODEL),
-        vector: judged.candidates[one.item].vector,
-      }))
-      .filter(({ score }) => score >= BY_MODEL.threshold),
+    chosen: servedItems(ranker.rank(candidates, moment), BY_MODEL, ITEMS).map(({ item, probability }) => ({
+      id: judged.candidates[item].id,
+      text: judged.texts[item],
+      score: probability,
+      vector: judged.candidates[item].vector,
+    })),
   });
   const partOf = async (personas: readonly Persona[], half: 0 | 1) => {
     const judged = await judge(personas, embedder);

@@ -26,10 +26,10 @@ import { reciprocalRankFusion } from '../bandit/ranking/reciprocal-rank-fusion.t
 import { product, SemanticMap } from '../bandit/ranking/semantic-map.ts';
 import type { TreeEnsemble } from '../bandit/ranking/tree-ensemble.ts';
 import { packageRoot } from '../config/package-root.ts';
-import { BY_MODEL } from '../src/context/choose-context.ts';
+import { BY_MODEL, BY_SIGNALS, type ItemScale } from '../src/context/item-probability.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import { bundledModelFolder, openModelFolder } from '../src/models/open-embedder.ts';
-import { calibrationRows, chooseThreshold, fitted, servedAt } from './context/calibration.ts';
+import { chooseThreshold, fitted, rankedQueries, servedAt } from './context/calibration.ts';
 import { featuresOf, type Judged, judge, rankingSetOf } from './context/judged.ts';
 import { simulatedWorld } from './context/world.ts';
 import { measuredOn } from './measured-on.ts';
@@ -327,31 +327,36 @@ async function main(): Promise<void> {
   );
 }
 
-/** How scores of the model that ships become probabilities, and from which one on an item is served (src/context/choose-context.ts). */
+/** How scores become probabilities, and from which one on an item is served (src/context/item-probability.ts). */
 async function calibrate(): Promise<void> {
   const embedder = await openModelFolder(bundledModelFolder());
   const ranker = await shippedContextRanker();
   const world = simulatedWorld(Number(options.seed));
-  const validation = await calibrationRows(world.training.slice(-VALIDATION_PERSONAS), 0, ranker, embedder);
-  const test = await calibrationRows(world.test, 1, ranker, embedder);
+  const validation = await rankedQueries(world.training.slice(-VALIDATION_PERSONAS), 0, ranker, embedder);
+  const test = await rankedQueries(world.test, 1, ranker, embedder);
   await embedder.close();
   const results: Record<string, unknown> = {};
-  const { at, score, cosine, mapped, asked } = BY_MODEL;
-  const ways = {
-    'as it ships': [at, score, cosine, mapped, asked, 0],
-    'fitted anew': fitted(validation.rows, 6),
-    'with how clearly the query names a tool': fitted(validation.rows),
-    'the score alone': fitted(validation.rows, 2),
+  const ways: Readonly<Record<string, ItemScale>> = {
+    'the model, as it ships': BY_MODEL,
+    'the model, fitted anew': fitted(validation, BY_MODEL),
+    'the model, whatever the query says': { ...BY_MODEL, none: 50, evidence: 0 },
+    'signals alone, as they ship': BY_SIGNALS,
+    'signals alone, fitted anew': fitted(validation, BY_SIGNALS),
   };
-  for (const [name, weights] of Object.entries(ways)) {
-    const { threshold } = chooseThreshold(servedAt(validation, weights));
-    const [chosen, measured] = [validation, test].map((part) => servedAt(part, weights));
-    results[name] = { weights, threshold, validation: chosen, test: measured };
-    console.log(`\n${name}: ${weights.map((one) => one.toFixed(3)).join(' ')}; threshold ${threshold}`);
-    console.log('| threshold | precision recall unneeded disturbed: validation | test |\n|---|---|---|');
+  for (const [name, scale] of Object.entries(ways)) {
+    const [chosen, measured] = [validation, test].map((part) => servedAt(part, scale));
+    const { threshold } = chooseThreshold(chosen, scale.speaks);
+    results[name] = { scale, threshold, validation: chosen, test: measured };
+    const weights = Object.entries(scale).map(([weight, value]) =>
+      [weight, typeof value === 'number' ? value.toFixed(2) : value].join(' '),
+    );
+    console.log(`\n${name}: ${weights.join(', ')}; chosen threshold ${threshold}`);
+    console.log(
+      '| threshold | precision recall unneeded disturbed (a tool, no tool) misled: validation | test |\n|---|---|---|',
+    );
     for (const [at, one] of chosen.entries()) {
-      const cells = [one, measured[at]].map(({ precision, recall, unneeded, disturbed }) =>
-        [precision.toFixed(1), recall.toFixed(1), unneeded.toFixed(2), disturbed.toFixed(1)].join(' '),
+      const cells = [one, measured[at]].map(({ precision, recall, unneeded, disturbed, misled }) =>
+        [precision, recall, unneeded, ...disturbed, misled].map((value) => value.toFixed(1)).join(' '),
       );
       console.log(`| ${one.threshold} | ${cells.join(' | ')} |`);
     }

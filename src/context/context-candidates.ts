@@ -44,7 +44,7 @@ export interface ContextCandidates {
 
 /**
  * Returns the items of a user that are ranked for a query, at most 100: all, or the best by vector, words and use, in the order of the
- * items. Of a query whose vector another embedder made, the words alone are read. Pure, so that features of a past query can be derived
+ * items. Of a query whose vector another embedder made, the words alone are read, and no item has a vector. Pure, so that features of a past query can be derived
  * again from what is known of the user.
  */
 export function contextCandidates(
@@ -58,7 +58,7 @@ export function contextCandidates(
   const rows = preselected(user, embedding, words, moment);
   return {
     rows,
-    candidates: candidatesOf(user, rows, words, moment),
+    candidates: candidatesOf(user, rows, words, moment, isComparable),
     moment: {
       query: embedding,
       now: localSeconds(moment.now, moment.utcOffsetMinutes),
@@ -113,9 +113,10 @@ function candidatesOf(
   rows: Uint32Array,
   words: Float64Array,
   { now, utcOffsetMinutes }: Moment,
+  isComparable: boolean,
 ): ContextCandidate[] {
   const { dimensions, scales } = vectors;
-  const own = vectorsOfRows(vectors, rows);
+  const own = isComparable ? vectorsOfRows(vectors, rows) : new Float32Array(0);
   const offset = utcOffsetMinutes * 60;
   const candidates: ContextCandidate[] = [];
   for (let at = 0; at < rows.length; at++) {
@@ -129,7 +130,10 @@ function candidatesOf(
       // Mails and calls come when they take place, and may be put long after.
       put: (time <= now ? time : putAt) / 1000 + offset,
       usage: signals.of(id) ?? UNUSED,
-      vector: scales[row] > 0 ? new Float32Array(own.buffer, 4 * at * dimensions, dimensions) : null,
+      vector:
+        isComparable && scales[row] > 0
+          ? new Float32Array(own.buffer, 4 * at * dimensions, dimensions)
+          : null,
     });
   }
   return candidates;

@@ -115,3 +115,15 @@ it.each([40, 100, 101, 350, 900])(
     }
   },
 );
+
+it('have no vectors where another embedder made them, so that none gets among those of the query', () => {
+  const { user, query, moment } = userOf('other embedder', 40);
+  for (const other of [
+    { ...query, fingerprint: 'another', embedding: new Float32Array(8).fill(0.5) },
+    { ...query, fingerprint: 'another' },
+  ]) {
+    const { candidates, moment: asked } = contextCandidates(user, other, moment);
+    expect(asked.query).toBeNull();
+    expect(candidates.filter(({ vector }) => vector !== null)).toEqual([]);
+  }
+});

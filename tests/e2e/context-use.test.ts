@@ -35,6 +35,13 @@ const ITEMS = [
   { id: 'door', text: 'Note: the door code of the office is 4711', store: 'notes' },
 ];
 
+const ORDERS = [
+  { id: 'o1', text: 'Order: 2 kg coffee beans', store: 'orders' },
+  { id: 'o2', text: 'Luigi: pizza Margherita and a cola, 14.50', store: 'orders' },
+  { id: 'o3', text: 'Sushi Go: salmon set', store: 'orders' },
+  ...ITEMS.slice(2),
+];
+
 interface Answer {
   readonly decisionId: string;
   readonly tools: readonly { readonly name: string; readonly reason: string }[];
@@ -85,6 +92,36 @@ describe('"the usual"', () => {
     expect(await route('order the usual', { userId: 'nobody' })).not.toHaveProperty('context');
     expect(await route('order the usual')).not.toHaveProperty('context');
     expect(await route('order the usual', { userId: 'mia', maxContext: 0 })).not.toHaveProperty('context');
+  });
+
+  it.each([1, 10])('is what was reported %i times, also where one item is wanted', async (times) => {
+    const userId = `pia-${times}`;
+    await put(userId, ORDERS);
+    for (let time = 0; time < times; time++) {
+      const { decisionId } = await route('order the usual', { userId });
+      const rewards = [{ decisionId, tool: 'place_order', outcome: 'success', context: ['o2'] }];
+      await service.ask('POST', '/v1/rewards', { rewards });
+    }
+    const found = await route('order the usual', { userId });
+    expect(ids(found)?.[0]).toBe('o2');
+    const scores = found.context!.map(({ score }) => score);
+    expect(scores).toEqual([...scores].sort((a, b) => b - a));
+    expect(ids(await route('order the usual', { userId, maxContext: 1 }))).toEqual(['o2']);
+  });
+
+  it('is nothing where only a habit speaks for it', async () => {
+    await put('lou', ITEMS);
+    for (let time = 0; time < 10; time++) {
+      const { decisionId } = await route('call my sister', { userId: 'lou' });
+      const rewards = [{ decisionId, tool: 'call_contact', outcome: 'success', context: ['anna'] }];
+      await service.ask('POST', '/v1/rewards', { rewards });
+    }
+    for (const query of ['what is 17 times 23', 'convert 20 dollars to euros', 'who wrote Hamlet']) {
+      expect([query, ids(await route(query, { userId: 'lou' }))]).toEqual([query, []]);
+    }
+    const sister = await route('call my sister', { userId: 'lou' });
+    expect(sister.context?.[0]).toMatchObject({ id: 'anna' });
+    expect(sister.context?.[0].score).toBeGreaterThan(0.5);
   });
 
   it('is found by what an item says, and the item helps to find the tool', async () => {
