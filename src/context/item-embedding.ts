@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
@@ -12,8 +13,8 @@ import {
 } from './item-record.ts';
 import type { OpenUser, OpenUsers } from './open-users.ts';
 
-/** Texts that are embedded between two looks at the signal. */
-const AT_ONCE = 64;
+/** Texts, and characters of texts, that are embedded between two looks at the signal; others are served in between. */
+const [AT_ONCE, CHARACTERS_AT_ONCE] = [64, 16_384];
 /** Users who wait for vectors; others are looked at again when they are loaded again. */
 const MOST_WAITING = 1_000;
 
@@ -50,11 +51,11 @@ export class ItemEmbedding {
     if (embedder === null) return this.kept(items, before);
     const missing = textsWithoutVector(items, before, embedder.fingerprint).filter((text) => !made.has(text));
     try {
-      for (let start = 0; start < missing.length; start += AT_ONCE) {
+      for (const texts of batchesOf(missing)) {
         signal?.throwIfAborted();
-        const texts = missing.slice(start, start + AT_ONCE);
         const vectors = await embedder.embedDocuments(texts);
         for (const [at, text] of texts.entries()) made.set(text, vectors[at]);
+        await setImmediate();
       }
     } catch (error) {
       if (!(error instanceof EmbedderUnavailableError)) throw error;
@@ -114,4 +115,18 @@ export class ItemEmbedding {
       }
     }
   }
+}
+
+function* batchesOf(texts: readonly string[]): Generator<string[]> {
+  let batch: string[] = [];
+  let characters = 0;
+  for (const text of texts) {
+    if (batch.length > 0 && (batch.length === AT_ONCE || characters + text.length > CHARACTERS_AT_ONCE)) {
+      yield batch;
+      [batch, characters] = [[], 0];
+    }
+    batch.push(text);
+    characters += text.length;
+  }
+  if (batch.length > 0) yield batch;
 }

@@ -7,6 +7,9 @@ import type { RoughCosines } from './rough-cosines.ts';
 /** Characters of a text for each of its tokens, about; and bytes that a row takes by its id. */
 const [TOKEN_CHARACTERS, ROW_BYTES] = [6, 60];
 
+/** Characters of a text whose words are compared with a query, and of all texts together, which are cut alike if they are longer. */
+const [MOST_CHARACTERS, MOST_OF_ALL] = [1_000, 131_072];
+
 /**
  * What choosing among the items of a user reads of them. Row i is that of item i. Words and rows are read when they are asked for
  * first, and kept then: putting items needs neither.
@@ -27,7 +30,7 @@ export class ItemIndex {
 
   /** Returns BM25 scores by row. */
   wordScores(tokens: Uint32Array): Float64Array {
-    this.#words ??= new ShortDocuments(this.#record.items.map(({ text }) => tokenise(text)));
+    this.#words ??= new ShortDocuments(wordsOf(this.#record.items));
     return this.#words.scores(tokens);
   }
 
@@ -48,4 +51,11 @@ export class ItemIndex {
   }
 }
 
-const bytesOf = ({ text }: StoredItem): number => ROW_BYTES + (4 * text.length) / TOKEN_CHARACTERS;
+const bytesOf = ({ text }: StoredItem): number =>
+  ROW_BYTES + (4 * Math.min(text.length, MOST_CHARACTERS)) / TOKEN_CHARACTERS;
+
+function wordsOf(items: readonly StoredItem[]): Uint32Array[] {
+  const all = items.reduce((sum, { text }) => sum + Math.min(text.length, MOST_CHARACTERS), 0);
+  const most = all <= MOST_OF_ALL ? MOST_CHARACTERS : Math.floor(MOST_OF_ALL / items.length);
+  return items.map(({ text }) => tokenise(text.slice(0, most)));
+}

@@ -28,6 +28,8 @@ export const DEFAULT_STORE = 'default';
 export const MAX_ITEMS = 2_000;
 /** In UTF-8. */
 export const MAX_TEXT_BYTES = 8 * 1024;
+/** Of all items of one user in one catalog together, as JSON: what is put, opened and compared as a whole holds up nobody else. */
+export const MAX_BYTES = 1024 * 1024;
 
 /** What a change of items did. */
 export interface ItemChanges {
@@ -73,6 +75,11 @@ export function firstExpiry(items: readonly ContextItem[]): number {
   let first = Number.POSITIVE_INFINITY;
   for (const { expiresAt = first } of items) first = Math.min(first, expiresAt);
   return first;
+}
+
+/** How much items take of `MAX_BYTES`. */
+export function bytesOf(items: readonly ContextItem[]): number {
+  return items.reduce((sum, item) => sum + Buffer.byteLength(canonical(item)), 0);
 }
 
 function isSame(one: ContextItem, other: ContextItem): boolean {

@@ -7,9 +7,11 @@ import { Problem } from '../errors/problem.ts';
 import { allUsers, type ContextStore, type UserPlace } from './context-store.ts';
 import { type ErasedUser, Erasures } from './erasures.ts';
 import {
+  bytesOf,
   type ContextItem,
   type ItemChanges,
   isLive,
+  MAX_BYTES,
   MAX_ITEMS,
   mergeItems,
   type StoredItem,
@@ -138,6 +140,7 @@ export class UserContexts {
         changes = merged.changes;
         const { items } = merged;
         if (items.length > MAX_ITEMS) throw tooManyItems(items.length);
+        if (changes.added + changes.changed > 0) checkBytes(bytesOf(items));
         if (changes.added + changes.changed + changes.removed === 0) return null;
         return {
           items: { items, vectors: await this.#embedding.of(open, items, before, vectors, signal) },
@@ -334,7 +337,8 @@ export class UserContexts {
       async (before) => {
         const items = before.items.filter(isKept);
         gone = before.items.filter((item) => !isKept(item));
-        if (gone.length === 0) return null;
+        // Who is to have a new key gets it whatever was there: examples are under the old one.
+        if (gone.length === 0 && !newKey) return null;
         const vectors = this.#embedding.kept(items, before);
         return { items: { items, vectors }, ...signalsWithout(before, items) };
       },
@@ -367,6 +371,15 @@ function exportedUsage(item: string, usage: UsageSignals, now: number): Exported
     weekdays: Array.from(usage.weekdays, scaled),
     ...{ places: links(usage.places), tools: links(usage.tools), items: links(usage.items) },
   };
+}
+
+function checkBytes(bytes: number): void {
+  if (bytes <= MAX_BYTES) return;
+  throw new Problem(
+    'too-many-items',
+    `The user would have ${Math.ceil(bytes / 1024)} KB of items in this catalog, and may have ${MAX_BYTES / 1024} KB. None of the request was put.`,
+    'Put shorter texts, one fact each, or delete items that are not needed any more.',
+  );
 }
 
 function tooManyItems(items: number): Problem {

@@ -186,8 +186,10 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   for (const [name, error] of catalogs.failed()) {
     onError(`catalog "${name}" cannot be opened, and answers 503; the others are served`, error);
   }
+  // What ends by a time of its own ends by the right clock, also where times in the store are ahead of it.
+  const rightNow = (): number => Math.floor(stores.clock.referenceNow());
   const contexts = new UserContexts({
-    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, kernels, now, onError },
+    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, kernels, now: rightNow, onError },
   });
   users = contexts;
   onClose(() => contexts.close());
@@ -197,7 +199,9 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   });
   onClose(() => erasures.close());
   const { leases } = stores;
-  const expired = new ExpiredItems({ catalogs, store: stores.contexts, leases, contexts, now, onError });
+  const expired = new ExpiredItems({
+    ...{ catalogs, store: stores.contexts, leases, contexts, now: rightNow, onError },
+  });
   onClose(() => expired.close());
   const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
     firstMs: 0,

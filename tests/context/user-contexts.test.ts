@@ -180,6 +180,25 @@ describe('what users have', () => {
     expect(items[1]).toEqual({ ...item('n1'), putAt: NOW });
   });
 
+  it('is limited in bytes as well, with all that items have, and deleting is always possible', async () => {
+    const contexts = new Folder().start();
+    const long = (id: string) => item(id, { text: 'é'.repeat(4000), tags: ['t'.repeat(90)] });
+    await contexts.put(
+      'default',
+      'ada',
+      Array.from({ length: 120 }, (_, n) => long(`n${n}`)),
+    );
+    await expect(
+      contexts.put(
+        'default',
+        'ada',
+        Array.from({ length: 20 }, (_, n) => long(`m${n}`)),
+      ),
+    ).rejects.toThrow(/would have 11\d\d KB of items in this catalog, and may have 1024 KB/);
+    expect((await contexts.load('default', 'ada'))!.items).toHaveLength(120);
+    expect(await contexts.remove('default', 'ada', 'n7')).toEqual({ removed: 1 });
+  });
+
   it('ends with its time to live, which makes room', async () => {
     const folder = new Folder();
     const contexts = folder.start();
@@ -401,6 +420,16 @@ describe('what users have', () => {
     expect(await idsOf(contexts, 'ada')).toEqual([]);
     await contexts.put('default', 'ada', [item('c')]);
     expect(await idsOf(contexts, 'ada')).toEqual(['c']);
+  });
+
+  it('leaves nothing under the old key when all is deleted, also after the items were deleted one by one', async () => {
+    const contexts = new Folder().start();
+    await contexts.put('default', 'ada', [item('a')]);
+    const before = (await contexts.load('default', 'ada'))!.key.numberOf('a');
+    await contexts.remove('default', 'ada', 'a');
+    expect(await contexts.remove('default', 'ada')).toEqual({ removed: 0 });
+    await contexts.put('default', 'ada', [item('a')]);
+    expect((await contexts.load('default', 'ada'))!.key.numberOf('a')).not.toBe(before);
   });
 
   it('can be put under a secret later, and is not read with another one', async () => {

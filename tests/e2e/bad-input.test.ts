@@ -225,7 +225,17 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   refused(413, 'too-many-items')('2,000 items beside the one that is there', 'PUT', CONTEXT, {
     items: Array.from({ length: 2000 }, (_, n) => item({ id: `n${n}` })),
   }),
-  tooLarge('items of 33 MB', 'PUT', CONTEXT, `{"items":[],"filler":"${'x'.repeat(33 * 1024 * 1024)}"}`),
+  refused(413, 'too-many-items')('items of more than 1 MB together', 'PUT', CONTEXT, {
+    items: Array.from({ length: 140 }, (_, n) => item({ id: `n${n}`, text: 'x'.repeat(8000) })),
+  }),
+  invalid(
+    'items[0].at',
+    'a time that is of the year 10000 in UTC',
+    'PUT',
+    CONTEXT,
+    items({ at: '9999-12-31T23:59:59-23:59' }),
+  ),
+  tooLarge('items of 9 MB', 'PUT', CONTEXT, `{"items":[],"filler":"${'x'.repeat(9 * 1024 * 1024)}"}`),
   invalid('user', 'a user of 257 characters', 'GET', `/v1/catalogs/default/users/${'x'.repeat(257)}/context`),
   invalid('limit', 'a page of no items', 'GET', `${CONTEXT}?limit=0`),
   noCatalog('context in an unknown catalog', 'GET', '/v1/catalogs/nowhere/users/ada/context'),

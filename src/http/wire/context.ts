@@ -12,9 +12,9 @@ import type { BodyLimits } from '../json-scanner.ts';
 import { callersId, catalogName, eachOnce, isoTime, pageQuery } from './parameters.ts';
 import { text } from './tool.ts';
 
-/** As many items as one user may have, with long texts. */
+/** As much as one user may have, however it is written. */
 export const ITEMS_BODY: BodyLimits = {
-  bytes: 32 * 1024 * 1024,
+  bytes: 8 * 1024 * 1024,
   values: 500_000,
   elements: 100_000,
   tooManyElements: () =>

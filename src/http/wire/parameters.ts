@@ -58,10 +58,18 @@ export const taskId = callersId
   .refine((id) => id !== '.' && id !== '..', 'must not be . or .., which no URL can name')
   .meta({ description: 'Id of a task, chosen by the caller: unique to it.', example: 'turn-4711' });
 
-export const isoTime = z.iso.datetime({
-  offset: true,
-  error: 'has to be an ISO time with its zone, such as 2026-12-01T06:00:00Z',
-});
+export const isoTime = z.iso
+  .datetime({
+    offset: true,
+    error: 'has to be an ISO time with its zone, such as 2026-12-01T06:00:00Z',
+  })
+  .refine(isFourDigitYear, 'has to lie between the years 0000 and 9999 in UTC');
+
+/** Others are written with a sign and six digits, which are not taken back. */
+function isFourDigitYear(time: string): boolean {
+  const year = new Date(time).getUTCFullYear();
+  return !(year < 0 || year > 9999);
+}
 
 /** Query parameters of every list. */
 export const pageQuery = z.strictObject({
