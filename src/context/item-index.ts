@@ -8,7 +8,7 @@ import type { RoughCosines } from './rough-cosines.ts';
 const [TOKEN_CHARACTERS, ROW_BYTES] = [6, 60];
 
 /** Characters of a text whose words are compared with a query, and of all texts together, which are cut alike if they are longer. */
-const [MOST_CHARACTERS, MOST_OF_ALL] = [1_000, 131_072];
+const [MOST_CHARACTERS, MOST_OF_ALL] = [500, 131_072];
 
 /**
  * What choosing among the items of a user reads of them. Row i is that of item i. Words and rows are read when they are asked for
