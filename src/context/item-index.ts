@@ -4,8 +4,8 @@ import type { StoredItem } from './item.ts';
 import type { ItemRecord } from './item-record.ts';
 import type { RoughCosines } from './rough-cosines.ts';
 
-/** Characters of a text for each of its tokens, about; and bytes that a row takes by its id. */
-const [TOKEN_CHARACTERS, ROW_BYTES] = [6, 60];
+/** That a row takes by its id. A token takes four bytes, and has four characters or more. */
+const ROW_BYTES = 60;
 
 /** Characters of a text whose words are compared with a query, and of all texts together, which are cut alike if they are longer. */
 const [MOST_CHARACTERS, MOST_OF_ALL] = [500, 131_072];
@@ -51,8 +51,7 @@ export class ItemIndex {
   }
 }
 
-const bytesOf = ({ text }: StoredItem): number =>
-  ROW_BYTES + (4 * Math.min(text.length, MOST_CHARACTERS)) / TOKEN_CHARACTERS;
+const bytesOf = ({ text }: StoredItem): number => ROW_BYTES + Math.min(text.length, MOST_CHARACTERS);
 
 function wordsOf(items: readonly StoredItem[]): Uint32Array[] {
   const all = items.reduce((sum, { text }) => sum + Math.min(text.length, MOST_CHARACTERS), 0);
