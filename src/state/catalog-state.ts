@@ -5,6 +5,7 @@ import type { BoundEmbedder, DomainRules, Position } from '../ledger/entry.ts';
 import { ConfusablePairs } from './confusable-pairs.ts';
 import { ExperimentTable } from './experiments/experiment-table.ts';
 import type { FoldResult } from './fold-result.ts';
+import { ForgottenUnits } from './forgotten-units.ts';
 import { InstructionTable } from './instruction-table.ts';
 import type { LearnerContext } from './learner-version.ts';
 import { Learners } from './learners.ts';
@@ -67,6 +68,7 @@ export class CatalogState {
   readonly tasks = new TasksWithCalls();
   readonly refused = new RefusedRewards();
   readonly limits = new UnitLimits();
+  readonly forgotten = new ForgottenUnits();
   readonly experiments = new ExperimentTable();
   readonly rewards = new RewardStatistics();
   /** Ids of the cases that were taught from transcripts, oldest first. */
@@ -102,8 +104,9 @@ export class CatalogState {
     this.answers.set(key, { at: this.clock, ...answer });
   }
 
-  /** Drops records, tasks, units and answers that have expired at `clock`. */
-  expire(): void {
+  /** Drops records, tasks, units and answers that have expired at `clock`. @param at of the entry that is folded next */
+  expire(at: number): void {
+    this.forgotten.expire(at);
     const graceMs = RECORD_GRACE_MS[this.settings.rewards.onLate];
     this.decisions.expire(this.clock, graceMs);
     this.tasks.expire(this.clock, graceMs);

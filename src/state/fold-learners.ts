@@ -132,6 +132,7 @@ export function foldForget(state: CatalogState, entry: ForgetEntry): FoldResult 
     }
   }
   if (entry.unit !== undefined) {
+    state.forgotten.add(entry.unit, entry.at, state.clock);
     for (const { policy } of state.learners.all()) forgotten += policy.forgetUnit(entry.unit);
     const prefixes = unitKeyPrefixes(entry.unit);
     for (const { units, tally } of state.experiments.all()) {

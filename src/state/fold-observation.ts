@@ -28,7 +28,7 @@ import { type ObservedRecord, reportsOf, type ToolReports } from './observed/obs
  * report that says so, the end of the task or the deadline closes a decision.
  */
 export function* foldObservation(state: CatalogState, entry: ObservationEntry): Generator<void, FoldResult> {
-  const { decision } = entry;
+  const decision = asUsable(state, entry.decision);
   if (state.decisions.mayBeDropped(decision)) {
     const reason = isLate(state, decision, entry.at) ? 'after-deadline' : 'record-expired';
     return { kind: 'observation', rewards: refuse(state, entry.reports, 'late', reason) };
@@ -67,6 +67,14 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   return { kind: 'observation', rewards };
 }
 
+/**
+ * Returns the decision as it may be used: one that was made before its unit was forgotten is counted, but teaches nothing and is credited to no
+ * variant, so that nothing comes back of what was erased.
+ */
+function asUsable({ forgotten, clock }: CatalogState, decision: ObservedDecision): ObservedDecision {
+  return forgotten.has(decision, clock) ? { ...decision, unit: 0, learn: false, assignments: [] } : decision;
+}
+
 /** Whether every shown tool was reported, by itself or by a member of its merge. */
 function isComplete(state: CatalogState, { tools }: ObservedRecord, decision: ObservedDecision): boolean {
   const reported = new Set(
@@ -88,7 +96,9 @@ function noteOutcome({ outcome }: ObservedRecord, applied: readonly OutcomeRepor
  * Folds a discovery: its slate did not suffice. It is counted once for each time, and teaches once for each decision, in whatever order it
  * comes with rewards.
  */
-export function foldDiscovery(state: CatalogState, { decision, rating, added }: DiscoveryEntry): FoldResult {
+export function foldDiscovery(state: CatalogState, entry: DiscoveryEntry): FoldResult {
+  const { rating, added } = entry;
+  const decision = asUsable(state, entry.decision);
   if (state.decisions.mayBeDropped(decision)) return { kind: 'discovery', counted: false };
   if (!state.decisions.has(decision.id)) countShown(state, decision);
   const record = state.decisions.open(decision, state.clock);
@@ -122,7 +132,8 @@ function repeated({ rewardId, reason }: RewardOutcome): RewardOutcome {
  * the deadline was meant for an earlier decision of the same id, and changes nothing.
  */
 export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
-  const { decision, defaultReward } = entry;
+  const { defaultReward } = entry;
+  const decision = asUsable(state, entry.decision);
   if (entry.ended) return yield* foldEnd(state, entry);
   if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
   const known = state.decisions.get(decision.id);
@@ -149,7 +160,9 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
  * Folds the end of the task of a decision: it closes, with whatever was reported in the task since it ended before; if nothing
  * was, it stays as it is.
  */
-function* foldEnd(state: CatalogState, { decision, at }: SettlementEntry): Generator<void, FoldResult> {
+function* foldEnd(state: CatalogState, entry: SettlementEntry): Generator<void, FoldResult> {
+  const { at } = entry;
+  const decision = asUsable(state, entry.decision);
   const known = state.decisions.get(decision.id);
   const { task } = decision;
   if (task !== undefined) state.tasks.end(task, at);

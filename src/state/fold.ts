@@ -34,7 +34,7 @@ export type FoldSteps = Generator<void, FoldResult>;
 export function* foldInSteps(state: CatalogState, { position, entry }: PositionedEntry): FoldSteps {
   if (position <= state.position) return { kind: 'ignored' };
   state.clock = Math.max(state.clock, entry.at);
-  state.expire();
+  state.expire(entry.at);
   if (TEACHES.has(entry.kind)) state.taught = position;
   const outcome = yield* apply(state, entry, position);
   // Last, so that callers that wait for this position see all of the entry.

@@ -175,6 +175,12 @@ function* partsOf(state: CatalogState): Generator<SnapshotPart | null> {
   for (const outcomes of inBlocks(state.refused.save(), REFUSED)) yield part('refused', outcomes);
   for (const ids of inBlocks(state.taughtCases, TAUGHT_CASES)) yield part('taught-cases', ids);
   yield part('limits', hour, [recent.pairs, recent.weights, earlier.pairs, earlier.weights]);
+  const forgotten = state.forgotten.save();
+  yield part('forgotten-units', null, [
+    Float64Array.of(forgotten.droppedThrough),
+    forgotten.units,
+    forgotten.times,
+  ]);
   for (const { names, lengths, bytes } of state.decisions.save()) {
     yield part('decisions', names, [lengths, bytes]);
   }
@@ -248,6 +254,11 @@ function restorePart(state: CatalogState, one: SnapshotPart): void {
       const [pairs, weights, earlierPairs, earlierWeights] = arrays as Float64Array[];
       const earlier = { pairs: earlierPairs, weights: earlierWeights };
       state.limits.restore({ hour: json as number, recent: { pairs, weights }, earlier });
+      break;
+    }
+    case 'forgotten-units': {
+      const [[droppedThrough], units, times] = arrays as [Float64Array, Uint32Array, Float64Array];
+      state.forgotten.restore({ droppedThrough, units, times });
       break;
     }
     case 'decisions': {

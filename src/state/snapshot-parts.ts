@@ -9,7 +9,7 @@ import { type NumberArray, packDocument, unpackDocument } from '../storage/packe
  * The last part is named `end`: without it the snapshot was cut short.
  */
 const MAGIC = 'BSNP';
-const VERSION = 16;
+const VERSION = 17;
 const HEAD_BYTES = 8;
 const PART_HEAD_BYTES = 8;
 const DOCUMENT_TAG = 3;

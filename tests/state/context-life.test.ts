@@ -56,7 +56,12 @@ function life(): readonly Entry[] {
       const corrected = report(`c${i}`, tool, { at: at + 2000, outcome: 'failure', value: 0 });
       story.tell({ ...observe(observed, [corrected]), key: `oc${i}` });
     }
-    if (i === 120) story.tell({ kind: 'forget', key: 'forget/3', at, unit: 3 });
+    if (i === 120) {
+      story.tell({ kind: 'forget', key: 'forget/3', at, unit: 3 });
+      const earlier = { ...own, at: at - DAY, deadline: at + 6 * DAY, unit: 3, context };
+      const late = report('late', TOOLS[3], { at: at + 3000 });
+      story.tell(observe(decision('late', TOOLS, earlier), [late]));
+    }
   }
   return story.entries;
 }

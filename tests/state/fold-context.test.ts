@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { QueryFeatures } from '../../bandit/policy.ts';
 import type { ObservedContext, ObservedDecision } from '../../src/ledger/entry.ts';
 import { decodeSnapshot, encodeSnapshot, stateDigest } from '../../src/state/snapshot-codec.ts';
-import { columnsOf, decision, observe, report, START, Story } from './entries.ts';
+import { columnsOf, decision, MINUTE, observe, report, START, Story } from './entries.ts';
 
 const CONTEXT = { items: [{ number: 5 }], features: [1, 0.5] };
 const TOOLS = ['t0', 't1', 't2'];
@@ -70,6 +70,63 @@ describe('folding outcomes of decisions with a context', () => {
       const units = policy.save().arrays['habits.units'];
       if (units !== undefined) expect([...units]).toEqual([8]);
     }
+  });
+
+  describe('of decisions from before the unit was erased', () => {
+    const ERASED = START + MINUTE;
+    const erase = (story: Story) => story.tell({ kind: 'forget', key: 'erase', at: ERASED, unit: 7 });
+    const late = { at: ERASED + 1000 };
+    const learned = (story: Story) => {
+      const { arrays } = story.state.learners.active.policy.save();
+      return [...arrays['habits.units'], ...arrays['memory.units']];
+    };
+
+    it.each([
+      [
+        'a report',
+        (story: Story) => story.tell(observe(decided('b', CONTEXT), [report('r', 't1', late)], late)),
+      ],
+      [
+        'a correction',
+        (story: Story) => story.tell(observe(decided('a', CONTEXT), [report('r', 't1', late)], late)),
+      ],
+      [
+        'a deadline',
+        (story: Story) =>
+          story.tell({
+            ...{ kind: 'settlement', key: 's', at: START + 11 * MINUTE, defaultReward: 1 },
+            decision: decided('b', CONTEXT, { deadline: START + 10 * MINUTE }),
+          }),
+      ],
+      [
+        'a report of a decision by a clock that is ahead',
+        (story: Story) =>
+          story.tell(observe(decided('b', CONTEXT, { at: ERASED + 2000 }), [report('r', 't1', late)], late)),
+      ],
+    ])('%s brings nothing back', (_, tell) => {
+      const story = withContext();
+      const patch = { rewards: { aggregation: 'last' } };
+      story.tell({ kind: 'settings', key: 'settings/last', at: START, patch } as never);
+      const first = report('r0', 't1', { outcome: 'failure', value: 0 });
+      story.tell(observe(decided('a', CONTEXT), [report('r1', 't2'), first]));
+      expect(learned(story)).toEqual([7, 7]);
+      erase(story);
+      expect(learned(story)).toEqual([]);
+      const before = story.state.learners.active.policy.save();
+      const context = { kernels: story.kernels, derived: false };
+      const restored = decodeSnapshot(encodeSnapshot(story.state), 'default', context);
+      expect(restored.forgotten.save()).toEqual(story.state.forgotten.save());
+      tell(story);
+      expect(story.state.learners.active.policy.save()).toEqual(before);
+    });
+
+    it('but what is decided afterwards is learned', () => {
+      const story = withContext();
+      erase(story);
+      const at = ERASED + 1;
+      story.tell(observe(decided('b', CONTEXT, { at }), [report('r', 't1', late)], late));
+      expect(learned(story)).toEqual([7, 7]);
+    });
   });
 
   it('is the same in every process, and after a snapshot', () => {

@@ -123,7 +123,7 @@ describe('snapshots', () => {
     const bytes = Buffer.from(encodeSnapshot(emptyState()));
     bytes.writeUInt32LE(2, 4);
     expect(() => decodeSnapshot(bytes, 'default', context())).toThrow(
-      /has version 2; version 16 can be read/,
+      /has version 2; version 17 can be read/,
     );
   });
 

@@ -19,8 +19,8 @@ export const RECORD_GRACE_MS: Record<RewardContract['onLate'], number> = {
   learn: 24 * HOUR_MS,
 };
 
-/** A record that ends later than this from now was made by a clock that was ahead. */
-const LONGEST_WINDOW_MS = 7 * 24 * HOUR_MS;
+/** The longest window of a contract. A record that ends later than this from now was made by a clock that was ahead. */
+export const LONGEST_WINDOW_MS = 7 * 24 * HOUR_MS;
 /** At most so many are dropped at a time: after a pause of hours there may be a million. */
 const LOOKED_AT_ONCE = 256;
 /** A block of a snapshot is about as long. */
