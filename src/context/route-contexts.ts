@@ -5,7 +5,8 @@ import type { ContextQuery, Moment } from './context-candidates.ts';
 import { policyFeatures } from './policy-features.ts';
 import { exampleOf } from './training/context-example.ts';
 import type { ContextExample } from './training/user-examples.ts';
-import type { ItemsUse, LoadedContext, UserContexts } from './user-contexts.ts';
+import type { ItemsUse } from './use-recorder.ts';
+import type { LoadedContext, UserContexts } from './user-contexts.ts';
 
 /** A route waits no longer for what its user has: longer than a busy process takes to read it, shorter than anybody notices. */
 const MOST_MS = 100;

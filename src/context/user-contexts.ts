@@ -21,13 +21,9 @@ import type { ItemIndex } from './item-index.ts';
 import type { ItemVectors } from './item-record.ts';
 import { type OpenUser, OpenUsers } from './open-users.ts';
 import type { UserKey } from './seals.ts';
-import {
-  type ContextExample,
-  type ExportedExamples,
-  exported,
-  type UserExamples,
-} from './training/user-examples.ts';
-import type { ReportedUse, UserSignals } from './user-signals.ts';
+import { type ExportedExamples, exported, type UserExamples } from './training/user-examples.ts';
+import { type ItemsUse, UseRecorder } from './use-recorder.ts';
+import type { UserSignals } from './user-signals.ts';
 
 export interface UserContextsParts {
   readonly catalogs: Catalogs;
@@ -59,14 +55,6 @@ export interface LoadedContext {
   readonly key: UserKey;
 }
 
-/** A use of items, by their ids or by the numbers that stand for them (`UserKey.numberOf`). */
-export interface ItemsUse extends Omit<ReportedUse, 'items'> {
-  /** Empty: none was right, which is of interest to training alone. */
-  readonly items: readonly (string | number)[];
-  /** What training learns from it; absent: nothing. */
-  readonly example?: ContextExample | undefined;
-}
-
 export interface ItemQuery {
   readonly limit: number;
   readonly cursor?: string | undefined;
@@ -78,11 +66,6 @@ export interface ItemPage {
   readonly nextCursor: string | null;
 }
 
-interface WaitingUses {
-  readonly uses: ItemsUse[];
-  written: Promise<void>;
-}
-
 /** Everything that can be read of what is held about a user. */
 export interface ExportedUser {
   readonly items: readonly StoredItem[];
@@ -91,7 +74,10 @@ export interface ExportedUser {
   readonly training: ExportedExamples;
 }
 
-/** How an item was used; a use counts 1 when it happens, and half after 30 days. */
+/**
+ * How an item was used; a use counts 1 when it happens, and half after 30 days. `lastUsed`, hours and weekdays are of `localSeconds`, the clock of
+ * the place where the user was. Counts are those of now in UTC: half a day beside that clock makes 1 %.
+ */
 export interface ExportedUsage extends Pick<UsageSignals, 'uses' | 'lastUsed'> {
   readonly item: string;
   /** 24, and 7 from Sunday. */
@@ -108,8 +94,7 @@ export class UserContexts {
   readonly #users: OpenUsers;
   readonly #embedding: ItemEmbedding;
   readonly #erasures: Erasures;
-  /** By user: uses that wait for the write before them. */
-  readonly #waiting = new Map<string, WaitingUses>();
+  readonly #uses: UseRecorder;
 
   constructor(parts: UserContextsParts) {
     const { store, secret, cacheBytes = CACHE_BYTES, kernels } = parts;
@@ -117,6 +102,7 @@ export class UserContexts {
     this.#users = new OpenUsers(store, secret, cacheBytes, kernels);
     this.#embedding = new ItemEmbedding(parts, this.#users);
     this.#erasures = new Erasures(parts, this.#users);
+    this.#uses = new UseRecorder(this.#users, () => parts.now());
   }
 
   /** The time by which items end; ms since the epoch. */
@@ -251,18 +237,7 @@ export class UserContexts {
 
   /** The same, for the user at this place. */
   recordUseAt(place: UserPlace, use: ItemsUse): Promise<void> {
-    const name = `${place.catalog}/${place.user}`;
-    const waiting = this.#waiting.get(name);
-    if (waiting !== undefined) {
-      waiting.uses.push(use);
-      return waiting.written;
-    }
-    const own: WaitingUses = { uses: [use], written: Promise.resolve() };
-    this.#waiting.set(name, own);
-    own.written = this.#writeUses(place, own.uses, () => {
-      if (this.#waiting.get(name) === own) this.#waiting.delete(name);
-    });
-    return own.written;
+    return this.#uses.record(place, use);
   }
 
   /** The users of a catalog of whom something is kept, by the names that stand for them. */
@@ -282,42 +257,6 @@ export class UserContexts {
 
   close(): Promise<void> {
     return this.#embedding.close();
-  }
-
-  /** @param begin what comes from then on waits for the next write */
-  async #writeUses(place: UserPlace, uses: readonly ItemsUse[], begin: () => void): Promise<void> {
-    try {
-      await this.#users.change(
-        place,
-        async ({ items, signals, key: ownKey }) => {
-          begin();
-          const now = this.#parts.now();
-          const own = new Map<string | number, string>();
-          const live = items.filter((item) => isLive(item, now));
-          for (const { id } of live) own.set(id, id);
-          const isNumbered = uses.some((use) => use.items.some((item) => typeof item === 'number'));
-          if (isNumbered) for (const { id } of live) own.set(ownKey.numberOf(id), id);
-          let isChanged = false;
-          const examples = uses.some(({ example }) => example !== undefined)
-            ? await this.#users.examples(place)
-            : null;
-          let isTaught = false;
-          for (const use of uses) {
-            const items = use.items.map((item) => own.get(item)).filter((id) => id !== undefined);
-            if (items.length > 0) isChanged = signals.add({ ...use, items }, now) || isChanged;
-            const { example, query } = use;
-            if (examples !== null && example !== undefined && query !== undefined) {
-              isTaught = examples.add(example, query.fingerprint) || isTaught;
-            }
-          }
-          if (!isChanged && !isTaught) return null;
-          return { ...(isChanged && { signals }), ...(isTaught && { examples: examples! }) };
-        },
-        { onlyIfKept: true, signalsOnly: true },
-      );
-    } finally {
-      begin();
-    }
   }
 
   async #read(catalog: string, userId: string): Promise<OpenUser | null> {
