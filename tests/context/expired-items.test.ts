@@ -137,6 +137,18 @@ it('deletes nothing by a clock that is years ahead for less than a day, nor by o
   expect(await deployment.kept()).toBe(0);
 });
 
+it('begins anew where a round broke off that began in a future which has not come', async () => {
+  const deployment = new Deployment();
+  await deployment.putUsers(25);
+  deployment.now = NOW + 14 * 365 * DAY;
+  const ahead = deployment.start(async () => void ahead.close());
+  await ahead.sweep();
+  expect(deployment.looked).toHaveLength(10);
+  deployment.now = NOW;
+  await deployment.start().sweep();
+  expect(deployment.looked).toHaveLength(35);
+});
+
 it('writes nothing about a catalog in which no user has anything', async () => {
   const deployment = new Deployment();
   await deployment.start().sweep();

@@ -55,8 +55,9 @@ class Process {
   readonly users: OpenUsers;
   readonly store: SlowStore;
 
-  constructor({ most = ROOM, path = join(root, randomUUID()) } = {}) {
-    this.store = new SlowStore(path);
+  /** @param store may be that of another process */
+  constructor({ most = ROOM, store = new SlowStore(join(root, randomUUID())) } = {}) {
+    this.store = store;
     this.users = new OpenUsers(this.store, undefined, most, kernels);
   }
 
@@ -144,4 +145,56 @@ it('keeps nothing of the users of a catalog that is deleted, and all of the othe
   await process.put('bob', { catalog: 'home' });
   process.users.dropCatalog('home');
   expect([process.users.bytes, await process.isOpen(ada)]).toEqual([bytes, true]);
+});
+
+it('finds what another process put meanwhile, after a change that touches no items', async () => {
+  const one = new Process();
+  const ada = await one.put('ada');
+  await new Process({ store: one.store }).put('ada', { id: 'b' });
+  await one.users.change(ada, async ({ signals }) => ({ signals }), { signalsOnly: true });
+  expect(idsOf(await one.users.read(ada, NOW))).toEqual(['b']);
+});
+
+it('finds a user who was looked for in vain while being put', async () => {
+  const { users, store } = new Process();
+  const ada = await users.placeOf('default', 'ada');
+  const items = [{ id: 'a', text: 'x', store: 'notes', putAt: NOW }];
+  // As over Redis, where a reading does not wait for a change.
+  vi.spyOn(store, 'read').mockResolvedValueOnce(null);
+  await users.change(ada, async () => {
+    expect(await users.read(ada, NOW)).toBeNull();
+    return { items: { items, vectors: noVectors(1) } };
+  });
+  expect(idsOf(await users.read(ada, NOW))).toEqual(['a']);
+});
+
+it('lets go of nobody for one who is larger than the cache', async () => {
+  const process = new Process({ most: 1.5 * (await bytesOfOne()) });
+  const ada = await process.put('ada');
+  const large = await process.put('bob', { length: 10_000 });
+  expect([await process.isOpen(ada), await process.isOpen(large), await process.isOpen(ada)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
+});
+
+it('keeps no item in memory that was left out since its time is over', async () => {
+  const process = new Process();
+  const ada = await process.put('ada', { expiresAt: NOW + 10 });
+  const both = process.users.bytes;
+  expect(idsOf(await process.users.read(ada, NOW + 10))).toEqual(['a']);
+  expect(process.users.bytes).toBeLessThan(both - 1000);
+  expect(await process.isOpen(ada)).toBe(true);
+});
+
+it('remembers of 20,000 users that nothing is kept, those who were looked for last', async () => {
+  const { users, store } = new Process();
+  await users.placeOf('default', 'ada');
+  const reading = vi.spyOn(store, 'read').mockResolvedValue(null);
+  const look = (user: number) => users.read({ catalog: 'default', user: String(user) }, NOW);
+  for (let user = 0; user <= 20_000; user++) await look(user);
+  reading.mockClear();
+  for (const user of [20_000, 1, 0]) await look(user);
+  expect(reading.mock.calls.map(([{ user }]) => user)).toEqual(['0']);
 });

@@ -279,6 +279,52 @@ describe('what users have', () => {
     expect(await next.load('default', 'nobody')).toBeNull();
   });
 
+  it('writes together what was used while a use was being written', async () => {
+    const folder = new Folder();
+    const store = new FileContextStore(folder.path);
+    const contexts = folder.start(undefined, store);
+    await contexts.put('default', 'ada', [item('a')]);
+    const record = (key: string) => contexts.recordUse('default', 'ada', { key, items: ['a'], at: NOW });
+    let second = Promise.resolve();
+    const change = store.change.bind(store);
+    const changes = vi.spyOn(store, 'change').mockImplementationOnce((place, update) =>
+      change(place, async (sealed) => {
+        const written = await update(sealed);
+        second = record('2');
+        return written;
+      }),
+    );
+    await record('1');
+    await Promise.all([second, record('3')]);
+    expect(changes).toHaveBeenCalledTimes(2);
+    const { usage } = await folder.start().export('default', 'ada');
+    expect(usage.map(({ uses }) => uses)).toEqual([3]);
+  });
+
+  it('counts no use of an item whose time was over', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    await contexts.put('default', 'ada', [item('a', { expiresAt: NOW + 10 }), item('b')]);
+    folder.now = NOW + 10;
+    await contexts.recordUse('default', 'ada', { key: '1', items: ['a', 'b'], at: NOW });
+    folder.now = NOW;
+    const { items, usage } = await contexts.export('default', 'ada');
+    expect([items.length, usage.map((used) => [used.item, used.items.size])]).toEqual([2, [['b', 0]]]);
+  });
+
+  it('says nothing of the queries that another embedder made', async () => {
+    const folder = new Folder();
+    const first = folder.start();
+    await first.put('default', 'ada', [item('a')]);
+    const query = { fingerprint: 'one', embedding: Float32Array.of(1, 0, 0, 0) };
+    await first.recordUse('default', 'ada', { key: '1', items: ['a'], at: NOW, query });
+    const queriesOf = async (contexts: UserContexts) =>
+      (await contexts.load('default', 'ada'))!.signals.of('a')!.queries;
+    expect(await queriesOf(first)).not.toBeNull();
+    folder.fingerprint = 'another';
+    expect(await queriesOf(folder.start())).toBeNull();
+  });
+
   it('is erased with unit memory, also when the erasure broke off, and an erased user starts anew', async () => {
     const folder = new Folder();
     const first = folder.start();

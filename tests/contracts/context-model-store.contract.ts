@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from 'vitest';
+import { shippedContextRanker } from '../../src/context/shipped-ranker.ts';
 import {
   type ContextModelStore,
   type StoredTraining,
   TRAINING_FORMAT,
 } from '../../src/context/training/context-model-store.ts';
+import { ContextModels } from '../../src/context/training/context-models.ts';
 
 /** One place in which models of context are kept. */
 export interface ContextModelPlace {
@@ -67,6 +69,33 @@ export function contextModelStoreContract(name: string, createPlace: () => Promi
       expect(await reader.putModel('default', null)).toBe(true);
       expect(await store.modelVersion('default')).toBeNull();
       expect(await store.model('default')).toBeNull();
+    });
+
+    it("has a router take up the model that was trained on another one, and the package's when it is taken back", async () => {
+      const [store, other] = [await start(), await place.connect()];
+      const shipped = await shippedContextRanker();
+      const [here, there] = [store, other].map(
+        (store) =>
+          new ContextModels({
+            ...{ store, shipped, catalogs: { all: () => [{ name: 'default' }] } },
+            onError: (_, error) => {
+              throw error;
+            },
+          }),
+      );
+      await there.look();
+      await store.putModel('default', shipped.encode());
+      await Promise.all([here.look(), there.look()]);
+      const first = there.rankerOf('default');
+      expect(first).not.toBe(shipped);
+      expect(first.encode()).toEqual(here.rankerOf('default').encode());
+      await other.putModel('default', shipped.encode());
+      await there.look();
+      expect(there.rankerOf('default')).not.toBe(first);
+      await store.putModel('default', null);
+      await there.look();
+      expect(there.rankerOf('default')).toBe(shipped);
+      await Promise.all([here.close(), there.close()]);
     });
 
     it('deletes both with the catalog, and nothing of another one', async () => {
