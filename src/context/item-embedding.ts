@@ -77,7 +77,7 @@ export class ItemEmbedding {
 
   /** Has the vectors of a user made in the background if some are missing, one user after the other. */
   look({ name, embedder }: Catalog, { place, vectors }: OpenUser): void {
-    if (embedder === null || this.#isClosed || this.#waiting.size >= MOST_WAITING) return;
+    if (embedder === null || this.#waiting.size >= MOST_WAITING) return;
     if (vectors.fingerprint === embedder.fingerprint && !vectors.scales.includes(0)) return;
     this.#waiting.set(`${name}/${place.user}`, place);
     this.#working ??= this.#work().finally(() => {
