@@ -1,21 +1,19 @@
 import { type ContextRanker, rankBySignals } from '../../bandit/ranking/context-ranker.ts';
 import { type ContextQuery, contextCandidates, type Moment } from './context-candidates.ts';
 import { reasonsOf } from './context-reasons.ts';
+import type { ContextItem } from './item.ts';
 import { BY_MODEL, BY_SIGNALS, servedItems } from './item-probability.ts';
 import type { LoadedContext } from './user-contexts.ts';
 
-export interface ChosenItem {
+export interface ChosenItem extends ContextItem {
   /** What decisions keep in place of the id. */
   readonly number: number;
-  readonly id: string;
-  readonly text: string;
   /** The estimated probability that the query needs it, 0…1. */
   readonly score: number;
   /** Why, in words. */
   readonly reasons: readonly string[];
   /** Its `CONTEXT_FEATURES`; NaN where nothing is known. */
   readonly features: Float32Array;
-  readonly store: string;
   /** Its vector, by the embedder of the query; null: none. */
   readonly vector: Float32Array | null;
 }
@@ -37,9 +35,10 @@ export function chooseContext(
   const ranked = isRanked ? ranker.rank(candidates, asked) : rankBySignals(candidates, asked);
   return servedItems(ranked, isRanked ? BY_MODEL : BY_SIGNALS, k).map((one) => {
     const { usage, vector } = candidates[one.item];
-    const { id, text, store } = user.items[rows[one.item]];
+    const item = user.items[rows[one.item]];
     return {
-      ...{ number: user.key.numberOf(id), id, text, store, vector },
+      ...item,
+      ...{ number: user.key.numberOf(item.id), vector },
       score: one.probability,
       reasons: reasonsOf(one.features, usage, asked),
       features: Float32Array.from(one.features),

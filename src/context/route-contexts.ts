@@ -1,5 +1,6 @@
 import type { ContextRanker } from '../../bandit/ranking/context-ranker.ts';
 import type { Decision, DecisionContext } from '../decisions/decision.ts';
+import { type AnsweredItem, answeredItem } from './answered-item.ts';
 import { type ChosenItem, chooseContext } from './choose-context.ts';
 import type { ContextQuery, Moment } from './context-candidates.ts';
 import { policyFeatures } from './policy-features.ts';
@@ -18,14 +19,6 @@ const NOT_NOW = 'What the user has cannot be read now: ask again for the items t
 const GONE_SINCE = 'What the user had is gone since: nothing was learned from `context`.';
 const NOT_NOTED = 'What the user has cannot be reached now: nothing was learned from `context`.';
 const GONE = 'Items that were chosen then are gone since, or what the user had was erased.';
-
-/** An item as answers have it. */
-export interface AnsweredItem {
-  readonly id: string;
-  readonly text: string;
-  readonly score: number;
-  readonly reasons: readonly string[];
-}
 
 /** The items of a decision that are still there, by their place in it, and why others are not. */
 export interface ItemsAgain {
@@ -137,8 +130,8 @@ export class RouteContexts {
     for (const [at, { number }] of kept.items.entries()) {
       const item = byNumber.get(number);
       if (item === undefined) continue;
-      const { id, text } = item;
-      items.set(at, { id, text, score: kept.items[at].score, reasons: sealed.reasons[at] });
+      const said = { score: kept.items[at].score, reasons: sealed.reasons[at] };
+      items.set(at, answeredItem(item, said, sealed.utcOffsetMinutes));
     }
     return items.size === kept.items.length ? { items } : { items, note: GONE };
   }

@@ -23,6 +23,14 @@ export interface PromptTool extends PromptPart {
   readonly document: readonly DocumentLine[];
 }
 
+/** What the user has, with what a model needs to know of it. */
+export interface PromptItem {
+  readonly text: string;
+  /** ISO time on the user's clock. */
+  readonly at?: string;
+  readonly place?: string;
+}
+
 export interface AssembledPrompt {
   readonly text: string;
   /** Of its parts, one by one, the delimiters, and what is between them: the whole takes no more. */
@@ -116,10 +124,27 @@ function contextParts(context: readonly PromptPart[], counter: TokenCounter): re
 }
 
 /** What the user has, as a text of its own, after a sentence that it is data and between delimiters that no item has in it. */
-export function contextText(items: readonly string[]): string {
-  const context = items.map((text) => ({ text, tokens: 0 }));
+export function contextText(items: readonly PromptItem[]): string {
+  const context = items.map((item) => ({ text: itemText(item), tokens: 0 }));
   const number = numberFor({ overlay: [], instructions: [], context, tools: [] });
   return textOf([{ name: CONTEXT + number, parts: [{ text: CONTEXT_NOTE }, ...context] }]);
+}
+
+/**
+ * Returns an item as a model reads it: its text, then, where they are known, when and where: "Dr Weber (Wednesday 2026-11-25 09:30
+ * +01:00, Main Street 4)".
+ */
+export function itemText({ text, at, place }: PromptItem): string {
+  const known = [...(at === undefined ? [] : [readableTime(at)]), ...(place === undefined ? [] : [place])];
+  return known.length === 0 ? text : `${text} (${known.join(', ')})`;
+}
+
+const ISO_TIME = /^(.+)T(\d\d:\d\d)[^Z+-]*(.*)$/;
+const DAY_NAMES = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+function readableTime(at: string): string {
+  const [, date, time, zone] = ISO_TIME.exec(at)!;
+  return `${DAY_NAMES[new Date(`${date}T00:00Z`).getUTCDay()]} ${date} ${time} ${zone === 'Z' ? 'UTC' : zone}`;
 }
 
 function delimiter(names: readonly string[]): RegExp {

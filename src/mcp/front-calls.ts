@@ -159,7 +159,7 @@ export class FrontCalls {
     const answered = structured(found);
     if (items.length === 0) return answered;
     // What users wrote is a text of its own, between delimiters.
-    const text = contextText(items.map((item) => item.text));
+    const text = contextText(items);
     return {
       content: [...answered.content, { type: 'text', text }],
       structuredContent: { ...found, context: items },

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts';
-import type { AnsweredItem, ItemsAgain } from '../context/route-contexts.ts';
+import type { AnsweredItem } from '../context/answered-item.ts';
+import type { ItemsAgain } from '../context/route-contexts.ts';
 import {
   type Assembly,
   type Decision,

@@ -1,10 +1,12 @@
 import type { ItemUsage } from '../../bandit/ranking/usage-signals.ts';
 import type { Catalog } from '../catalog/catalog.ts';
+import { type AnsweredItem, answeredItem } from '../context/answered-item.ts';
 import type { ChosenItem } from '../context/choose-context.ts';
 import type { Moment } from '../context/context-candidates.ts';
-import type { AnsweredItem, RouteContexts, RouteUser } from '../context/route-contexts.ts';
+import type { RouteContexts, RouteUser } from '../context/route-contexts.ts';
 import type { LoadedContext } from '../context/user-contexts.ts';
 import type { DecisionContext } from '../decisions/decision.ts';
+import { itemText } from '../instructions/assemble-prompt.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { SearchedText } from '../retrieval/tool-index.ts';
 import { contextQueryOf, type ExpandedQuery } from './expand-query.ts';
@@ -61,7 +63,9 @@ export function contextOf(
   const thought = expanded != null && 'tokens' in expanded ? expanded : null;
   const asked = contextQueryOf(query, thought);
   const all = contexts.choose(user, asked, moment, maxContext(request));
-  const tokens = costs === undefined ? undefined : all.map(({ text }) => costs.counter.count(text));
+  const answered = all.map((item) => answeredItem(item, item, utcOffsetMinutes));
+  const tokens =
+    costs === undefined ? undefined : answered.map((item) => costs.counter.count(itemText(item)));
   const chosen = fitting(all, tokens, request.tokenBudget);
   const left = all.length - chosen.length;
   return {
@@ -70,7 +74,7 @@ export function contextOf(
       ...(tokens !== undefined && { tokens: tokens.slice(0, chosen.length) }),
       ...(expanded !== undefined && { expanded: thought !== null }),
     },
-    answered: chosen.map(({ id: item, text, score, reasons }) => ({ id: item, text, score, reasons })),
+    answered: answered.slice(0, chosen.length),
     ...(chosen.length > 0 && { search: searchOf(user, query, chosen, catalog.state) }),
     notes: [
       ...(expanded != null && 'note' in expanded ? [expanded.note] : []),

@@ -1,4 +1,4 @@
-import type { AnsweredItem } from '../context/route-contexts.ts';
+import type { AnsweredItem } from '../context/answered-item.ts';
 import {
   type Decision,
   type DecisionPolicy,
@@ -6,6 +6,7 @@ import {
   rewardDeadline,
   type SlateReason,
 } from '../decisions/decision.ts';
+import { itemText } from '../instructions/assemble-prompt.ts';
 import type { DetailLevel } from '../ledger/catalog-settings.ts';
 import { providerName } from '../ledger/provider-name.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
@@ -121,13 +122,7 @@ export function answerOf(
     ...(decision.context !== undefined && { context }),
     rewardDeadline: new Date(rewardDeadline(decision)).toISOString(),
     ...(decision.sufficiency !== undefined && sufficiencyAnswer(decision.sufficiency, state)),
-    ...budgetedAnswer(
-      decision,
-      state,
-      costs,
-      documents,
-      context.map(({ text }) => text),
-    ),
+    ...budgetedAnswer(decision, state, costs, documents, context.map(itemText)),
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { ASSEMBLIES, FALLBACKS } from '../../decisions/decision.ts';
 import { DETAIL_LEVELS } from '../../ledger/catalog-settings.ts';
-import { catalogName, decisionId, providerNameSchema, toolName } from './parameters.ts';
+import { catalogName, decisionId, isoTime, providerNameSchema, toolName } from './parameters.ts';
 
 export const policySchema = z
   .object({
@@ -97,6 +97,15 @@ export const contextItemSchema = z
       description: 'Why, in words.',
       example: ['used on Friday evenings', 'used with `place_order`'],
     }),
+    store: z.string().meta({ example: 'calendar' }),
+    kind: z.string().optional(),
+    place: z.string().optional().meta({ description: 'Where it takes place, or belongs.' }),
+    at: isoTime.optional().meta({
+      description:
+        'When it takes place or took place, as a clock shows it that is `utcOffsetMinutes` of the request ahead of UTC.',
+      example: '2026-11-25T09:30:00.000+01:00',
+    }),
+    tags: z.array(z.string()).optional(),
   })
   .openapi('ContextOfRoute');
 

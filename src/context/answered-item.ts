@@ -1,0 +1,34 @@
+import type { ContextItem } from './item.ts';
+
+/** An item as answers have it. */
+export interface AnsweredItem extends Pick<ContextItem, 'id' | 'text' | 'store' | 'kind' | 'place' | 'tags'> {
+  readonly score: number;
+  readonly reasons: readonly string[];
+  /** When it takes place: an ISO time, with the distance of the user's clock from UTC. */
+  readonly at?: string;
+}
+
+/** @param utcOffsetMinutes of the user's clock */
+export function answeredItem(
+  { id, text, store, kind, place, at, tags }: ContextItem,
+  { score, reasons }: Pick<AnsweredItem, 'score' | 'reasons'>,
+  utcOffsetMinutes: number,
+): AnsweredItem {
+  return {
+    ...{ id, text, score, reasons, store },
+    ...(kind !== undefined && { kind }),
+    ...(place !== undefined && { place }),
+    ...(at !== undefined && { at: isoTimeAt(at, utcOffsetMinutes) }),
+    ...(tags !== undefined && { tags }),
+  };
+}
+
+const MINUTE = 60_000;
+
+function isoTimeAt(at: number, utcOffsetMinutes: number): string {
+  const local = new Date(at + utcOffsetMinutes * MINUTE).toISOString().slice(0, -1);
+  if (utcOffsetMinutes === 0) return `${local}Z`;
+  const minutes = Math.abs(utcOffsetMinutes);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${local}${utcOffsetMinutes < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
