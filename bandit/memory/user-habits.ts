@@ -45,6 +45,8 @@ export class UserHabits {
   readonly #mostUsers: number;
   /** By the number of the user, in the order of their latest outcomes. */
   readonly #users = new Map<number, Habits>();
+  /** How many rows each tool has, by slot: nearly all tools have none. */
+  readonly #rows = new Map<number, number>();
 
   /** @param mostUsers at least 1 */
   constructor(mostUsers: number) {
@@ -78,31 +80,33 @@ export class UserHabits {
   note({ unit, at, items }: ChosenContext, slot: number, reward: number, weight: number): void {
     if (reward === 0 && !this.#users.has(unit)) return;
     const habits = this.#open(unit, at);
-    add(habits, ANY_ITEM, slot, weight * reward, weight * (1 - reward));
+    this.#add(habits, ANY_ITEM, slot, weight * reward, weight * (1 - reward));
     for (const [place, { number }] of items.entries()) {
       const share = weight * weightAt(place);
-      add(habits, number, slot, share * reward, share * (1 - reward));
+      this.#add(habits, number, slot, share * reward, share * (1 - reward));
     }
   }
 
   /** Corrects the reward of an outcome that was counted: moves w·(to − from) from N to P. */
-  correct({ unit, items }: ChosenContext, slot: number, from: number, to: number, weight: number): void {
-    const habits = this.#users.get(unit);
+  correct({ unit, at, items }: ChosenContext, slot: number, from: number, to: number, weight: number): void {
+    // Of a user without habits no failure was counted, and it may turn out to be a success.
+    const habits = this.#users.get(unit) ?? (to > from ? this.#open(unit, at) : undefined);
     if (habits === undefined) return;
     const delta = weight * (to - from);
-    add(habits, ANY_ITEM, slot, delta, -delta);
+    this.#add(habits, ANY_ITEM, slot, delta, -delta);
     for (const [place, { number }] of items.entries()) {
-      add(habits, number, slot, delta * weightAt(place), -delta * weightAt(place));
+      this.#add(habits, number, slot, delta * weightAt(place), -delta * weightAt(place));
     }
   }
 
   /** Scales all counts of a tool; 0 forgets it. */
   scaleTool(slot: number, factor: number): void {
+    if (!this.#rows.has(slot)) return;
     for (const habits of this.#users.values()) {
       for (let row = habits.count - 1; row >= 0; row--) {
         const at = row * WIDTH;
         if (habits.rows[at + 1] !== slot) continue;
-        if (factor === 0) remove(habits, row);
+        if (factor === 0) this.#remove(habits, row);
         else for (const column of [2, 3]) habits.rows[at + column] *= factor;
       }
     }
@@ -110,6 +114,9 @@ export class UserHabits {
 
   /** Forgets a user; returns whether anything was known of this one. */
   forget(unit: number): boolean {
+    const habits = this.#users.get(unit);
+    if (habits === undefined) return false;
+    for (let row = 0; row < habits.count; row++) this.#countRow(habits.rows[row * WIDTH + 1], -1);
     return this.#users.delete(unit);
   }
 
@@ -161,6 +168,7 @@ export class UserHabits {
     for (const [user, unit] of units.entries()) {
       const own = rows.slice(offsets[user], offsets[user + 1]);
       habits.#users.set(unit, { at: times[user], count: own.length / WIDTH, rows: own });
+      for (let at = 0; at < own.length; at += WIDTH) habits.#countRow(own[at + 1], 1);
     }
     return habits;
   }
@@ -170,7 +178,7 @@ export class UserHabits {
     const habits = this.#users.get(unit) ?? { at, count: 0, rows: new Float64Array(0) };
     if (!this.#users.delete(unit) && this.#users.size >= this.#mostUsers) {
       const [quietest] = this.#users.keys();
-      this.#users.delete(quietest);
+      this.forget(quietest);
     }
     this.#users.set(unit, habits);
     const kept = keptOver(at - habits.at);
@@ -180,6 +188,49 @@ export class UserHabits {
       for (const column of [2, 3]) habits.rows[row * WIDTH + column] *= kept;
     }
     return habits;
+  }
+
+  /** Adds to the counts of a tool; none falls below 0. A tool that never did well has no row. */
+  #add(habits: Habits, item: number, slot: number, positives: number, negatives: number): void {
+    let row = 0;
+    while (row < habits.count && !isOf(habits, row, item, slot)) row++;
+    if (row === habits.count) {
+      if (positives <= 0) return;
+      if (row === MOST_ROWS) this.#remove(habits, fewest(habits));
+      row = habits.count++;
+      this.#countRow(slot, 1);
+      if (habits.rows.length < habits.count * WIDTH) {
+        const rows = new Float64Array(Math.min(MOST_ROWS, Math.max(4, 2 * row)) * WIDTH);
+        rows.set(habits.rows);
+        habits.rows = rows;
+      }
+      habits.rows.set([item, slot, 0, 0], row * WIDTH);
+    }
+    const { rows } = habits;
+    const at = row * WIDTH;
+    const p = Math.max(0, rows[at + 2] + positives);
+    const n = Math.max(0, rows[at + 3] + negatives);
+    if (p === 0) {
+      this.#remove(habits, row);
+      return;
+    }
+    const scale = Math.min(1, MOST_COUNTED / (p + n));
+    rows[at + 2] = p * scale;
+    rows[at + 3] = n * scale;
+  }
+
+  /** Removes a row; those behind it move up, so that they stay in the order in which they came. */
+  #remove(habits: Habits, row: number): void {
+    this.#countRow(habits.rows[row * WIDTH + 1], -1);
+    habits.rows.copyWithin(row * WIDTH, (row + 1) * WIDTH, habits.count * WIDTH);
+    habits.count--;
+    habits.rows.fill(0, habits.count * WIDTH, (habits.count + 1) * WIDTH);
+  }
+
+  #countRow(slot: number, by: number): void {
+    const count = (this.#rows.get(slot) ?? 0) + by;
+    if (count === 0) this.#rows.delete(slot);
+    else this.#rows.set(slot, count);
   }
 }
 
@@ -195,34 +246,6 @@ function keptOver(time: number): number {
   return time > 0 ? Math.exp((-Math.LN2 * time) / HALF_LIFE) : 1;
 }
 
-/** Adds to the counts of a tool; none falls below 0. A tool that never did well has no row. */
-function add(habits: Habits, item: number, slot: number, positives: number, negatives: number): void {
-  let row = 0;
-  while (row < habits.count && !isOf(habits, row, item, slot)) row++;
-  if (row === habits.count) {
-    if (positives <= 0) return;
-    if (row === MOST_ROWS) remove(habits, fewest(habits));
-    row = habits.count++;
-    if (habits.rows.length < habits.count * WIDTH) {
-      const rows = new Float64Array(Math.min(MOST_ROWS, Math.max(4, 2 * row)) * WIDTH);
-      rows.set(habits.rows);
-      habits.rows = rows;
-    }
-    habits.rows.set([item, slot, 0, 0], row * WIDTH);
-  }
-  const { rows } = habits;
-  const at = row * WIDTH;
-  const p = Math.max(0, rows[at + 2] + positives);
-  const n = Math.max(0, rows[at + 3] + negatives);
-  if (p === 0) {
-    remove(habits, row);
-    return;
-  }
-  const scale = Math.min(1, MOST_COUNTED / (p + n));
-  rows[at + 2] = p * scale;
-  rows[at + 3] = n * scale;
-}
-
 function isOf({ rows }: Habits, row: number, item: number, slot: number): boolean {
   return rows[row * WIDTH] === item && rows[row * WIDTH + 1] === slot;
 }
@@ -234,11 +257,4 @@ function fewest({ rows, count }: Habits): number {
     if (trials < least) [least, found] = [trials, row];
   }
   return found;
-}
-
-/** Removes a row; those behind it move up, so that they stay in the order in which they came. */
-function remove(habits: Habits, row: number): void {
-  habits.rows.copyWithin(row * WIDTH, (row + 1) * WIDTH, habits.count * WIDTH);
-  habits.count--;
-  habits.rows.fill(0, habits.count * WIDTH, (habits.count + 1) * WIDTH);
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { chosenContext } from '../../../bandit/chosen-context.ts';
 import { type ToolCounts, UserHabits } from '../../../bandit/memory/user-habits.ts';
 import type { ChosenContext } from '../../../bandit/policy.ts';
@@ -32,8 +32,12 @@ class NaiveHabits {
     this.#addAll(user.rows, items, slot, weight, reward, 1 - reward);
   }
 
-  correct({ unit, items }: ChosenContext, slot: number, from: number, to: number, weight: number): void {
-    const user = this.users.find((one) => one.unit === unit);
+  correct({ unit, at, items }: ChosenContext, slot: number, from: number, to: number, weight: number): void {
+    let user = this.users.find((one) => one.unit === unit);
+    if (user === undefined && to > from) {
+      user = { unit, at, rows: [] };
+      this.users = [...this.users, user].slice(-USERS);
+    }
     if (user !== undefined) this.#addAll(user.rows, items, slot, weight * (to - from), 1, -1);
   }
 
@@ -258,6 +262,46 @@ describe('habits of users', () => {
     for (const at of [0, 1e13, MONTH]) habits.note({ ...context, at }, 2, 1, 1);
     const { own, withItems } = habits.recall({ ...context, at: MONTH });
     for (const counts of [own, withItems]) expect(counts.get(2)?.positives).toBeCloseTo(2, 9);
+  });
+
+  const one = { unit: 7, at: 0, items: [{ number: 5 }], features: [1] };
+
+  it('count a first outcome that is corrected to a success as they do for a user who is known', () => {
+    const [fresh, known] = [new UserHabits(USERS), new UserHabits(USERS)];
+    known.note(one, 3, 1, 1);
+    for (const habits of [fresh, known]) {
+      habits.note(one, 1, 0, 1);
+      habits.correct(one, 1, 0, 1, 1);
+      expect(habits.recall(one).own.get(1)).toEqual({ positives: 1, trials: 1 });
+      expect(habits.recall(one).withItems.get(1)).toEqual({ positives: 1, trials: 1 });
+    }
+    fresh.correct({ ...one, unit: 8 }, 1, 1, 0, 1);
+    expect(fresh.size).toBe(1);
+  });
+
+  it('lose the oldest of the rows with the fewest outcomes when they are full', () => {
+    const habits = new UserHabits(USERS);
+    // A row for whatever was chosen, and one for each item.
+    for (let number = 0; number < 64; number++) habits.note({ ...one, items: [{ number }] }, 2, 1, 1);
+    const known = (number: number) => habits.recall({ ...one, items: [{ number }] }).withItems.size === 1;
+    expect([0, 1, 62, 63].map(known)).toEqual([false, true, true, true]);
+  });
+
+  it('are not walked through for a tool that nobody has a habit of', () => {
+    const habits = new UserHabits(USERS);
+    for (const unit of [1, 2, 3, 4]) habits.note({ ...one, unit }, unit, 1, 1);
+    habits.note({ ...one, unit: 4 }, 5, 1, 1);
+    habits.correct({ ...one, unit: 4 }, 5, 1, 0, 1);
+    habits.forget(3);
+    for (const each of [habits, UserHabits.load(USERS, habits.save())]) {
+      const walked = vi.spyOn(Map.prototype, 'values');
+      for (const slot of [0, 1, 3, 5]) each.scaleTool(slot, 0);
+      expect(walked).not.toHaveBeenCalled();
+      for (const slot of [2, 4]) each.scaleTool(slot, 0);
+      expect(walked).toHaveBeenCalledTimes(2);
+      walked.mockRestore();
+      expect(each.save()['habits.rows']).toHaveLength(0);
+    }
   });
 
   it.each([
