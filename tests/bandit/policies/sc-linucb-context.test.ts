@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createPolicy, loadPolicy } from '../../../bandit/policies/registry.ts';
+import { KEPT_OF_ANOTHER_TOOL, SAME_TOOL_FROM } from '../../../bandit/policies/sc-linucb-memory.ts';
 import type { Candidates, ChosenContext, Policy, QueryFeatures, SlotPools } from '../../../bandit/policy.ts';
 import { type Random, randomFor } from '../../../bandit/random.ts';
 import { ToolVectors } from '../../../bandit/tool-vectors.ts';
@@ -200,6 +201,47 @@ describe('sc-linucb-context', () => {
     expect(policy.forgetUnit(7)).toBe(0);
     policy.forgetTool(2);
     expect(column(policy, queries[1], 'habit')).toEqual([0, 0, 0, 0]);
+  });
+
+  it('keeps part of what is known of a tool that becomes another one, and nothing when its slot is given to a new one', () => {
+    const policy = policyOf('sc-linucb-context');
+    const query = { ...QUERY, context: chosen() };
+    for (let at = 0; at < 3; at++) learn(policy, query, 2, at);
+    const known = () => ['habit', 'itemHabit', 'contextFit'].map((name) => column(policy, query, name)[2]);
+    const [habit, itemHabit, fit] = known();
+    expect(habit).toBeCloseTo(3 / 4, 6);
+    policy.changeTool(2, SAME_TOOL_FROM);
+    expect(known()).toEqual([habit, itemHabit, fit]);
+    policy.changeTool(2, SAME_TOOL_FROM - 0.01);
+    const kept = 3 * KEPT_OF_ANOTHER_TOOL;
+    const [less, lessWithItems, lessFit] = known();
+    expect(less).toBeCloseTo(kept / (kept + 1), 6);
+    expect(lessWithItems).toBeCloseTo((1.5 * kept) / (1.5 * kept + 1), 1);
+    expect(lessWithItems).toBeLessThan(itemHabit);
+    expect(lessFit).toBeCloseTo(KEPT_OF_ANOTHER_TOOL * fit, 6);
+    policy.addTool(2);
+    expect(known()).toEqual([0, 0, 0]);
+  });
+
+  it('says no more for a merged tool than for one of which everything speaks', () => {
+    const policy = policyOf('sc-linucb-context', { contextRate: 0.5 });
+    const slots = [0, 1, 2, 3];
+    const query = { ...QUERY, context: chosen() };
+    const fitOf = (pools?: SlotPools) => {
+      const { features } = rank(policy, query, slots, pools);
+      return features[policy.extras.indexOf('contextFit')];
+    };
+    const pools: SlotPools = { size: 1, representativeOf: () => 0, membersOf: () => slots };
+    const teach = (reward: number) => {
+      for (const slot of slots) {
+        const example = { query, slot, similarity: 0.5, extras: new Float32Array(policy.extras.length) };
+        for (let n = 0; n < 5; n++) policy.learn(example, reward, 1);
+      }
+    };
+    teach(1);
+    expect(fitOf()).toBeGreaterThan(0.26);
+    expect(fitOf()).toBeLessThan(1);
+    expect(fitOf(pools)).toBe(1);
   });
 
   it('keeps as many users as it may; the one who was quiet longest makes room', () => {
