@@ -35,7 +35,7 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   }
   const first = !state.decisions.has(decision.id);
   const record = state.decisions.open(decision, state.clock);
-  const teaching = teachingOf(state, record, decision);
+  const teaching = teachingOf(state, record, decision, entry.at);
   if (first) countShown(state, decision);
   const rewards: RewardOutcome[] = [];
   for (const [index, report] of entry.reports.entries()) {
@@ -103,7 +103,11 @@ export function foldDiscovery(state: CatalogState, entry: DiscoveryEntry): FoldR
   if (!state.decisions.has(decision.id)) countShown(state, decision);
   const record = state.decisions.open(decision, state.clock);
   if (rating !== undefined) record.outcome.rating = rating;
-  state.rewards.countDiscovery(state.clock, learnDiscovery(teachingOf(state, record, decision)), added);
+  state.rewards.countDiscovery(
+    state.clock,
+    learnDiscovery(teachingOf(state, record, decision, entry.at)),
+    added,
+  );
   state.decisions.keep(record);
   return { kind: 'discovery', counted: true };
 }
@@ -143,7 +147,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
   const record = known ?? state.decisions.open(decision, state.clock);
-  const teaching = teachingOf(state, record, decision);
+  const teaching = teachingOf(state, record, decision, entry.at);
   if (record.tools.size > 0) {
     yield* closeDecision(teaching);
     learnOutcome(teaching);
@@ -171,7 +175,7 @@ function* foldEnd(state: CatalogState, entry: SettlementEntry): Generator<void, 
   if (!isReported || isOver || known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
   const record = known ?? state.decisions.open(decision, state.clock);
-  const teaching = teachingOf(state, record, decision);
+  const teaching = teachingOf(state, record, decision, at);
   yield* closeDecision(teaching);
   learnOutcome(teaching);
   state.decisions.keep(record);

@@ -15,13 +15,19 @@ export interface Teaching {
   readonly query: SharedQuery;
 }
 
+/**
+ * Returns the decision with the forms of its query. What was chosen of a context is no later than what is told of it, so that the clock of the process that
+ * decided, where it is far ahead, makes no habit old.
+ * @param told when the entry was accepted that tells of it, ms since the epoch
+ */
 export function teachingOf(
   state: CatalogState,
   record: ObservedRecord,
   decision: ObservedDecision,
+  told: number,
 ): Teaching {
   const { embedding, terms, unit, at } = decision;
-  const context = chosenContext(unit, at, decision.context);
+  const context = chosenContext(unit, Math.min(at, told), decision.context);
   return { state, record, decision, query: new SharedQuery({ embedding, terms, context }) };
 }
 

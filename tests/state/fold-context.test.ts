@@ -129,6 +129,17 @@ describe('folding outcomes of decisions with a context', () => {
     });
   });
 
+  it('makes no habit old by a decision of a clock that is far ahead', () => {
+    const story = withContext();
+    for (const [i, at] of [START, START + 3650 * 24 * 60 * MINUTE].entries()) {
+      const observed = decided(`d${i}`, CONTEXT, { at, deadline: at + 10 * MINUTE });
+      story.tell(observe(observed, [report(`r${i}`, 't1', { at: START + 1000 })]));
+    }
+    const { arrays } = story.state.learners.active.policy.save();
+    expect([...arrays['habits.times']]).toEqual([START + 1000]);
+    expect(featureOf(story, 'habit')[1]).toBeCloseTo(2 / 3, 6);
+  });
+
   it('is the same in every process, and after a snapshot', () => {
     const story = withContext();
     for (const [at, id] of ['a', 'b', 'c', 'd'].entries()) {
