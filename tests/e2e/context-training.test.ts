@@ -138,6 +138,17 @@ describe('training from reports', { timeout: 240_000 }, () => {
     expect((await run('context', 'model')).output).toContain('uses the model of its own');
   });
 
+  it('is cancelled while it is under way, leaves the model as it is, and can be started again', async () => {
+    const { id } = await start();
+    const { training } = await service.ask<{ training: Training }>('DELETE', `${CONTEXT}/training`);
+    expect(training).toMatchObject({ id, status: 'cancelled', replaced: false, result: null });
+    expect(training.endedAt).not.toBeNull();
+    const again = await start();
+    expect(again.id).not.toBe(id);
+    expect(await ended()).toMatchObject({ id: again.id, status: 'done', replaced: false });
+    expect((await state()).model.trained).toBe(true);
+  });
+
   it('keeps the model over a restart, begins again after a kill, and takes it back', async () => {
     const known = await quality(fresh, TIMES);
     await start();
