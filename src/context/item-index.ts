@@ -1,6 +1,6 @@
 import { ShortDocuments } from '../retrieval/short-documents.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import type { StoredItem } from './item.ts';
+import { labelsOf, type StoredItem } from './item.ts';
 import type { ItemRecord } from './item-record.ts';
 import type { RoughCosines } from './rough-cosines.ts';
 
@@ -51,10 +51,18 @@ export class ItemIndex {
   }
 }
 
-const bytesOf = ({ text }: StoredItem): number => ROW_BYTES + Math.min(text.length, MOST_CHARACTERS);
+const bytesOf = (item: StoredItem): number =>
+  ROW_BYTES + Math.min(comparedText(item).length, MOST_CHARACTERS);
+
+/** Labels first: a long text is cut, and its tags are compared all the same. */
+function comparedText(item: StoredItem): string {
+  const labels = labelsOf(item);
+  return labels === '' ? item.text : `${labels}\n${item.text}`;
+}
 
 function wordsOf(items: readonly StoredItem[]): Uint32Array[] {
-  const all = items.reduce((sum, { text }) => sum + Math.min(text.length, MOST_CHARACTERS), 0);
+  const texts = items.map(comparedText);
+  const all = texts.reduce((sum, { length }) => sum + Math.min(length, MOST_CHARACTERS), 0);
   const most = all <= MOST_OF_ALL ? MOST_CHARACTERS : Math.floor(MOST_OF_ALL / items.length);
-  return items.map(({ text }) => tokenise(text.slice(0, most)));
+  return texts.map((text) => tokenise(text.slice(0, most)));
 }

@@ -1,8 +1,8 @@
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
-import type { ContextItem, StoredItem } from './item.ts';
+import { type ContextItem, type StoredItem, searchedText } from './item.ts';
 
 const TAG = 0x69;
-const VERSION = 2;
+const VERSION = 3;
 
 /** The items of a user with their vectors. Row i is that of item i. */
 export interface ItemRecord {
@@ -25,8 +25,9 @@ export function noVectors(items: number): ItemVectors {
 }
 
 /**
- * Lays out the vectors of items: those that were made now, else those that the same embedder made for the same text before, else none.
- * @param fresh by text
+ * Lays out the vectors of items: those that were made now, else those that the same embedder made for the same `searchedText` before,
+ * else none.
+ * @param fresh by that text
  */
 export function vectorsOf(
   items: readonly ContextItem[],
@@ -37,7 +38,8 @@ export function vectorsOf(
   const values = new Int8Array(items.length * dimensions);
   const scales = new Float32Array(items.length);
   const rows = before.vectors.fingerprint === fingerprint ? rowsByText(before) : new Map<string, number>();
-  for (const [at, { text }] of items.entries()) {
+  for (const [at, item] of items.entries()) {
+    const text = searchedText(item);
     const vector = fresh.get(text);
     const row = rows.get(text);
     const target = values.subarray(at * dimensions, (at + 1) * dimensions);
@@ -50,19 +52,19 @@ export function vectorsOf(
   return { fingerprint, dimensions, values, scales };
 }
 
-/** Returns the texts without a vector of this embedder. A vector that is all zero was made, and is none of them. */
+/** Returns the searched texts without a vector of this embedder. A vector that is all zero was made, and is none of them. */
 export function textsWithoutVector(
   items: readonly ContextItem[],
   before: ItemRecord,
   fingerprint: string,
 ): string[] {
   const rows = before.vectors.fingerprint === fingerprint ? rowsByText(before) : new Map<string, number>();
-  return [...new Set(items.map(({ text }) => text))].filter((text) => !rows.has(text));
+  return [...new Set(items.map(searchedText))].filter((text) => !rows.has(text));
 }
 
 function rowsByText({ items, vectors: { scales } }: ItemRecord): Map<string, number> {
   const rows = new Map<string, number>();
-  for (const [at, { text }] of items.entries()) if (scales[at] > 0) rows.set(text, at);
+  for (const [at, item] of items.entries()) if (scales[at] > 0) rows.set(searchedText(item), at);
   return rows;
 }
 

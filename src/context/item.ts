@@ -2,7 +2,7 @@
 export interface ContextItem {
   /** Unique to the user in the catalog. */
   readonly id: string;
-  /** What retrieval reads. */
+  /** What it is, in words. */
   readonly text: string;
   /** Where it comes from: `mail`, `calendar`, `music`. Each store is ranked for itself. */
   readonly store: string;
@@ -21,6 +21,17 @@ export interface ContextItem {
 export interface StoredItem extends ContextItem {
   /** When it was put as it is now, ms since the epoch. */
   readonly putAt: number;
+}
+
+/** Returns what is embedded of an item: its text first, then its labels. */
+export function searchedText(item: ContextItem): string {
+  const labels = labelsOf(item);
+  return labels === '' ? item.text : `${item.text}\n${labels}`;
+}
+
+/** Returns what is searched beside the text: tags, categories, kind and place, a line each; empty: there is none. */
+export function labelsOf({ tags = [], categories = [], kind = '', place = '' }: ContextItem): string {
+  return [tags.join(', '), categories.join(', '), kind, place].filter((line) => line !== '').join('\n');
 }
 
 export const DEFAULT_STORE = 'default';

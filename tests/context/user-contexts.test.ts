@@ -9,6 +9,7 @@ import { type ContextItem, MAX_ITEMS } from '../../src/context/item.ts';
 import { Seals, UserKey } from '../../src/context/seals.ts';
 import { UserContexts } from '../../src/context/user-contexts.ts';
 import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
+import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { loadKernels } from '../../src/stores/load-kernels.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 import { contentOf } from './content-of.ts';
@@ -252,6 +253,22 @@ describe('what users have', () => {
     await next.idle();
     const made = (await next.load('default', 'ada'))!.vectors;
     expect([made.fingerprint, made.scales.every((scale) => scale > 0)]).toEqual(['another', true]);
+  });
+
+  it('has vectors of text and labels, made again when a label is another one', async () => {
+    const folder = new Folder();
+    const contexts = folder.start();
+    const mix = { id: 'mix', text: 'Mix 7', store: 'music', kind: 'playlist', categories: ['sport'] };
+    await contexts.put('default', 'ada', [{ ...mix, tags: ['climbing', 'workout'], place: 'gym' }]);
+    await contexts.put('default', 'ada', [{ ...mix, tags: ['yoga'] }]);
+    await contexts.put('default', 'ada', [{ ...mix, tags: ['yoga'], at: NOW }]);
+    expect(folder.embedded).toEqual([
+      'Mix 7\nclimbing, workout\nsport\nplaylist\ngym',
+      'Mix 7\nyoga\nsport\nplaylist',
+    ]);
+    const { index } = (await contexts.load('default', 'ada'))!;
+    expect(index.wordScores(tokenise('yoga'))[0]).toBeGreaterThan(0);
+    expect(index.wordScores(tokenise('climbing'))[0]).toBe(0);
   });
 
   it('counts a use once by its key, after a restart as well, and uses that come together', async () => {

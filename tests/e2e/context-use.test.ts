@@ -157,6 +157,20 @@ describe('"the usual"', () => {
     expect(plain.tools.map(({ reason }) => reason)).not.toContain('used');
   });
 
+  it('is found by tags, kind and place of an item whose text says nothing of them', async () => {
+    const mix = {
+      id: 'mix-7',
+      text: 'Mix 7',
+      store: 'music',
+      kind: 'playlist',
+      tags: ['climbing', 'workout'],
+    };
+    const mail = { id: 'mail-3', text: 'Minutes of 3 May', store: 'mail', categories: ['taxes'] };
+    await put('joe', [...ITEMS, mix, mail, { ...mix, id: 'mix-8', text: 'Mix 8', tags: ['sleep'] }]);
+    expect(ids(await route('play my climbing workout mix', { userId: 'joe' }))?.[0]).toBe('mix-7');
+    expect(ids(await route('send the mail about my taxes', { userId: 'joe' }))?.[0]).toBe('mail-3');
+  });
+
   it('is nothing for a query that says all that it wants', async () => {
     await put('kim', ITEMS);
     expect((await route('what is 20 dollars in euros', { userId: 'kim' })).context).toEqual([]);

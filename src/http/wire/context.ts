@@ -59,7 +59,8 @@ const members = {
     .refine((value) => /[^\s\p{C}]/u.test(value), 'must not be blank')
     .refine((value) => !/(?![\t\n\r])[\p{Cc}\p{Cs}]/u.test(value), 'must not contain control characters')
     .meta({
-      description: 'What retrieval reads. Kept encrypted, and in no log.',
+      description:
+        'What it is, in words. It is searched, and so are `tags`, `categories`, `kind` and `place`. Kept encrypted, and in no log.',
       example: 'Playlist: Morning Run',
     }),
   store: storeName.optional(),
