@@ -28,16 +28,16 @@ export function reasonsOf(
   const tool = of('its uses with the tools') >= WITH_OTHERS ? mostUsed(usage, moment.tools) : null;
   const reasons = [
     of('asked cosine') >= ALIKE && 'used for such queries',
+    (of('words') > 0 || (of('cosine') >= LIKE && of('cosine gap') <= NEAR_BEST)) && 'like the query',
     isHabit && habitOf(of, moment.now),
     isHabit && of('its uses at this place') >= HABIT && `used at ${moment.place}`,
     tool !== null && `used with \`${tool}\``,
     of('its uses with recent items') >= WITH_OTHERS && 'used with what was used just now',
-    (of('words') > 0 || (of('cosine') >= LIKE && of('cosine gap') <= NEAR_BEST)) && 'like the query',
-    of('mapped gap') <= NEAR_BEST && 'what such queries are about',
+    of('mapped gap') <= NEAR_BEST && 'the kind of thing that such queries ask for',
     of('place among what comes next in its store') === 0 &&
       of('hours until its time') <= SOON &&
       'comes next',
-    of('share of all uses') >= OFTEN && of('uses') > 0 && 'used often',
+    isHabit && of('share of all uses') >= OFTEN && 'used often',
     of('place among the last used of its store') === 0 && 'used last',
   ].filter((reason) => reason !== false);
   return reasons.length === 0 ? ['fits best of what there is'] : reasons.slice(0, MOST_REASONS);
