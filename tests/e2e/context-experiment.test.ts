@@ -182,7 +182,9 @@ describe('an evaluation of a log whose decisions have context', () => {
     // Three of six tools by chance.
     expect(dr('logging').value).toBeGreaterThan(0.4);
     expect(dr('logging').value).toBeLessThan(0.6);
-    expect(dr('context').value).toBeGreaterThan(dr('default').value + 0.05);
+    // Tools that a user's items were used with are found by that, so the default earns more as well; habits add to it.
+    expect(dr('default').lower).toBeGreaterThan(dr('logging').upper);
     expect(dr('context').lower).toBeGreaterThan(dr('logging').upper);
+    expect(dr('context').value).toBeGreaterThan(dr('default').value + 0.01);
   });
 });
