@@ -59,7 +59,10 @@ export const routeRequestSchema = z
       .record(z.string().max(64), z.union([z.string().max(256), z.number(), z.boolean()]))
       .refine((context) => Object.keys(context).length <= 50, 'must not have more than 50 members')
       .optional()
-      .meta({ description: 'What experiments may be limited to.' }),
+      .meta({
+        description:
+          'Attributes of the request that experiments may be limited to. In an answer `context` holds items of the user, in a report their ids.',
+      }),
     k: z.int().min(1).max(50).default(5).meta({ description: 'How many tools.' }),
     pin: namedTools.optional().meta({ description: 'Tools that must be in the slate.' }),
     exclude: namedTools.optional().meta({ description: 'Tools that must not be in it.' }),
