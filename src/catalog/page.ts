@@ -1,3 +1,6 @@
+import { isUtf8 } from 'node:buffer';
+import { Problem } from '../errors/problem.ts';
+
 /** A page ends before its rows become longer than this together, though not before its first row. */
 const PAGE_LENGTH = 2 * 1024 * 1024;
 
@@ -27,7 +30,13 @@ export function firstPage<Row>(
   return { rows, nextCursor: isLast ? null : Buffer.from(keyOf(rows.at(-1)!)).toString('base64url') };
 }
 
-/** Returns what the page comes after, as `keyOf` of `firstPage` has named it; empty: nothing. */
+/** Returns what the page comes after, as `keyOf` of `firstPage` has named it; empty: nothing. @throws Problem validation-failed */
 export function afterOf(cursor: string | undefined): string {
-  return cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+  if (cursor === undefined) return '';
+  const bytes = Buffer.from(cursor, 'base64url');
+  if (bytes.length > 0 && bytes.toString('base64url') === cursor && isUtf8(bytes)) return bytes.toString();
+  const message = 'has to be the `nextCursor` of the page before';
+  throw new Problem('validation-failed', `The cursor ${message}.`, 'Begin again without one.', {
+    violations: [{ path: 'cursor', message }],
+  });
 }

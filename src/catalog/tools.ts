@@ -8,6 +8,7 @@ import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
 import { patchTools, syncTools, type ToolChanges } from './change-tools.ts';
 import type { ChangeOptions } from './conditional-change.ts';
+import { afterOf } from './page.ts';
 
 /** The tools of catalogs, by name. Everything here throws Problem catalog-not-found. */
 export class Tools {
@@ -78,7 +79,7 @@ const PAGE_LENGTH = 2 * 1024 * 1024;
  * between do no harm.
  */
 export async function listTools(catalog: Catalog, limit: number, cursor?: string): Promise<ToolPage> {
-  const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString();
+  const after = afterOf(cursor);
   const names = [...catalog.state.tools.live()].map(({ tool }) => tool.name).filter((name) => name > after);
   const page = names.sort().slice(0, limit);
   const records = page.map((name) => getTool(catalog, name));

@@ -135,6 +135,7 @@ const FIXES: Readonly<Record<string, string>> = {
   'merge-conflict':
     '`bandolier merges list` shows how things stand; `bandolier merges propose --cancel` stops a run.',
   'merge-not-found': '`bandolier merges list --catalog <name>` shows those there are.',
+  'training-conflict': '`bandolier context model` shows how the newest training ended.',
   'no-winner': 'Go on, or name the variant: `bandolier experiment promote <name> <variant>`.',
 };
 

@@ -44,11 +44,17 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** What to print for an error that ends the program. */
 export function lastWords(error: unknown): string {
   if (!(error instanceof Error)) return `bandolier: ${String(error)}`;
-  if (FOR_PEOPLE.has(error.name)) return `bandolier: ${error.message}`;
+  if (FOR_PEOPLE.has(error.name)) return `bandolier: ${wordsOf(error)}`;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   const why = code === undefined ? undefined : REFUSED[code];
   if (why !== undefined) return `bandolier: ${path ?? syscall ?? 'A file'} ${why} (${code}).`;
   return `bandolier: something went wrong that should not have.\n${error.stack ?? error.message}`;
+}
+
+/** A problem says beside what is wrong how to mend it. */
+function wordsOf(error: Error & { readonly suggestedFix?: string }): string {
+  const { name, message, suggestedFix } = error;
+  return name === 'Problem' && suggestedFix !== undefined ? `${message} ${suggestedFix}` : message;
 }
 
 /** What a command found: as JSON for programs, else as text for people. */

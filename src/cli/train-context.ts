@@ -48,6 +48,13 @@ async function train({ cancel, ...options }: AskOptions & { readonly cancel?: tr
   if (training.status !== 'done') process.exitCode = 1;
 }
 
+/** The model is kept with the catalog, and moves with it; how it was trained is not. */
+function untrained(isTrained: boolean): string {
+  return isTrained
+    ? 'How it was trained is not known here: it came with the catalog.\n'
+    : 'Nothing was trained yet.\n';
+}
+
 function trainingText({ status, examples, telling, users, result, reason }: ContextTraining): string {
   const head = `The training is ${status}: ${counted(examples, 'example')}, of which ${telling} say which items were used, of ${counted(users, 'user')}.\n`;
   const judged =
@@ -71,10 +78,15 @@ async function model({ remove, ...options }: AskOptions & { readonly remove?: tr
   }
   const { model: used, training } = await api.get<TrainingState>(`${path}/training`);
   const which = used.trained ? `of its own, with ${used.trees} trees` : 'in the package';
-  const last = training === null ? 'Nothing was trained yet.\n' : trainingText(training);
+  const last =
+    training === null
+      ? untrained(used.trained)
+      : `\nThe newest training, as it ended then:\n${trainingText(training)}`;
+  const isTakenBack = training?.replaced === true && !used.trained;
+  const back = isTakenBack ? 'Its model was taken back since.\n' : '';
   print(
     options.json,
     { model: used, training },
-    `Catalog ${options.catalog} uses the model ${which}.\n${last}`,
+    `Catalog ${options.catalog} uses the model ${which}.\n${last}${back}`,
   );
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { lastWords, UserError } from '../../src/cli/terminal.ts';
+import { Problem } from '../../src/errors/problem.ts';
 
 it.each([
   ['EPERM', /^bandolier: \/var\/data may not be used by this user: .* \(EPERM\)\.$/],
@@ -12,6 +13,8 @@ it.each([
 
 it('shows the stack of a fault of ours alone', () => {
   expect(lastWords(new UserError('Mend it.'))).toBe('bandolier: Mend it.');
+  const noSecret = new Problem('unavailable', 'No secret is set.', 'Set one.');
+  expect(lastWords(noSecret)).toBe('bandolier: No secret is set. Set one.');
   expect(lastWords(new TypeError('x'))).toMatch(
     /something went wrong that should not have\.\nTypeError: x\n {4}at /,
   );

@@ -166,6 +166,10 @@ const BAD_REQUESTS: readonly BadRequest[] = [
   ),
   noTool('__proto__ as a tool', 'GET', `${TOOLS}/__proto__/stats`),
   invalid('cursor', 'a cursor that was never given out', 'GET', `${TOOLS}?cursor=%00`),
+  invalid('(root)', 'a list of items as it is', 'PUT', '/v1/catalogs/default/users/ada/context', [item()]),
+  ...[TOOLS, INSTRUCTIONS, '/v1/catalogs/default/users/ada/context'].map((list) =>
+    invalid('cursor', `a cursor of ${list} that is none`, 'GET', `${list}?cursor=zzz`),
+  ),
 
   noDecision('a discovery for an unknown decision', 'POST', '/v1/decisions/default.unknown/discover', {}),
   invalid('k', 'a discovery of no tools', 'POST', DISCOVER, { k: 0 }),

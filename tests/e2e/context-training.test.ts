@@ -159,6 +159,11 @@ describe('training from reports', { timeout: 240_000 }, () => {
     expect((await state()).model.trained).toBe(true);
     expect((await run('context', 'model', '--remove')).output).toContain('uses the model in the package');
     expect((await state()).model.trained).toBe(false);
+    expect((await run('context', 'model')).output).toMatch(
+      /uses the model in the package\.\n\nThe newest training, as it ended then:\n/,
+    );
+    const none = await run('context', 'train', '--cancel');
+    expect([none.code, none.output]).toEqual([1, expect.stringContaining('`bandolier context model` shows')]);
     expect(await quality(fresh, TIMES)).toBeLessThan(known);
   });
 

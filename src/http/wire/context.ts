@@ -99,12 +99,15 @@ const itemSchema = z
   .openapi('ContextItem');
 
 export const putItemsSchema = z
-  .strictObject({
-    items: z
-      .array(itemSchema)
-      .max(MAX_ITEMS, `has more than ${MAX_ITEMS}, which is all that a user may have: none was put`)
-      .superRefine(eachOnce('id')),
-  })
+  .strictObject(
+    {
+      items: z
+        .array(itemSchema)
+        .max(MAX_ITEMS, `has more than ${MAX_ITEMS}, which is all that a user may have: none was put`)
+        .superRefine(eachOnce('id')),
+    },
+    { error: ({ code }) => (code === 'invalid_type' ? 'has to be an object: {"items": […]}' : undefined) },
+  )
   .openapi('PutContext');
 
 type PutItem = z.output<typeof itemSchema>;
