@@ -21,10 +21,10 @@ const TEMPERATURE = 0.05;
 const BUDGET_SHARE = 0.25;
 /**
  * What items count where tools are searched for, chosen on the validation part of bench/context-tools.ts such that queries that say all that
- * they want find their tools as well as without. `items`: beside the vector of the query, which counts 1, so much times the
+ * they want find their tools nearly as well as without. `items`: beside the vector of the query, which counts 1, so much times the
  * probability of the likeliest. `least`: from this probability on. `uses`: that a tool was used with them.
  */
-const WEIGHTS = { items: 0.5, least: 0.5, uses: 1 };
+const WEIGHTS = { items: 0.5, least: 0.5, uses: 1.5 };
 
 /** What a route has of its user. */
 export interface QueryContext {
