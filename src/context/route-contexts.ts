@@ -1,5 +1,6 @@
 import type { ContextRanker } from '../../bandit/ranking/context-ranker.ts';
 import type { Decision, DecisionContext } from '../decisions/decision.ts';
+import { Problem } from '../errors/problem.ts';
 import { type AnsweredItem, answeredItem } from './answered-item.ts';
 import { type ChosenItem, chooseContext } from './choose-context.ts';
 import type { ContextQuery, Moment } from './context-candidates.ts';
@@ -74,7 +75,8 @@ export class RouteContexts {
         (user): RouteUser => (user === null || user.items.length === 0 ? null : { user }),
         (error): RouteUser => {
           this.#onError('what a user has could not be read for a route', error);
-          return { note: AWAY };
+          // Its message names no user: it says what is wrong with the key, or with the store.
+          return { note: error instanceof Problem ? `${AWAY} ${error.message}` : AWAY };
         },
       ),
       MOST_MS,

@@ -15,6 +15,7 @@ import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
 import { ExpiredItems } from '../context/expired-items.ts';
 import { RouteContexts } from '../context/route-contexts.ts';
+import { openServiceKey } from '../context/service-key.ts';
 import { shippedContextRanker } from '../context/shipped-ranker.ts';
 import { ContextModels } from '../context/training/context-models.ts';
 import { ContextTrainings } from '../context/training/context-trainings.ts';
@@ -193,6 +194,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   });
   users = contexts;
   onClose(() => contexts.close());
+  // Said at the start, and not by the first request of a user. A store that is away is told of by /readyz.
+  await openServiceKey(stores.contexts, settings.tokenKey, false).catch((error) => {
+    if (error instanceof Problem)
+      log.warn(`What users have cannot be read. ${error.message} ${error.suggestedFix}`);
+  });
   const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {
     firstMs: 0,
     onError: (error) => onError('an erased user could not be erased whole', error),

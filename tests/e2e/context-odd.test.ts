@@ -153,3 +153,23 @@ for (const [mode, start, missing] of MODES) {
     });
   });
 }
+
+it('a service without the secret under which items are kept says so at its start, and in the notes of routes', async () => {
+  const folder = temporaryFolder();
+  const first = await RunningService.start(folder.path, [], SECRET);
+  const items = [{ id: 'run', text: 'Playlist: Morning Run' }];
+  await first.ask('PUT', '/v1/catalogs/default/users/ada/context', { items });
+  await first.stop();
+  const wrong = { ...SECRET, BANDOLIER_TOKEN_KEY: 'another secret of sixteen characters' };
+  const second = await RunningService.start(folder.path, [], wrong);
+  await second.stop();
+  expect(second.output).toContain('encrypted with another BANDOLIER_TOKEN_KEY than the one that is set');
+  const third = await RunningService.start(folder.path, [], { BANDOLIER_MODEL: 'none' });
+  const { notes } = await third.ask<{ notes: string[] }>('POST', '/v1/route', {
+    ...{ query: 'play my run', userId: 'ada' },
+  });
+  await third.stop();
+  folder.remove();
+  expect(third.output).toContain('Set BANDOLIER_TOKEN_KEY to 16 characters or more');
+  expect(notes).toContainEqual(expect.stringContaining('under a secret of yours, and none is set'));
+});
