@@ -119,7 +119,8 @@ describe.skipIf(redisProgram.path === null)(`another Redis than before${redisPro
 
     door.leadTo(own.port);
     await until(async () => (await router.request('GET', '/readyz')).status === 200);
-    await until(async () => (await shop.report(meanwhile, REPORT).catch(() => null))?.status === 'queued');
+    // One that was taken although its answer said otherwise is a duplicate the next time; below it is counted once.
+    await until(async () => (await shop.report(meanwhile, REPORT).catch(() => null)) !== null);
     await shop.settled();
     expect((await shop.stats('refund_payment')).called).toBe(2);
     expect(await digest(stranger)).toEqual(theirDigest);
