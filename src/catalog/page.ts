@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { Problem } from '../errors/problem.ts';
 
 /** A page ends before its rows become longer than this together, though not before its first row. */
-const PAGE_LENGTH = 2 * 1024 * 1024;
+export const PAGE_LENGTH = 2 * 1024 * 1024;
 
-export interface Page<Row> {
+interface Page<Row> {
   readonly rows: readonly Row[];
   /** Says where the next page begins, by the last row of this one; null: it is the last page. */
   readonly nextCursor: string | null;

@@ -8,7 +8,7 @@ import type { Catalog } from './catalog.ts';
 import type { Catalogs } from './catalogs.ts';
 import { patchTools, syncTools, type ToolChanges } from './change-tools.ts';
 import type { ChangeOptions } from './conditional-change.ts';
-import { afterOf } from './page.ts';
+import { afterOf, PAGE_LENGTH } from './page.ts';
 
 /** The tools of catalogs, by name. Everything here throws Problem catalog-not-found. */
 export class Tools {
@@ -70,9 +70,6 @@ export interface ToolPage {
   readonly tools: readonly ToolRecord[];
   readonly nextCursor: string | null;
 }
-
-/** A page ends before it becomes longer than this as JSON, though not before its first tool. */
-const PAGE_LENGTH = 2 * 1024 * 1024;
 
 /**
  * Live tools by name, at most `limit` of them. The cursor is the last name of the page before, so that changes in

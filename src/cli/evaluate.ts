@@ -1,13 +1,10 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import type { Evaluation } from '../evaluation/evaluation.ts';
 import { ApiClient } from './api-client.ts';
+import { followJob } from './follow-job.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { readJson } from './read-text.ts';
 import { counted, print, table } from './terminal.ts';
-
-const LOOK_EVERY_MS = 300;
 
 export function evaluateCommand(): Command {
   return asking(
@@ -32,18 +29,8 @@ Examples:
 async function evaluate(policies: readonly string[], options: AskOptions): Promise<void> {
   const api = new ApiClient(serviceUrl(options.url));
   const path = `/v1/catalogs/${encodeURIComponent(options.catalog)}/evaluations`;
-  let evaluation = await api.post<Evaluation>(path, await draftOf(policies));
-  const bar = new SingleBar({ format: ' {bar} {percentage} %, {eta_formatted} left', noTTYOutput: false });
-  bar.start(1, 0);
-  try {
-    while (evaluation.endedAt === null) {
-      await wait(LOOK_EVERY_MS);
-      evaluation = await api.get<Evaluation>(`${path}/${evaluation.id}`);
-      bar.update(evaluation.progress);
-    }
-  } finally {
-    bar.stop();
-  }
+  const begun = await api.post<Evaluation>(path, await draftOf(policies));
+  const evaluation = await followJob(begun, () => api.get<Evaluation>(`${path}/${begun.id}`));
   print(options.json, evaluation, evaluationText(evaluation));
   if (evaluation.status !== 'done') process.exitCode = 1;
 }

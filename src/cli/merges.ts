@@ -1,5 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { SingleBar } from 'cli-progress';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { MERGE_STATUSES, type MergeStatus } from '../ledger/merge-definition.ts';
 import type { MergeRunOpen } from '../ledger/merge-run.ts';
@@ -14,12 +12,11 @@ import {
   mergePath,
   review,
 } from './decide-merges.ts';
+import { followJob } from './follow-job.ts';
 import { actorOf, actorOption } from './instructions.ts';
 import { definitionsText, inOneLine, type ListedMerge, MOST_NAMED, mergeText, others } from './merge-text.ts';
 import { type AskOptions, asking } from './options.ts';
 import { counted, print, sentence, table, UserError } from './terminal.ts';
-
-const LOOK_EVERY_MS = 300;
 
 interface ListedRun {
   readonly id: string;
@@ -140,20 +137,13 @@ async function lookFor({
     ...(autoApprove !== undefined && { autoApprove }),
   };
   const asked = await client.post<{ run: ListedRun }>(`${path}/propose`, body);
-  const bar = new SingleBar({ format: ' {bar} {percentage} %, {eta_formatted} left', noTTYOutput: false });
-  bar.start(1, 0);
-  let found: MergeList;
-  try {
-    for (;;) {
-      found = await client.get<MergeList>(`${path}?limit=1`);
-      if (found.run?.id !== asked.run.id || found.run.endedAt !== null) break;
-      bar.update(found.run.progress);
-      await wait(LOOK_EVERY_MS);
-    }
-  } finally {
-    bar.stop();
-  }
-  const { run, counts } = found;
+  const look = () => client.get<MergeList>(`${path}?limit=1`);
+  let found = await look();
+  const run = await followJob<ListedRun | null>(asked.run, async () => {
+    found = await look();
+    return found.run;
+  });
+  const { counts } = found;
   if (run?.id !== asked.run.id)
     throw new UserError('Another run has begun since: see `bandolier merges list`.');
   print(options.json, { run, counts }, runText(run, counts));

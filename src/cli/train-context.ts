@@ -1,12 +1,9 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { SingleBar } from 'cli-progress';
 import type { Command } from 'commander';
 import type { ContextTraining } from '../context/training/context-training.ts';
 import { ApiClient, catalogPath } from './api-client.ts';
+import { followJob } from './follow-job.ts';
 import { type AskOptions, asking, serviceUrl } from './options.ts';
 import { counted, print } from './terminal.ts';
-
-const LOOK_EVERY_MS = 300;
 
 interface TrainingState {
   readonly training: ContextTraining | null;
@@ -31,19 +28,8 @@ async function train({ cancel, ...options }: AskOptions & { readonly cancel?: tr
     const { training } = await api.get<TrainingState>(path);
     return print(options.json, training, 'The training is cancelled; the model in use stays.\n');
   }
-  let { training } = await api.post<{ training: ContextTraining }>(path, {});
-  const { id } = training;
-  const bar = new SingleBar({ format: ' {bar} {percentage} %, {eta_formatted} left', noTTYOutput: false });
-  bar.start(1, 0);
-  try {
-    while (training.id === id && training.endedAt === null) {
-      await wait(LOOK_EVERY_MS);
-      training = (await api.get<TrainingState>(path)).training!;
-      bar.update(training.progress);
-    }
-  } finally {
-    bar.stop();
-  }
+  const { training: begun } = await api.post<{ training: ContextTraining }>(path, {});
+  const training = await followJob(begun, async () => (await api.get<TrainingState>(path)).training!);
   print(options.json, training, trainingText(training));
   if (training.status !== 'done') process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { link, open, readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CommandQueues } from '../catalog/command-queues.ts';
-import { catalogFolder, keysFolder, removeFolder } from '../storage/data-folder.ts';
+import { catalogFolder, keysFolder, namesIn, removeFolder } from '../storage/data-folder.ts';
 import {
   createFileWhole,
   createFolder,
@@ -11,7 +11,7 @@ import {
   writeFileDurably,
   writeFully,
 } from '../storage/durable-file.ts';
-import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import { errorCode, ifThere, unavailable } from '../storage/storage-errors.ts';
 import {
   BeingErasedError,
   type ContextStore,
@@ -54,7 +54,7 @@ export class FileContextStore implements ContextStore {
   }
 
   readServiceKey(): Promise<Buffer | null> {
-    return this.#working(() => contentOf(this.#serviceKey));
+    return this.#working(() => ifThere(readFile(this.#serviceKey)));
   }
 
   createServiceKey(record: Buffer): Promise<Buffer> {
@@ -118,8 +118,8 @@ export class FileContextStore implements ContextStore {
     return this.#working(async () => {
       if ((await this.#erasuresOf(place.catalog)).has(place.user)) return null;
       const [key, examples] = await Promise.all([
-        contentOf(this.#key(place)),
-        contentOf(this.#part(place, 'examples')),
+        ifThere(readFile(this.#key(place))),
+        ifThere(readFile(this.#part(place, 'examples'))),
       ]);
       return key === null || examples === null ? null : { key, examples };
     });
@@ -160,7 +160,7 @@ export class FileContextStore implements ContextStore {
   async erasureNote({ catalog, user }: UserPlace): Promise<string | null> {
     const file = join(this.#erasures(catalog), user);
     try {
-      return (await contentOf(file))?.toString('utf8') ?? null;
+      return await ifThere(readFile(file, 'utf8'));
     } catch (error) {
       // Its folder could be read, so that the store is not away.
       throw new Error(
@@ -191,7 +191,7 @@ export class FileContextStore implements ContextStore {
   }
 
   readSweep(catalog: string): Promise<Buffer | null> {
-    return this.#working(() => contentOf(join(this.#data(catalog), 'sweep')));
+    return this.#working(() => ifThere(readFile(join(this.#data(catalog), 'sweep'))));
   }
 
   writeSweep(catalog: string, progress: Buffer): Promise<void> {
@@ -211,11 +211,11 @@ export class FileContextStore implements ContextStore {
 
   async #read(place: UserPlace): Promise<SealedUser | null> {
     if ((await this.#erasuresOf(place.catalog)).has(place.user)) return null;
-    const key = await contentOf(this.#key(place));
+    const key = await ifThere(readFile(this.#key(place)));
     if (key === null) return null;
     const [items, signals] = await Promise.all([
-      contentOf(this.#part(place, 'items')),
-      contentOf(this.#part(place, 'signals')),
+      ifThere(readFile(this.#part(place, 'items'))),
+      ifThere(readFile(this.#part(place, 'signals'))),
     ]);
     return { stamp: this.#stamps.get(nameOf(place)) ?? this.#stamped(place), key, items, signals };
   }
@@ -285,24 +285,6 @@ const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
 function shardOf(user: string): string {
   if (!USER.test(user)) throw new RangeError('This is no name that stands for a user.');
   return user.slice(0, 2);
-}
-
-async function contentOf(file: string): Promise<Buffer | null> {
-  try {
-    return await readFile(file);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** The folder is made when it is missing, and not looked for with every write. */

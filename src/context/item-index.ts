@@ -17,6 +17,8 @@ const [MOST_CHARACTERS, MOST_OF_ALL] = [500, 131_072];
 export class ItemIndex {
   /** When what items are about takes place, ms since the epoch; 0: at no time. */
   readonly times: Float64Array;
+  /** About how much memory it takes once all of it was asked for. */
+  readonly bytes: number;
   readonly #record: ItemRecord;
   readonly #cosines: RoughCosines;
   #words: ShortDocuments | null = null;
@@ -26,6 +28,7 @@ export class ItemIndex {
     this.#record = record;
     this.#cosines = cosines;
     this.times = Float64Array.from(record.items, ({ at = 0 }) => at);
+    this.bytes = record.items.reduce((sum, item) => sum + bytesOf(item), 1000 + this.times.byteLength);
   }
 
   /** Returns BM25 scores by row. */
@@ -43,11 +46,6 @@ export class ItemIndex {
   rowOf(id: string): number | undefined {
     this.#rows ??= new Map(this.#record.items.map((item, row) => [item.id, row]));
     return this.#rows.get(id);
-  }
-
-  /** About how much memory it takes once all of it was asked for. */
-  get bytes(): number {
-    return this.#record.items.reduce((sum, item) => sum + bytesOf(item), 1000 + this.times.byteLength);
   }
 }
 

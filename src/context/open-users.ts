@@ -58,19 +58,20 @@ export class OpenUsers {
   #noKeyUntil = 0;
 
   constructor(store: ContextStore, secret: string | undefined, mostBytes: number, kernels: Kernels) {
-    this.#cosines = new RoughCosines(kernels);
     this.#store = store;
     this.#secret = secret;
     this.#mostBytes = mostBytes;
-  }
-
-  #indexed(user: OpenUser): IndexedUser {
-    return { ...user, index: new ItemIndex(user, this.#cosines) };
+    this.#cosines = new RoughCosines(kernels);
   }
 
   /** About how much the cache takes. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** Opens the service's key, if there is one, so that the first request need not. @throws Problem unavailable, with a secret that is missing or wrong */
+  async openKey(): Promise<void> {
+    await this.#opened(false);
   }
 
   /** Makes the service's key if there is none. @throws Problem unavailable */
@@ -185,6 +186,10 @@ export class OpenUsers {
       this.#keep({ stamp, user: live, bytes: bytesOf(live) }, this.#drops);
     }
     return live;
+  }
+
+  #indexed(user: OpenUser): IndexedUser {
+    return { ...user, index: new ItemIndex(user, this.#cosines) };
   }
 
   #mayBeAbsent(name: string, absence: { until: number }): void {

@@ -110,6 +110,11 @@ export class UserContexts {
     return this.#parts.now();
   }
 
+  /** Opens the key under which users' items are kept, as `OpenUsers.openKey`. */
+  openKey(): Promise<void> {
+    return this.#users.openKey();
+  }
+
   /** Puts items, each in the place of the one with its id: all of them or, if it throws, none. @throws Problem too-many-items */
   put(
     catalog: string,

@@ -1,8 +1,8 @@
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
+import { catalogFolder, namesIn, removeFolder } from '../storage/data-folder.ts';
 import { createFolder, removeUnfinished, writeFileDurably } from '../storage/durable-file.ts';
-import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import { ifThere, unavailable } from '../storage/storage-errors.ts';
 import {
   type EvaluationStore,
   KEPT_EVALUATIONS,
@@ -30,12 +30,8 @@ export class FileEvaluationStore implements EvaluationStore {
 
   async get(catalog: string, id: string): Promise<StoredEvaluation | null> {
     if (!ID.test(id)) return null;
-    try {
-      return parseEvaluation(await readFile(this.#file(catalog, id), 'utf8'));
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return null;
-      throw error;
-    }
+    const text = await ifThere(readFile(this.#file(catalog, id), 'utf8'));
+    return text === null ? null : parseEvaluation(text);
   }
 
   async list(catalog: string): Promise<readonly StoredEvaluation[]> {
@@ -73,12 +69,7 @@ export class FileEvaluationStore implements EvaluationStore {
   }
 
   async #names(catalog: string): Promise<string[]> {
-    try {
-      return (await readdir(this.#folder(catalog))).filter((name) => name.endsWith('.json'));
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return [];
-      throw error;
-    }
+    return (await namesIn(this.#folder(catalog))).filter((name) => name.endsWith('.json'));
   }
 
   #folder(catalog: string): string {

@@ -30,14 +30,6 @@ export class Bm25Index {
     return this.#documentCount;
   }
 
-  /** About how much memory it takes. */
-  get bytes(): number {
-    let bytes = 500 + 24 * this.#lengths.length;
-    for (const { slots } of this.#postings.values()) bytes += 300 + 8 * slots.length;
-    for (const terms of this.#documents) bytes += 100 + 4 * (terms?.length ?? 0);
-    return bytes;
-  }
-
   /** Indexes a document; replaces the one at this slot. */
   put(slot: number, tokens: Uint32Array): void {
     this.remove(slot);

@@ -58,11 +58,6 @@ export class ShortDocuments {
     return scores;
   }
 
-  /** About how much memory it takes. */
-  get bytes(): number {
-    return BITS + this.#tokens.byteLength + this.#starts.byteLength + this.#norms.byteLength;
-  }
-
   /** How often a document has each term, by the term's number; null: it has none. */
   #countIn(document: number, numbers: ReadonlyMap<number, number>): Map<number, number> | null {
     let counts: Map<number, number> | null = null;

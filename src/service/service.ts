@@ -15,7 +15,6 @@ import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
 import { ExpiredItems } from '../context/expired-items.ts';
 import { RouteContexts } from '../context/route-contexts.ts';
-import { openServiceKey } from '../context/service-key.ts';
 import { shippedContextRanker } from '../context/shipped-ranker.ts';
 import { ContextModels } from '../context/training/context-models.ts';
 import { ContextTrainings } from '../context/training/context-trainings.ts';
@@ -195,7 +194,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   users = contexts;
   onClose(() => contexts.close());
   // Said at the start, and not by the first request of a user. A store that is away is told of by /readyz.
-  await openServiceKey(stores.contexts, settings.tokenKey, false).catch((error) => {
+  await contexts.openKey().catch((error) => {
     if (error instanceof Problem)
       log.warn(`What users have cannot be read. ${error.message} ${error.suggestedFix}`);
   });
@@ -389,8 +388,11 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   };
 }
 
-/** Refuses a setting of a catalog that needs a chat model. @param without its value that needs none */
-/** @throws Problem validation-failed where the chat model would never be asked */
+/**
+ * Refuses a setting of a catalog that needs a chat model.
+ * @param without its value that needs none
+ * @throws Problem validation-failed where the chat model would never be asked
+ */
 async function checkChat(chat: ChatSettings | null, setting: string, without: string): Promise<void> {
   const refuse = (message: string, mend: string): never => {
     throw new Problem(

@@ -1,9 +1,9 @@
-import { readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Position } from '../ledger/entry.ts';
-import { catalogFolder, removeFolder } from '../storage/data-folder.ts';
+import { catalogFolder, namesIn, removeFolder } from '../storage/data-folder.ts';
 import { createFolder, removeUnfinished, syncFolder, writeFileDurably } from '../storage/durable-file.ts';
-import { errorCode, unavailable } from '../storage/storage-errors.ts';
+import { ifThere, unavailable } from '../storage/storage-errors.ts';
 import { newestFence } from './file-leases.ts';
 import {
   type SnapshotStore,
@@ -39,10 +39,7 @@ export class FileSnapshotStores implements SnapshotStores {
 
 /** Newest first. */
 async function positionsIn(folder: string): Promise<Position[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+  const names = await namesIn(folder);
   return names
     .map((name) => NAME.exec(name)?.[1])
     .filter((digits) => digits !== undefined)
@@ -74,12 +71,8 @@ export class FileSnapshotStore implements SnapshotStore {
   }
 
   async get(position: Position): Promise<StoredSnapshot | null> {
-    try {
-      return { position, bytes: await readFile(this.#file(position)) };
-    } catch (error) {
-      if (errorCode(error) === 'ENOENT') return null;
-      throw error;
-    }
+    const bytes = await ifThere(readFile(this.#file(position)));
+    return bytes && { position, bytes };
   }
 
   /** They are put aside, not deleted, as is what was cut off the ledger. */

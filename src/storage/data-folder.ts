@@ -4,7 +4,7 @@ import { dirname, join, resolve, sep } from 'node:path';
 import { syncFolder, UNFINISHED, writeFileDurably, writeNewFile } from './durable-file.ts';
 import { SILENCE_MS } from './lock-holder.ts';
 import { type HeldLock, takeLock } from './process-lock.ts';
-import { errorCode, unavailable } from './storage-errors.ts';
+import { errorCode, ifThere, unavailable } from './storage-errors.ts';
 
 /** Thrown when another process uses this data folder. The message names it and says what to do. */
 export class DataFolderLockedError extends Error {
@@ -123,11 +123,9 @@ async function removeLeftovers(parent: string): Promise<void> {
   }
 }
 
-function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return [];
-    throw error;
-  });
+/** Returns the names in a folder; none if it is not there. */
+export async function namesIn(folder: string): Promise<string[]> {
+  return (await ifThere(readdir(folder))) ?? [];
 }
 
 const PROBE = new Uint8Array(64 * 1024).fill(1);

@@ -20,10 +20,10 @@ export interface ContextTraining {
 }
 
 export interface TrainingResult {
-  /** Examples and users by which both models were judged, and from which nothing was learned. */
+  /** Examples that say which items were used, by which both models were judged and from which nothing was learned, and their users. */
   readonly judgedExamples: number;
   readonly judgedUsers: number;
-  /** NDCG@5 of the model that was in use and of the new one, and the 95 % interval of the difference. */
+  /** NDCG@5 of the model that was in use and of the new one, 0…1, and the 95 % interval of the difference: a paired bootstrap over users. */
   readonly before: number;
   readonly after: number;
   readonly lower: number;

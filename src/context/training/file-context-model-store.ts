@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CommandQueues } from '../../catalog/command-queues.ts';
 import { catalogFolder, removeFolder } from '../../storage/data-folder.ts';
 import { createFolder, syncFolder, writeFileDurably } from '../../storage/durable-file.ts';
-import { errorCode, unavailable } from '../../storage/storage-errors.ts';
+import { ifThere, unavailable } from '../../storage/storage-errors.ts';
 import {
   type ContextModelStore,
   isUnderWay,
@@ -41,17 +41,17 @@ export class FileContextModelStore implements ContextModelStore {
   }
 
   async training(catalog: string): Promise<StoredTraining | null> {
-    const bytes = await orNull(readFile(this.#file(catalog, 'training.json'), 'utf8'));
+    const bytes = await ifThere(readFile(this.#file(catalog, 'training.json'), 'utf8'));
     return bytes === null ? null : parseTraining(bytes);
   }
 
   async modelVersion(catalog: string): Promise<string | null> {
-    const found = await orNull(stat(this.#file(catalog, 'model.bin'), { bigint: true }));
+    const found = await ifThere(stat(this.#file(catalog, 'model.bin'), { bigint: true }));
     return found === null ? null : `${found.ino}-${found.mtimeNs}-${found.size}`;
   }
 
   model(catalog: string): Promise<Buffer | null> {
-    return orNull(readFile(this.#file(catalog, 'model.bin')));
+    return ifThere(readFile(this.#file(catalog, 'model.bin')));
   }
 
   putModel(catalog: string, model: Uint8Array | null): Promise<boolean> {
@@ -85,14 +85,5 @@ export class FileContextModelStore implements ContextModelStore {
 
   #file(catalog: string, name: string): string {
     return join(this.#folder(catalog), name);
-  }
-}
-
-async function orNull<T>(read: Promise<T>): Promise<T | null> {
-  try {
-    return await read;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return null;
-    throw error;
   }
 }

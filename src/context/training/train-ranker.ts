@@ -4,6 +4,7 @@ import { ContextRanker } from '../../../bandit/ranking/context-ranker.ts';
 import { LAMBDA_MART_DEFAULTS, lambdaMartRounds } from '../../../bandit/ranking/lambdamart.ts';
 import { meanNdcg, type RankingSet } from '../../../bandit/ranking/ranking-set.ts';
 import type { TreeEnsemble } from '../../../bandit/ranking/tree-ensemble.ts';
+import type { TrainingResult } from './context-training.ts';
 import { SHOWN, USED } from './user-examples.ts';
 
 /** With fewer examples that say which items were used, or of fewer users, a difference says nothing. */
@@ -30,18 +31,8 @@ export interface TrainingExamples {
   readonly users: Uint32Array;
 }
 
-export interface TrainedRanker {
-  /** Examples that say which items were used, by which both were judged, and their users. */
-  readonly judgedExamples: number;
-  readonly judgedUsers: number;
-  /** NDCG@5 on those, of the model in use and of the new one, 0…1. */
-  readonly before: number;
-  readonly after: number;
-  /** 95 % interval of the difference: percentiles of a paired bootstrap over users. */
-  readonly lower: number;
-  readonly upper: number;
-  /** Trees that were added. */
-  readonly trees: number;
+/** The new model, with how it was judged. */
+export interface TrainedRanker extends TrainingResult {
   readonly ranker: ContextRanker;
 }
 
