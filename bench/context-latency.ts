@@ -12,6 +12,7 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { TreeScorer } from '../bandit/ranking/tree-scorer.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { chooseContext } from '../src/context/choose-context.ts';
 import { MAX_ITEMS, type StoredItem } from '../src/context/item.ts';
@@ -29,7 +30,9 @@ import { loadKernels } from '../src/stores/load-kernels.ts';
 import { type Persona, simulatedWorld } from './context/world.ts';
 import { measuredOn } from './measured-on.ts';
 
-const cosines = new RoughCosines(await loadKernels());
+const kernels = await loadKernels();
+const cosines = new RoughCosines(kernels);
+const scorer = new TreeScorer(kernels);
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 
@@ -103,7 +106,7 @@ async function main(): Promise<void> {
       let chosen = 0;
       const times = asked.map(({ query, moment }) => {
         const begun = performance.now();
-        chosen += chooseContext(user, query, moment, ITEMS, ranker).length;
+        chosen += chooseContext(user, query, moment, ITEMS, ranker, scorer).length;
         return performance.now() - begun;
       });
       return { times, chosen: chosen / times.length };

@@ -114,6 +114,9 @@ export interface Kernels {
 
   /** Adds to a quadrature of inclusion probabilities. See `InclusionSum`. */
   sumInclusion(sum: InclusionSum): void;
+
+  /** scores[i] += Σ over trees of the leaf that row i of `features` falls into, tree by tree, for i < rows. See `TreeTables`. */
+  scoreTrees(trees: TreeTables, features: Float64Array, rows: number, scores: Float64Array): void;
 }
 
 /** Returns the same memory as int8. */
@@ -203,3 +206,45 @@ export interface InclusionSum {
 export function inclusionLength(count: number, k: number): number {
   return 7 * count + 2 * (count + 1) * k + 2 * (k + 2);
 }
+
+/**
+ * A sum of regression trees, laid out so that 64 rows are compared with a node at once, a byte each. Everything is in kernel memory; rows are read
+ * by fours, so `features` has room for a multiple of four.
+ *
+ * A number is compared with thresholds as its rank among all thresholds of its column: how many of them are below it. Nodes read
+ * the rank beyond a base, cut to 0…255, so that it is a byte and up to 255 thresholds can be told apart by it.
+ */
+export interface TreeTables {
+  /** Numbers in a row of features. */
+  readonly columns: number;
+  /** Per column that is read: the column; where its thresholds begin; 2^(s − 1), where there are 2^s − 1 of them. */
+  readonly searches: Int32Array;
+  /** Of each column ascending, and +∞ behind them. At most 2^15 − 1. */
+  readonly thresholds: Float64Array;
+  /** Per reading: the place of its search, the base, and the byte that stands for NaN. */
+  readonly readings: Int32Array;
+  /**
+   * Per node, those of a tree together and children before parents: 64 times the reading; the byte up to which rows go left; 64 times the left child and
+   * the right one: the leaf, counted within the tree, or 256 + the node, likewise.
+   */
+  readonly nodes: Int32Array;
+  /** Per tree: its nodes and its leaves. A tree without nodes is its first leaf; none has more than 256. */
+  readonly trees: Int32Array;
+  readonly leaves: Float64Array;
+  /** `treeWorkLength` elements, which begin as `prepareTreeWork` leaves them. */
+  readonly work: Int32Array;
+}
+
+/** See `TreeTables`: 64 bytes for each leaf and node of a tree and for each reading, 128 for each search. */
+export function treeWorkLength(searches: number, readings: number): number {
+  return (TREE_BLOCK / 4) * (2 * TREE_LEAVES + readings + 2 * searches);
+}
+
+export function prepareTreeWork(work: Int32Array): void {
+  const codes = codesOf(work);
+  for (let leaf = 0; leaf < TREE_LEAVES; leaf++) codes.fill(leaf, leaf * TREE_BLOCK, (leaf + 1) * TREE_BLOCK);
+}
+
+/** Rows that are compared at once, and the most leaves of one tree. */
+export const TREE_BLOCK = 64;
+export const TREE_LEAVES = 256;

@@ -6,6 +6,8 @@ import {
   inclusionLength,
   type Kernels,
   type SlotTable,
+  type TreeTables,
+  treeWorkLength,
 } from './kernels.ts';
 import { padded, symmetricLength } from './symmetric-layout.ts';
 
@@ -39,6 +41,7 @@ interface Exports {
   refreshForms(...values: number[]): void;
   scoreForms(...values: number[]): void;
   sumInclusion(...values: number[]): void;
+  scoreTrees(...values: number[]): void;
 }
 
 class WasmKernels implements Kernels {
@@ -240,6 +243,27 @@ class WasmKernels implements Kernels {
     const { count, k } = sum;
     const work = this.#at(sum.work, inclusionLength(count, k));
     this.#run.sumInclusion(work, count, k, sum.first, sum.end, sum.negligible);
+  }
+
+  scoreTrees(trees: TreeTables, features: Float64Array, rows: number, scores: Float64Array): void {
+    const { columns, searches, thresholds, readings, nodes, leaves, work } = trees;
+    const [searchCount, readingCount] = [searches.length / 3, readings.length / 3];
+    this.#run.scoreTrees(
+      this.#at(features, padded(rows) * columns),
+      rows,
+      columns,
+      this.#at(searches, 0),
+      searchCount,
+      this.#at(thresholds, 0),
+      this.#at(readings, 0),
+      readingCount,
+      this.#at(nodes, 0),
+      this.#at(trees.trees, 0),
+      trees.trees.length / 2,
+      this.#at(leaves, 0),
+      this.#at(work, treeWorkLength(searchCount, readingCount)),
+      this.#at(scores, rows),
+    );
   }
 
   #buffer(): ArrayBufferLike {

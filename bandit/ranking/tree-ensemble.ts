@@ -5,7 +5,7 @@ export const MISSING_LEFT = 2;
 export const MISSING_NONE = 0;
 export const MISSING_ZERO = 4;
 export const MISSING_NAN = 8;
-const MISSING = 12;
+export const MISSING = 12;
 
 /** Numbers that are not larger than this are 0 where 0 is missing, as in LightGBM. */
 const ZERO = 1e-35;

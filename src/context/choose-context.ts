@@ -1,4 +1,5 @@
 import { type ContextRanker, rankBySignals } from '../../bandit/ranking/context-ranker.ts';
+import type { TreeScorer } from '../../bandit/ranking/tree-scorer.ts';
 import { type ContextQuery, contextCandidates, type Moment } from './context-candidates.ts';
 import { reasonsOf } from './context-reasons.ts';
 import type { ContextItem } from './item.ts';
@@ -28,11 +29,12 @@ export function chooseContext(
   moment: Moment,
   k: number,
   ranker: ContextRanker | null,
+  scorer: TreeScorer,
 ): ChosenItem[] {
   if (k === 0 || user.items.length === 0) return [];
   const { rows, candidates, moment: asked } = contextCandidates(user, query, moment);
   const isRanked = ranker !== null && asked.query !== null && ranker.embedder === query.fingerprint;
-  const ranked = isRanked ? ranker.rank(candidates, asked) : rankBySignals(candidates, asked);
+  const ranked = isRanked ? ranker.rank(candidates, asked, scorer) : rankBySignals(candidates, asked);
   return servedItems(ranked, isRanked ? BY_MODEL : BY_SIGNALS, k).map((one) => {
     const { usage, vector } = candidates[one.item];
     const item = user.items[rows[one.item]];

@@ -1,4 +1,5 @@
 import type { ContextRanker } from '../../bandit/ranking/context-ranker.ts';
+import type { TreeScorer } from '../../bandit/ranking/tree-scorer.ts';
 import type { Decision, DecisionContext } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
 import { type AnsweredItem, answeredItem } from './answered-item.ts';
@@ -56,16 +57,19 @@ export class RouteContexts {
   readonly #contexts: UserContexts;
   readonly #rankerOf: (catalog: string) => ContextRanker | null;
   readonly #onError: (message: string, error: unknown) => void;
+  readonly #scorer: TreeScorer;
 
   /** @param rankerOf null: items are ranked by their signals alone */
   constructor(
     contexts: UserContexts,
     rankerOf: (catalog: string) => ContextRanker | null,
     onError: (message: string, error: unknown) => void,
+    scorer: TreeScorer,
   ) {
     this.#contexts = contexts;
     this.#rankerOf = rankerOf;
     this.#onError = onError;
+    this.#scorer = scorer;
   }
 
   /** Never rejects, and takes 100 ms at most. */
@@ -85,7 +89,7 @@ export class RouteContexts {
   }
 
   choose(user: LoadedContext, query: ContextQuery, moment: Moment, most: number): ChosenItem[] {
-    return chooseContext(user, query, moment, most, this.#rankerOf(user.place.catalog));
+    return chooseContext(user, query, moment, most, this.#rankerOf(user.place.catalog), this.#scorer);
   }
 
   /** What the decision keeps of what was chosen. @param decisionId it can be opened with this decision alone */
@@ -194,7 +198,7 @@ export class RouteContexts {
     const query = { embedding, fingerprint, tokens: terms.terms };
     const moment = { now: at, place, utcOffsetMinutes, tools: new Map(tools) };
     const shown = context.items.map(({ number }) => number);
-    return exampleOf(user, query, moment, { decision: id, used: said.flat(), shown }, ranker);
+    return exampleOf(user, query, moment, { decision: id, used: said.flat(), shown }, ranker, this.#scorer);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { TreeScorer } from '../../bandit/ranking/tree-scorer.ts';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { packageVersion } from '../../config/package-root.ts';
 import { SettingsError } from '../../config/read-settings.ts';
@@ -246,7 +247,12 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   });
   onClose(() => models.close());
   await models.look();
-  const routeContexts = new RouteContexts(contexts, (catalog) => models.rankerOf(catalog), onError);
+  const routeContexts = new RouteContexts(
+    contexts,
+    (catalog) => models.rankerOf(catalog),
+    onError,
+    new TreeScorer(kernels),
+  );
   const routing = new Routing(
     catalogs,
     {

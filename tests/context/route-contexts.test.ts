@@ -1,15 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TreeScorer } from '../../bandit/ranking/tree-scorer.ts';
 import { type ContextOutcome, type NotedDecision, RouteContexts } from '../../src/context/route-contexts.ts';
 import { Seals } from '../../src/context/seals.ts';
 import type { ItemsUse } from '../../src/context/use-recorder.ts';
 import type { LoadedContext, UserContexts } from '../../src/context/user-contexts.ts';
+import { loadKernels } from '../../src/stores/load-kernels.ts';
 
 const errors: unknown[] = [];
+const scorer = new TreeScorer(await loadKernels());
 const routeContexts = (load: () => Promise<unknown>) =>
   new RouteContexts(
     { load, loadPlace: load } as unknown as UserContexts,
     () => null,
     (_, error) => errors.push(error),
+    scorer,
   );
 
 describe('what a route reads of its user', () => {
@@ -83,6 +87,7 @@ describe('how items of a decision were used', () => {
       (_, error) => {
         throw error;
       },
+      scorer,
     );
     await routes.note(decision, outcomes);
     return uses;

@@ -3,3 +3,4 @@ export { addColumns, dot, scan, scanCodes, scanRows } from './vectors';
 export { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './symmetric';
 export { refreshForms, scoreForms } from './forms';
 export { sumInclusion } from './inclusion';
+export { scoreTrees } from './trees';

@@ -1,6 +1,7 @@
 import { randomFor } from '../../../bandit/random.ts';
 import { CONTEXT_FEATURES } from '../../../bandit/ranking/context-features.ts';
 import type { ContextRanker } from '../../../bandit/ranking/context-ranker.ts';
+import type { TreeScorer } from '../../../bandit/ranking/tree-scorer.ts';
 import { type ContextQuery, contextCandidates, type Moment } from '../context-candidates.ts';
 import type { LoadedContext } from '../user-contexts.ts';
 import { type ContextExample, SHOWN, USED } from './user-examples.ts';
@@ -33,6 +34,7 @@ export function exampleOf(
   moment: Moment,
   { decision, used, shown }: ReportedItems,
   ranker: ContextRanker,
+  scorer: TreeScorer,
 ): ContextExample | null {
   const { candidates, moment: asked, rows } = contextCandidates(user, query, moment);
   const isKnown = asked.query !== null && ranker.embedder === query.fingerprint;
@@ -41,7 +43,7 @@ export function exampleOf(
   const isUsed = new Set(used);
   const isShown = new Set(shown);
   const ranked = ranker
-    .rank(candidates, asked)
+    .rank(candidates, asked, scorer)
     .map(({ item, features }) => ({ item, features, ...user.items[rows[item]] }))
     .filter(({ putAt }) => putAt <= moment.now)
     .map(({ item, features, id }) => {

@@ -5,11 +5,13 @@ import {
   type InclusionSum,
   type Kernels,
   type SlotTable,
+  type TreeTables,
   wideCodesOf,
 } from '../../../bandit/kernels/kernels.ts';
 import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
+import { scoreTrees } from './typescript-trees.ts';
 import { addColumns, dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
 
 /** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
@@ -142,6 +144,10 @@ class TypescriptKernels implements Kernels {
 
   sumInclusion(sum: InclusionSum): void {
     sumInclusion(sum);
+  }
+
+  scoreTrees(trees: TreeTables, features: Float64Array, rows: number, scores: Float64Array): void {
+    scoreTrees(trees, features, rows, scores);
   }
 
   #keep<A extends Float64Array | Float32Array | Int32Array>(array: A): A {

@@ -6,6 +6,7 @@ import { COLUMNS, CONTEXT_FEATURES } from '../../../bandit/ranking/context-featu
 import { ContextRanker } from '../../../bandit/ranking/context-ranker.ts';
 import { SemanticMap } from '../../../bandit/ranking/semantic-map.ts';
 import { EnsembleBuilder } from '../../../bandit/ranking/tree-ensemble.ts';
+import { TreeScorer } from '../../../bandit/ranking/tree-scorer.ts';
 import type { Catalogs } from '../../../src/catalog/catalogs.ts';
 import { FileContextStore } from '../../../src/context/file-context-store.ts';
 import { RouteContexts } from '../../../src/context/route-contexts.ts';
@@ -56,6 +57,7 @@ function start(): void {
     contexts,
     () => ranker,
     (_, error) => errors.push(error),
+    new TreeScorer(kernels),
   );
 }
 
