@@ -1,11 +1,12 @@
 /**
- * What do decision and reward cost together? One embedded service with log and fsync, 464 tools: first as many pairs a second
- * as it answers to 16 clients, then a steady 200 routes and 200 rewards a second, each reward 50 ms after its decision.
+ * What do decision and reward cost together? One embedded service with log and fsync, 464 tools: as many pairs a second as it
+ * answers to 16 clients, in its first seconds, while V8 compiles, and when it is warm; then a steady 200 routes and 200 rewards a
+ * second, each reward 50 ms after its decision.
  *
- *   npx tsx bench/pairs.ts [--data ../shared/data] [--tools 464] [--clients 16] [--seconds 10] [--rate 200]
- *                          [--steady 120] [--main dist/src/main.js] [--folder .]
+ *   npx tsx bench/pairs.ts [--data ../shared/data] [--tools 464] [--clients 16] [--seconds 10] [--warm-up 4000]
+ *                          [--rate 200] [--steady 120] [--main dist/src/main.js] [--folder .]
  *
- * Latencies are taken from when a request was due. The lag of a reward runs from its 202 until its status is `applied`; one in
+ * Latencies are taken from when a request was sent, which no answer delays. The lag of a reward runs from its 202 until its status is `applied`; one in
  * twenty is asked for. Every figure has the load average of its end beside it. The folder must lie on the disk that is meant.
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ import { parseArgs } from 'node:util';
 import type { RouteAnswer } from '../src/routing/route-answer.ts';
 import { LabelledSet } from './labelled-set.ts';
 import { measuredOn } from './measured-on.ts';
-import { HttpLoad, latencyOf } from './route/http-load.ts';
+import { HttpLoad, latencyOf, onSchedule } from './route/http-load.ts';
 import { PinnedProcess, pinThisProcess } from './route/pinned-process.ts';
 import { distinctQueries } from './route/workload.ts';
 
@@ -28,6 +29,7 @@ const { values: options } = parseArgs({
     tools: { type: 'string', default: '464' },
     clients: { type: 'string', default: '16' },
     seconds: { type: 'string', default: '10' },
+    'warm-up': { type: 'string', default: '4000' },
     rate: { type: 'string', default: '200' },
     steady: { type: 'string', default: '120' },
     main: { type: 'string', default: 'dist/src/main.js' },
@@ -95,20 +97,29 @@ function sizeOf(name: string): number {
   return own.reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-async function closedLoop(pairs: Pairs): Promise<void> {
-  const before = pairs.used();
-  const start = performance.now();
-  const end = start + Number(options.seconds) * 1000;
+/** So many pairs, or as many as there is time for, one after the other by each of the clients. @returns how many */
+async function asked(pairs: Pairs, most: number, seconds: number): Promise<number> {
+  const end = performance.now() + seconds * 1000;
   let count = 0;
   const client = async (): Promise<void> => {
-    for (; performance.now() < end; count++) await pairs.reward(await pairs.route());
+    while (performance.now() < end && count < most) {
+      count++;
+      await pairs.reward(await pairs.route());
+    }
   };
   await Promise.all(Array.from({ length: Number(options.clients) }, client));
+  return count;
+}
+
+async function closedLoop(pairs: Pairs, when: string): Promise<void> {
+  const before = pairs.used();
+  const start = performance.now();
+  const count = await asked(pairs, Number.POSITIVE_INFINITY, Number(options.seconds));
   const answered = performance.now() - start;
   await pairs.settled();
   const learned = performance.now() - start;
   const after = pairs.used();
-  say(`pairs/s at c = ${options.clients}`, {
+  say(`pairs/s at c = ${options.clients}, ${when}`, {
     answered: (1000 * count) / answered,
     learned: (1000 * count) / learned,
     'processor ms each': (1000 * (after.cpu - before.cpu)) / count,
@@ -123,31 +134,20 @@ async function openLoop(pairs: Pairs): Promise<void> {
   const [perSecond, seconds] = [Number(options.rate), Number(options.steady)];
   const [routes, rewards, lags, memory]: [number[], number[], number[], number[]] = [[], [], [], []];
   const before = pairs.used();
-  const pair = async (due: number, n: number): Promise<void> => {
+  const late = await onSchedule(perSecond, seconds, async (n) => {
+    if (n % (perSecond * 10) === 0) memory.push(pairs.megabytes);
+    const sent = performance.now();
     const made = await pairs.route();
-    routes.push(performance.now() - due);
-    const reportDue = performance.now() + REWARD_AFTER_MS;
+    routes.push(performance.now() - sent);
     await wait(REWARD_AFTER_MS);
+    const reported = performance.now();
     const rewardId = await pairs.reward(made);
     const accepted = performance.now();
-    rewards.push(accepted - reportDue);
+    rewards.push(accepted - reported);
     if (n % ASKED_SHARE !== 0) return;
     await pairs.applied(rewardId);
     lags.push(performance.now() - accepted);
-  };
-  const start = performance.now();
-  const under: Promise<void>[] = [];
-  for (let n = 0; n < perSecond * seconds; ) {
-    const due = start + (n * 1000) / perSecond;
-    const early = due - performance.now();
-    if (early > 0) {
-      await wait(early < 2 ? 0 : early - 1);
-      continue;
-    }
-    if (n % (perSecond * 10) === 0) memory.push(pairs.megabytes);
-    under.push(pair(due, n++));
-  }
-  await Promise.all(under);
+  });
   await pairs.settled();
   const after = pairs.used();
   const { length } = routes;
@@ -155,6 +155,7 @@ async function openLoop(pairs: Pairs): Promise<void> {
     route: latencyOf(routes),
     reward: latencyOf(rewards),
     lag: latencyOf(lags),
+    'sent late': late,
     'processor ms a pair': (1000 * (after.cpu - before.cpu)) / length,
     'bytes written a pair': (after.written - before.written) / length,
     'memory MB every 10 s': [...memory, pairs.megabytes],
@@ -183,8 +184,9 @@ try {
   const pairs = new Pairs(service, distinctQueries([...new Set(queries.map(({ text }) => text))]));
   try {
     await pairs.load.send('/v1/catalogs/default/tools', JSON.stringify({ tools }), 'PUT');
-    for (let n = 0; n < 200; n++) await pairs.reward(await pairs.route());
-    if (Number(options.seconds) > 0) await closedLoop(pairs);
+    if (Number(options.seconds) > 0) await closedLoop(pairs, 'from its start');
+    await asked(pairs, Number(options['warm-up']), Number.POSITIVE_INFINITY);
+    if (Number(options.seconds) > 0) await closedLoop(pairs, 'warm');
     if (Number(options.steady) > 0) await openLoop(pairs);
   } finally {
     pairs.load.close();

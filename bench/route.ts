@@ -10,7 +10,7 @@
  * Being interrupted costs processor time, too: whoever comes back finds other things in the caches. Whether another build is
  * faster is therefore said by the ratios of rounds that follow each other (60 of them tell 3 % apart, at any load).
  *
- * Latency is that of a schedule that does not wait for answers, from when a request was due: 200 and 500 a second, alone
+ * Latency is that of a schedule that does not wait for answers, from when a request was sent: 200 and 500 a second, alone
  * and while 100 decisions a second are rewarded and learned from. Each has the load average of its end beside it.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ import { parseArgs } from 'node:util';
 import type { RouteAnswer } from '../src/routing/route-answer.ts';
 import { measuredOn } from './measured-on.ts';
 import { median } from './median.ts';
-import { HttpLoad, type Latency, latencyOf } from './route/http-load.ts';
+import { HttpLoad, type Latency, latencyOf, type SteadyLatency } from './route/http-load.ts';
 import { PinnedProcess, pinning, pinThisProcess } from './route/pinned-process.ts';
 import { distinctQueries, readWorkload, repeatedQueries, type Workload } from './route/workload.ts';
 
@@ -74,7 +74,7 @@ interface Ratio {
   readonly error: number;
 }
 
-interface LatencyRow extends Latency {
+interface LatencyRow extends SteadyLatency {
   readonly tools: number;
   readonly contender: string;
   readonly stream: Stream;
@@ -277,9 +277,18 @@ function print(rows: readonly Row[]): void {
 }
 
 function printLatencies(rows: readonly LatencyRow[]): void {
-  const heads = ['queries', 'routes/s', 'rewards/s', 'p50 ms', 'p99 ms', 'max ms', 'load average'];
+  const heads = [
+    'queries',
+    'routes/s',
+    'rewards/s',
+    'p50 ms',
+    'p99 ms',
+    'max ms',
+    'sent late p99',
+    'load average',
+  ];
   console.log(`${'latency'.padEnd(14)}${heads.map((head) => cell(head)).join('')}`);
-  for (const { contender, stream, perSecond, rewardsPerSecond, p50, p99, max, loadAverage } of rows) {
+  for (const { contender, stream, perSecond, rewardsPerSecond, p50, p99, max, late, loadAverage } of rows) {
     const figures = [
       cell(stream),
       cell(perSecond),
@@ -287,6 +296,7 @@ function printLatencies(rows: readonly LatencyRow[]): void {
       cell(p50, 1),
       cell(p99, 1),
       cell(max, 1),
+      cell(late, 1),
     ];
     console.log(`${contender.padEnd(14)}${figures.join('')}${cell(loadAverage, 1)}`);
   }

@@ -20,6 +20,11 @@ export interface Latency {
   readonly count: number;
 }
 
+export interface SteadyLatency extends Latency {
+  /** By how much requests were sent later than they were due, p99: then the load had too little of a processor, not the service. */
+  readonly late: number;
+}
+
 /** Sends POST requests to one service over kept connections and takes times. */
 export class HttpLoad {
   readonly #url: string;
@@ -70,31 +75,44 @@ export class HttpLoad {
   }
 
   /**
-   * A steady stream, whether or not earlier ones were answered. Times are taken from when a request was due, so a
-   * server that stands still for a while pays for everybody it kept waiting.
+   * A steady stream, whether or not earlier ones were answered. Times are taken from when a request was sent, which no
+   * answer delays: a server that stands still for a while pays for everybody whom it kept waiting.
    */
-  async atRate({ path, body }: Post, perSecond: number, seconds: number): Promise<Latency> {
-    const total = perSecond * seconds;
+  async atRate({ path, body }: Post, perSecond: number, seconds: number): Promise<SteadyLatency> {
     const times: number[] = [];
-    const answers: Promise<void>[] = [];
-    const start = performance.now();
-    for (let sent = 0; sent < total; ) {
-      const due = start + (sent * 1000) / perSecond;
-      const early = due - performance.now();
-      if (early > 0) {
-        await wait(early < 2 ? 0 : early - 1);
-        continue;
-      }
-      sent++;
-      answers.push(this.send(path, body()).then(() => void times.push(performance.now() - due)));
-    }
-    await Promise.all(answers);
-    return latencyOf(times);
+    const late = await onSchedule(perSecond, seconds, async () => {
+      const sent = performance.now();
+      await this.send(path, body());
+      times.push(performance.now() - sent);
+    });
+    return { ...latencyOf(times), late: late.p99 };
   }
 
   close(): void {
     this.#agent.destroy();
   }
+}
+
+/** Begins one after the other at even intervals, and waits for all; returns by how much they began too late. */
+export async function onSchedule(
+  perSecond: number,
+  seconds: number,
+  begin: (n: number) => Promise<void>,
+): Promise<Latency> {
+  const late: number[] = [];
+  const begun: Promise<void>[] = [];
+  const start = performance.now();
+  while (begun.length < perSecond * seconds) {
+    const early = start + (begun.length * 1000) / perSecond - performance.now();
+    if (early > 0) {
+      await wait(early < 2 ? 0 : early - 1);
+      continue;
+    }
+    late.push(-early);
+    begun.push(begin(begun.length));
+  }
+  await Promise.all(begun);
+  return latencyOf(late);
 }
 
 export function latencyOf(times: number[]): Latency {
