@@ -10,8 +10,9 @@ import { type ConfiguredServer, expandAddress, readMcpConfig } from '../gateway/
 import type { SourceDefinition } from '../ledger/source-definition.ts';
 import { type ServiceAddress, StdioBridge } from '../mcp/stdio-bridge.ts';
 import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
-import type { ConfiguredServers, Service } from '../service/service.ts';
+import type { Service } from '../service/service.ts';
 import { readServiceUrl, type ServedConfig } from '../service/service-url.ts';
+import type { ConfiguredServers } from '../service/tool-servers.ts';
 import { SECRET_NAME } from '../sources/check-definition.ts';
 import type { Secrets } from '../sources/secrets.ts';
 import { DataFolderLockedError } from '../storage/data-folder.ts';

@@ -8,6 +8,8 @@ import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
+/** How often erasures of other processes are looked for that broke off. */
+export const REMOVALS_EVERY_MS = 30_000;
 
 /** What every process of a deployment opens first and closes last. */
 export interface Core {

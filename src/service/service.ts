@@ -1,9 +1,7 @@
 import type { Logger } from 'pino';
-import { TreeScorer } from '../../bandit/ranking/tree-scorer.ts';
 import type { Ridge } from '../../bandit/ridge/ridge.ts';
 import { packageVersion } from '../../config/package-root.ts';
 import { SettingsError } from '../../config/read-settings.ts';
-import { readVariable, SECRET_PREFIX } from '../../config/secrets.ts';
 import type { Settings } from '../../config/settings.ts';
 import { Cases } from '../catalog/cases.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -14,13 +12,7 @@ import { CatalogFollower } from '../catalog/follow-catalogs.ts';
 import { openCatalog } from '../catalog/open-catalog.ts';
 import { Pins } from '../catalog/pins.ts';
 import { Tools } from '../catalog/tools.ts';
-import { ExpiredItems } from '../context/expired-items.ts';
-import { RouteContexts } from '../context/route-contexts.ts';
-import { shippedContextRanker } from '../context/shipped-ranker.ts';
-import { ContextModels } from '../context/training/context-models.ts';
-import { ContextTrainings } from '../context/training/context-trainings.ts';
-import { startTrainingWorker } from '../context/training/run-training.ts';
-import { UserContexts } from '../context/user-contexts.ts';
+import type { UserContexts } from '../context/user-contexts.ts';
 import { QueuedSettlements, type Settlements } from '../decisions/settlements.ts';
 import { Problem } from '../errors/problem.ts';
 import { isStoreAway } from '../errors/store-errors.ts';
@@ -31,7 +23,6 @@ import { Experiments } from '../experiments/experiments.ts';
 import { ExposureRecorder } from '../experiments/exposure-recorder.ts';
 import { PolicyVersions } from '../experiments/policy-versions.ts';
 import type { Nouns } from '../http/app.ts';
-import { toolFaults } from '../http/wire/tool-faults.ts';
 import { Instructions } from '../instructions/instructions.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import { McpOnDemand } from '../mcp/mcp-on-demand.ts';
@@ -42,7 +33,6 @@ import type { MergeRunParts } from '../merging/run-merge.ts';
 import { startMergeRuns } from '../merging/schedule-runs.ts';
 import { VerdictCache } from '../merging/verdict-cache.ts';
 import type { ChatSettings } from '../models/http/chat-endpoint.ts';
-import type { McpAddress } from '../outgoing/mcp/mcp-connection.ts';
 import { isPrivateHost } from '../outgoing/private-address.ts';
 import { vectorIndexes } from '../retrieval/vectors/vector-indexes.ts';
 import { AcceptedRewards } from '../rewards/accepted-rewards.ts';
@@ -59,24 +49,16 @@ import { UnderstoodQueries } from '../routing/understood-queries.ts';
 import { every } from '../scheduling/every.ts';
 import { snapshotsOfReplicas } from '../snapshots/snapshot-makers.ts';
 import type { SnapshotSchedule } from '../snapshots/snapshot-schedule.ts';
-import { addressOf } from '../sources/read-source.ts';
-import { startSyncs } from '../sources/run-sync.ts';
-import { Secrets } from '../sources/secrets.ts';
-import { Sources } from '../sources/sources.ts';
 import { RefactorisationWatch } from '../state/refactorisation.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openTokenCounter } from '../tokens/open-token-counter.ts';
-import { CatalogGateways } from './catalog-gateways.ts';
-import { type Core, closeQueue, openCore, startBackgroundWork } from './core.ts';
+import type { CatalogGateways } from './catalog-gateways.ts';
+import { type Core, closeQueue, openCore, REMOVALS_EVERY_MS, startBackgroundWork } from './core.ts';
 import { ServiceHealth } from './health.ts';
 import { Metrics } from './metrics.ts';
 import { openModels } from './models.ts';
-import { serverOpener } from './open-server.ts';
-
-/** How often erasures of other processes are looked for that broke off. */
-const REMOVALS_EVERY_MS = 30_000;
-/** How long it may take to read a source. */
-const SYNC_TIMEOUT_MS = 120_000;
+import { type ConfiguredServers, openToolServers } from './tool-servers.ts';
+import { openUsers } from './users.ts';
 
 export interface Service extends Nouns {
   /** Finishes what is in progress, writes what is not written yet, and closes every part. */
@@ -96,19 +78,6 @@ export function startService(
   configured: ConfiguredServers = NONE,
 ): Promise<Service> {
   return openCore(settings, log, (core) => openService(core, configured));
-}
-
-/** MCP servers in a configuration that this process was started with. */
-export interface ConfiguredServers {
-  get(name: string): ConfiguredServer | undefined;
-}
-
-export interface ConfiguredServer {
-  /** How it is reached, with secrets in place. @throws Error that says what is missing */
-  address(secrets: Secrets): McpAddress;
-  readonly isEager: boolean;
-  /** Its tools could not be read; `why` is a sentence for people. */
-  onUnreadable(why: string): void;
 }
 
 const NONE: ConfiguredServers = { get: () => undefined };
@@ -187,28 +156,6 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   for (const [name, error] of catalogs.failed()) {
     onError(`catalog "${name}" cannot be opened, and answers 503; the others are served`, error);
   }
-  // What ends by a time of its own ends by the right clock, also where times in the store are ahead of it.
-  const rightNow = (): number => Math.floor(stores.clock.referenceNow());
-  const contexts = new UserContexts({
-    ...{ catalogs, store: stores.contexts, secret: settings.tokenKey, kernels, now: rightNow, onError },
-  });
-  users = contexts;
-  onClose(() => contexts.close());
-  // Said at the start, and not by the first request of a user. A store that is away is told of by /readyz.
-  await contexts.openKey().catch((error) => {
-    if (error instanceof Problem)
-      log.warn(`What users have cannot be read. ${error.message} ${error.suggestedFix}`);
-  });
-  const erasures = every(REMOVALS_EVERY_MS, () => contexts.finishErasures(), {
-    firstMs: 0,
-    onError: (error) => onError('an erased user could not be erased whole', error),
-  });
-  onClose(() => erasures.close());
-  const { leases } = stores;
-  const expired = new ExpiredItems({
-    ...{ catalogs, store: stores.contexts, leases, contexts, now: rightNow, onError },
-  });
-  onClose(() => expired.close());
   const removals = every(REMOVALS_EVERY_MS, () => stores.ledgers.finishRemovals(eraseRest), {
     firstMs: 0,
     // While the store is away nothing is removed, and /readyz says that it is.
@@ -242,17 +189,8 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const settlements: Settlements = due ?? new QueuedSettlements(stores.queue);
   const queries = new UnderstoodQueries({ splitters, rerankers });
   const costs = new TokenCosts(await openTokenCounter(settings.tokenizer));
-  const models = new ContextModels({
-    ...{ store: stores.contextModels, shipped: await shippedContextRanker(), catalogs, onError },
-  });
-  onClose(() => models.close());
-  await models.look();
-  const routeContexts = new RouteContexts(
-    contexts,
-    (catalog) => models.rankerOf(catalog),
-    onError,
-    new TreeScorer(kernels),
-  );
+  const { contexts, routeContexts, trainings } = await openUsers(core, catalogs, kernels);
+  users = contexts;
   const routing = new Routing(
     catalogs,
     {
@@ -306,62 +244,25 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
   const evaluationParts = { catalogs, decisionLogs, store, kernels, now, steadyNow, onError };
   startEvaluationWorker({ queue: stores.queue, ...evaluationParts });
   const tokensOf = (tool: ToolDefinition) => costs.tool(tool, 'mcp', 'full');
-  const trainingParts = { catalogs, store: stores.contextModels, models, queue: stores.queue, now };
-  startTrainingWorker({ ...trainingParts, contexts, onError });
   const mergeRuns = startMergeRuns({
     ...{ queue: stores.queue, catalogs, kernels, onError },
     judgeOf: judgesWith(chat),
     tokensOf,
   });
-  // Tokens end by the clock of the world, which the command that logs in goes by, too.
-  const openServer = serverOpener(settings, Date.now);
-  const secrets = new Secrets(readVariable);
-  const { read, hide } = secrets;
-  const configuredServer = (name: string) => {
-    const server = configured.get(name);
-    return server && { address: () => server.address(secrets) };
-  };
-  const syncs = startSyncs({
-    ...{ queue: stores.queue, catalogs, readVariable: read, hide, onError, faultsOf: toolFaults },
-    isShared: stores.mode === 'redis',
-    timeoutMs: SYNC_TIMEOUT_MS,
-    allowPrivate: settings.allowPrivateHosts,
-    configuredServer,
-    onUnreadable: (catalog, source, why) => {
-      const server = configured.get(source);
-      if (server === undefined) log.warn({ catalog }, `Source "${source}" could not be read: ${why}`);
-      else server.onUnreadable(why);
-    },
-    connect: openServer,
-    running: (catalog, source) => gateways?.running(catalog, source) ?? null,
-  });
   onClose(() => closeQueue(core));
-  onClose(() => syncs.close());
   onClose(() => mergeRuns.close());
   // Before the queue, which takes the settlements that still wait here, and before the ledgers.
   onClose(() => settlements.close());
   const rewards = new Rewards(catalogs, intake, tasks, { queue: stores.queue, decisionLogs, refused, now });
-  const sources = new Sources(catalogs, {
-    queue: stores.queue,
-    rules: { allowLocal: settings.localSources, secretPrefix: SECRET_PREFIX },
-  });
-  gateways = new CatalogGateways({
-    ...{ catalogs, sources, hide },
-    open: openServer,
-    addressOf: (name, definition) => addressOf(name, definition, { configuredServer, readVariable: read }),
-    isEager: (name) => configured.get(name)?.isEager === true,
-    onListChanged: (catalog, source, list) => {
-      if (list !== 'tools') mcp?.announceList(catalog, list);
-      else
-        sources
-          .refresh(catalog, source)
-          .catch((error) => isStoreAway(error) || onError('a changed list was not read', error));
-    },
-    log: (catalog, server, line) => log.info({ catalog, server }, line),
-  });
-  onClose(() => gateways?.close());
-  for (const { name } of catalogs.all()) gateways.changed(name);
-  const front = { ...{ catalogs, routing, rewards, tasks, sources, now, onError }, servers: gateways };
+  const toolServers = openToolServers(core, catalogs, configured, (catalog, list) =>
+    mcp?.announceList(catalog, list),
+  );
+  const { sources } = toolServers;
+  gateways = toolServers.gateways;
+  const front = {
+    ...{ catalogs, routing, rewards, tasks, sources, now, onError },
+    servers: toolServers.gateways,
+  };
   mcp = new McpOnDemand(async () => {
     const { McpFront } = await import('../mcp/front.ts');
     const { McpEndpoint } = await import('../mcp/mcp-endpoint.ts');
@@ -382,7 +283,7 @@ async function openService(core: Core, configured: ConfiguredServers): Promise<O
       },
     ),
     contexts,
-    trainings: new ContextTrainings(trainingParts),
+    trainings,
     pins: new Pins(catalogs),
     tools: new Tools(catalogs),
     instructions: new Instructions(catalogs),
