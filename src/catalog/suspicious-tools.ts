@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Steps } from '../scheduling/slices.ts';
+import { hidesCharacters } from './invisible-characters.ts';
 
 /** A tool that a person should look at, and why. */
 export interface SuspiciousTool {
@@ -26,8 +27,8 @@ const ORDERS: readonly (readonly [pattern: RegExp, why: string])[] = [
     'asks for secrets or for the conversation',
   ],
   [/<\/?(?:system|important|instructions?|assistant|secret)\b[^>]{0,40}>/i, 'has tags of a prompt in it'],
-  [/[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u{e0000}-\u{e007f}]/u, 'has characters in it that nobody sees'],
 ];
+const HIDDEN = 'has characters in it that nobody sees';
 
 /** Returns the tools whose text looks like instructions to a model. Their text is data: nothing else follows from it. */
 export function* toolsThatGiveOrders(tools: Iterable<ToolDefinition>): Steps<SuspiciousTool[]> {
@@ -36,7 +37,8 @@ export function* toolsThatGiveOrders(tools: Iterable<ToolDefinition>): Steps<Sus
     yield;
     const texts = [title ?? '', description, ofSkill ?? '', JSON.stringify(inputSchema)];
     const order = ORDERS.find(([pattern]) => texts.some((text) => pattern.test(text)));
-    if (order !== undefined) found.push({ name, why: order[1] });
+    const why = order?.[1] ?? (texts.some(hidesCharacters) ? HIDDEN : null);
+    if (why !== null) found.push({ name, why });
   }
   return found;
 }

@@ -1,6 +1,7 @@
+import { visible } from '../catalog/invisible-characters.ts';
 import type { ContextItem } from './item.ts';
 
-/** An item as answers have it. */
+/** An item as answers and prompts have it: without characters that nobody sees, but for its names. */
 export interface AnsweredItem extends Pick<ContextItem, 'id' | 'text' | 'store' | 'kind' | 'place' | 'tags'> {
   readonly score: number;
   readonly reasons: readonly string[];
@@ -15,11 +16,11 @@ export function answeredItem(
   utcOffsetMinutes: number,
 ): AnsweredItem {
   return {
-    ...{ id, text, score, reasons, store },
-    ...(kind !== undefined && { kind }),
-    ...(place !== undefined && { place }),
+    ...{ id, text: visible(text), score, reasons, store },
+    ...(kind !== undefined && { kind: visible(kind) }),
+    ...(place !== undefined && { place: visible(place) }),
     ...(at !== undefined && { at: isoTimeAt(at, utcOffsetMinutes) }),
-    ...(tags !== undefined && { tags }),
+    ...(tags !== undefined && { tags: tags.map(visible) }),
   };
 }
 

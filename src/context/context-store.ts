@@ -95,6 +95,8 @@ export interface ContextStore {
   /** How far the search for items whose time is over has come, as it was written last. */
   readSweep(catalog: string): Promise<Buffer | null>;
   writeSweep(catalog: string, progress: Buffer): Promise<void>;
+  /** Removes what writes left behind that were cut off by the end of their process; nothing of those under way. */
+  removeUnfinished(catalog: string): Promise<void>;
   /** Destroys everything of a catalog. Called again it goes on where it broke off. */
   remove(catalog: string): Promise<void>;
 }

@@ -79,6 +79,7 @@ export class ExpiredItems {
   async #sweep(catalog: string, signal: AbortSignal): Promise<void> {
     const { store, catalogs, pause = pauseOf } = this.#parts;
     let round = await this.#roundOf(catalog);
+    await store.removeUnfinished(catalog);
     for (let at = round?.cursor ?? null; round !== null && !signal.aborted; ) {
       const { users, next } = await store.someUsers(catalog, at, USERS_AT_ONCE);
       // Most catalogs have no users with items: of these nothing is to be remembered.

@@ -26,6 +26,8 @@ import {
 const MOST_STAMPS = 65_536;
 const USER = /^[0-9a-f]{32}$/;
 const SHARD = /^[0-9a-f]{2}$/;
+const SWEEP = 'sweep';
+const ERASING = 'erasing';
 
 /**
  * What users have, in a data folder, which belongs to one process:
@@ -58,7 +60,7 @@ export class FileContextStore implements ContextStore {
   }
 
   createServiceKey(record: Buffer): Promise<Buffer> {
-    return this.#working(async () => {
+    return this.#withServiceKey(async () => {
       await createFolder(dirname(this.#serviceKey));
       await createFileWhole(this.#serviceKey, record);
       await syncFolder(dirname(this.#serviceKey));
@@ -67,7 +69,7 @@ export class FileContextStore implements ContextStore {
   }
 
   replaceServiceKey(record: Buffer): Promise<void> {
-    return this.#working(async () => {
+    return this.#withServiceKey(async () => {
       await createFolder(dirname(this.#serviceKey));
       // The one before lies open, perhaps: it is overwritten, but not before the new one is there.
       const before = `${this.#serviceKey}.before${UNFINISHED}`;
@@ -140,14 +142,15 @@ export class FileContextStore implements ContextStore {
       this.#working(async () => {
         const erasing = await this.#erasuresOf(place.catalog);
         if (!erasing.has(place.user)) return;
-        await removed(this.#key(place), place.user);
-        await removed(this.#part(place, 'items'), place.user);
+        const isOwn = (name: string): boolean => name.startsWith(place.user);
+        await removed(this.#key(place), isOwn);
+        await removed(this.#part(place, 'items'), isOwn);
         if (keepMark) return;
         const mark = join(this.#erasures(place.catalog), place.user);
         // Not overwritten: killed in between, it has to be read again.
         await rm(mark, { force: true });
         await syncFolder(dirname(mark));
-        await removed(mark, place.user); // what a crash left unfinished
+        await removed(mark, isOwn); // what a crash left unfinished
         erasing.delete(place.user);
       }),
     );
@@ -191,11 +194,30 @@ export class FileContextStore implements ContextStore {
   }
 
   readSweep(catalog: string): Promise<Buffer | null> {
-    return this.#working(() => ifThere(readFile(join(this.#data(catalog), 'sweep'))));
+    return this.#working(() => ifThere(readFile(join(this.#data(catalog), SWEEP))));
   }
 
   writeSweep(catalog: string, progress: Buffer): Promise<void> {
-    return this.#working(() => written(join(this.#data(catalog), 'sweep'), progress));
+    const file = join(this.#data(catalog), SWEEP);
+    return this.#changes.run(`${catalog}/${SWEEP}`, () => this.#working(() => written(file, progress)));
+  }
+
+  async removeUnfinished(catalog: string): Promise<void> {
+    const isOfService = (name: string): boolean => name.startsWith('service.') && isUnfinished(name);
+    await this.#withServiceKey(() => removed(this.#serviceKey, isOfService));
+    await this.#working(async () => {
+      for (const top of [this.#keys(catalog), this.#data(catalog)]) {
+        const shards = (await namesIn(top)).filter((name) => SHARD.test(name));
+        for (const folder of [top, join(top, ERASING), ...shards.map((shard) => join(top, shard))]) {
+          const names = (await namesIn(folder)).filter(isUnfinished);
+          // What is written under this name now comes before or after it, so that it is no such file.
+          for (const owner of new Set(names.map((name) => name.split('.', 1)[0]))) {
+            const isOwn = (name: string): boolean => name.startsWith(`${owner}.`) && isUnfinished(name);
+            await this.#changes.run(`${catalog}/${owner}`, () => removed(join(folder, owner), isOwn));
+          }
+        }
+      }
+    });
   }
 
   remove(catalog: string): Promise<void> {
@@ -254,7 +276,7 @@ export class FileContextStore implements ContextStore {
   }
 
   #erasures(catalog: string): string {
-    return join(this.#keys(catalog), 'erasing');
+    return join(this.#keys(catalog), ERASING);
   }
 
   #key({ catalog, user }: UserPlace): string {
@@ -269,6 +291,10 @@ export class FileContextStore implements ContextStore {
     return join(this.#data(catalog), shardOf(user), `${user}.${part}`);
   }
 
+  #withServiceKey<T>(work: () => Promise<T>): Promise<T> {
+    return this.#changes.run('service', () => this.#working(work));
+  }
+
   async #working<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -278,6 +304,8 @@ export class FileContextStore implements ContextStore {
     }
   }
 }
+
+const isUnfinished = (name: string): boolean => name.endsWith(UNFINISHED);
 
 const nameOf = ({ catalog, user }: UserPlace): string => `${catalog}/${user}`;
 
@@ -298,10 +326,10 @@ async function written(file: string, bytes: Buffer): Promise<void> {
   }
 }
 
-/** Removes all files of a user from the folder of this one, also those that a crash left unfinished, each overwritten before. */
-async function removed(file: string, user: string): Promise<void> {
+/** Removes files from the folder of this one, each overwritten before; of a user also those that a crash left unfinished. */
+async function removed(file: string, isMeant: (name: string) => boolean): Promise<void> {
   const folder = dirname(file);
-  const names = (await namesIn(folder)).filter((name) => name.startsWith(user));
+  const names = (await namesIn(folder)).filter(isMeant);
   for (const name of names) {
     await overwritten(join(folder, name));
     await rm(join(folder, name), { force: true });

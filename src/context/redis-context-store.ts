@@ -168,6 +168,10 @@ export class RedisContextStore implements ContextStore {
     await available(WHAT, () => this.#commands.set(sweepKey(catalog), progress));
   }
 
+  async removeUnfinished(): Promise<void> {
+    // Scripts write whole changes.
+  }
+
   async remove(catalog: string): Promise<void> {
     let some: string[] = [];
     const removeSome = async (): Promise<void> => {

@@ -51,15 +51,16 @@ export class PartScores implements Part {
 /** Scores tools by how they were used rather than by their texts: h = c = g is the number that is given for them, and 0 of all others. */
 export class UsedScores implements Part {
   readonly weight = 1;
-  readonly #given: ReadonlyMap<number, number>;
+  readonly #given: Float64Array;
 
-  /** @param given 0…1, by slot */
-  constructor(given: ReadonlyMap<number, number>) {
-    this.#given = given;
+  /** @param given 0…1, by slot. @param capacity all slots lie below this */
+  constructor(given: ReadonlyMap<number, number>, capacity: number) {
+    this.#given = new Float64Array(capacity);
+    for (const [slot, score] of given) this.#given[slot] = score;
   }
 
   lexical(slot: number): number {
-    return this.#given.get(slot) ?? 0;
+    return this.#given[slot];
   }
 
   dense(slot: number): number {

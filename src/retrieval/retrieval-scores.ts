@@ -42,6 +42,22 @@ export class FusedScores implements RetrievalScores {
     this.#range = vectors === null ? 0 : vectors.maximum - vectors.minimum;
   }
 
+  /** Returns the same scores of these slots, which stay when the index is searched again. */
+  copyOf(slots: Int32Array): FusedScores {
+    const { scores, maximum } = this.#words;
+    const words = { scores: scores.slice(), maximum };
+    if (this.#vectors === null) return new FusedScores(words, null);
+    const similarities = new Float64Array(scores.length);
+    for (let i = 0; i < slots.length; i++) similarities[slots[i]] = this.#vectors.similarity(slots[i]);
+    const similarity = (slot: number): number => similarities[slot];
+    return new FusedScores(words, { ...this.#vectors, slots, similarity, rough: null });
+  }
+
+  /** Whether no score takes long, and none is rough. */
+  get isExact(): boolean {
+    return this.#vectors === null || this.#vectors.rough === null;
+  }
+
   lexical(slot: number): number {
     return this.#words.maximum > 0 ? this.#words.scores[slot] / this.#words.maximum : 0;
   }

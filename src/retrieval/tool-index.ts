@@ -38,6 +38,43 @@ export interface ToolSearch extends ShortlistRequest, SearchedText {
   readonly used?: ReadonlyMap<number, number>;
   /** What is known of this query and these parts from earlier searches; it is read, and added to. */
   readonly memo?: RetrievalMemo | undefined;
+  /** What was found for texts of this request in an earlier search of the same turn; it is read, and added to. */
+  readonly searched?: SearchedTexts | undefined;
+}
+
+/** What was found for the texts of one query, all scores of each, so that who searches for it again with more texts searches for those alone. */
+export class SearchedTexts {
+  #contents: object | null = null;
+  #whole: { readonly tokens: Uint32Array; readonly found: FoundText } | null = null;
+  /** By their tokens. */
+  readonly #parts = new Map<Uint32Array, FoundPart>();
+
+  /** Forgets what was found among other contents. */
+  among(contents: object): this {
+    if (this.#contents !== contents) {
+      this.#contents = contents;
+      this.#whole = null;
+      this.#parts.clear();
+    }
+    return this;
+  }
+
+  whole({ tokens }: SearchedText): FoundText | null {
+    return this.#whole?.tokens === tokens ? this.#whole.found : null;
+  }
+
+  part({ tokens }: SearchedText): FoundPart | null {
+    return this.#parts.get(tokens) ?? null;
+  }
+
+  keepWhole({ tokens }: SearchedText, found: FoundText): void {
+    const slots = found.slots.slice();
+    this.#whole = { tokens, found: { ...found, slots, scores: found.scores.copyOf(slots) } };
+  }
+
+  keepPart({ tokens }: SearchedText, found: FoundPart): void {
+    this.#parts.set(tokens, found);
+  }
 }
 
 export interface ToolSearchResult extends Shortlist {
@@ -155,9 +192,11 @@ class TextIndex<Indexed extends { readonly slot: number }> {
   /** Searches for the whole query and for its parts. */
   #retrieve(request: ToolSearch): FoundTools {
     const { used = NOTHING_USED } = request;
-    const parts: FoundPart[] = (request.parts ?? []).map((part) => this.#searchPart(part, request));
-    if (used.size > 0) parts.push({ slots: this.#liveOf(used.keys()), scores: new UsedScores(used) });
-    const whole = this.#searchText(request, wanted(request), parts.length > 0);
+    const parts = (request.parts ?? []).map((part): FoundPart => this.#searchPart(part, request));
+    const { capacity, ...whole } = this.#searchWhole(request, parts.length > 0 || used.size > 0);
+    if (used.size > 0) {
+      parts.push({ slots: this.#liveOf(used.keys()), scores: new UsedScores(used, capacity) });
+    }
     const { slots: near, scores, bestBm25, bestSimilarity } = whole;
     const best = { bestBm25, bestSimilarity };
     if (parts.length === 0) {
@@ -175,6 +214,15 @@ class TextIndex<Indexed extends { readonly slot: number }> {
       isRepeatable: isComplete && parts.every((part) => part.slots.length === this.#live.size),
       lists: (asked) => all.basesOf(slots).map((bases) => proposals(slots, bases, asked)),
     };
+  }
+
+  #searchWhole(request: ToolSearch, all: boolean): FoundText {
+    const searched = request.searched?.among(this.contents);
+    const known = searched?.whole(request);
+    if (known != null) return known;
+    const found = this.#searchText(request, wanted(request), all);
+    if (found.slots.length === this.#live.size && found.scores.isExact) searched?.keepWhole(request, found);
+    return found;
   }
 
   #searchText({ embedding, tokens }: SearchedText, limit: number, all: boolean): FoundText {
@@ -209,14 +257,19 @@ class TextIndex<Indexed extends { readonly slot: number }> {
     return best.list();
   }
 
-  #searchPart(part: SearchedText, { limit, pin, recall, exclude }: ToolSearch): FoundPart {
+  #searchPart(part: SearchedText, { limit, pin, recall, exclude, ...request }: ToolSearch): FoundPart {
+    const searched = request.searched?.among(this.contents);
+    const known = searched?.part(part);
+    if (known != null) return known;
     const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }), true);
     const kept = new PartScores(part.tokens.length, capacity);
     // Candidates that only other parts found need scores for this part too.
     for (const wanted of [slots, Int32Array.from(pin ?? []), recall?.slots]) {
       if (wanted !== undefined) kept.keep(scores, wanted);
     }
-    return { slots: slots.slice(), scores: kept };
+    const found = { slots: slots.slice(), scores: kept };
+    if (slots.length === this.#live.size) searched?.keepPart(part, found);
+    return found;
   }
 
   /** Frees its memory. */

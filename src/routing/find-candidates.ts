@@ -66,10 +66,10 @@ export function findCandidates(
   const notes = tools.size === 0 ? [...unpinned, EMPTY_CATALOG] : unpinned;
   const rerank = query.rerank === null ? undefined : scoresBySlot(query.rerank, tools.servedTools());
   const nominating = pooledRecall(recall, merges);
-  const { parts, withContext, used, memos } = query;
+  const { parts, withContext, used, memos, searched } = query;
   // With what a user has it is a query of that user alone: nothing of it is kept for others.
   const isOfUser = withContext !== undefined || (used !== undefined && used.size > 0);
-  const searched = isOfUser
+  const texts = isOfUser
     ? {
         parts: withContext === undefined ? parts : [...parts, withContext],
         ...(used !== undefined && { used }),
@@ -79,7 +79,8 @@ export function findCandidates(
     const { candidates, origins } = catalog.index.search({
       embedding: query.features.embedding,
       tokens: query.tokens,
-      ...searched,
+      ...texts,
+      searched,
       rerank,
       limit,
       recall: nominating,

@@ -8,7 +8,7 @@ import type { LoadedContext } from '../context/user-contexts.ts';
 import type { DecisionContext } from '../decisions/decision.ts';
 import { itemText } from '../instructions/assemble-prompt.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import type { SearchedText } from '../retrieval/tool-index.ts';
+import { type SearchedText, SearchedTexts } from '../retrieval/tool-index.ts';
 import { contextQueryOf, type ExpandedQuery } from './expand-query.ts';
 import { maxContext, type RouteRequest } from './route-request.ts';
 import type { TokenCosts } from './token-costs.ts';
@@ -31,8 +31,8 @@ export interface QueryContext {
   /** Absent: it could not be read. */
   readonly kept?: DecisionContext;
   readonly answered?: readonly AnsweredItem[];
-  /** What tools are searched for by beside the query; absent: no item was chosen. */
-  readonly search?: Pick<UnderstoodQuery, 'withContext' | 'used'>;
+  /** What tools are searched for by beside the query, where an item was chosen, and what was found for the query itself. */
+  readonly search?: Pick<UnderstoodQuery, 'withContext' | 'used' | 'searched'>;
   readonly notes: readonly string[];
 }
 
@@ -59,7 +59,9 @@ export function contextOf(
   if ('note' in read) return { notes: [read.note] };
   const { user } = read;
   const { place = null, utcOffsetMinutes = 0 } = request;
-  const moment: Moment = { now: at, place, utcOffsetMinutes, tools: likelyTools(query, catalog) };
+  const searched = new SearchedTexts();
+  const tools = likelyTools({ ...query, searched }, catalog);
+  const moment: Moment = { now: at, place, utcOffsetMinutes, tools };
   const thought = expanded != null && 'tokens' in expanded ? expanded : null;
   const asked = contextQueryOf(query, thought);
   const all = contexts.choose(user, asked, moment, maxContext(request));
@@ -75,7 +77,7 @@ export function contextOf(
       ...(expanded !== undefined && { expanded: thought !== null }),
     },
     answered: answered.slice(0, chosen.length),
-    ...(chosen.length > 0 && { search: searchOf(user, query, chosen, catalog.state) }),
+    search: { searched, ...(chosen.length > 0 && searchOf(user, query, chosen, catalog.state)) },
     notes: [
       ...(expanded != null && 'note' in expanded ? [expanded.note] : []),
       ...(left === 0 ? [] : [notServed(left)]),
@@ -125,11 +127,15 @@ function fitting(
 }
 
 function likelyTools(
-  { features: { embedding }, tokens, parts, memos }: UnderstoodQuery,
+  { features: { embedding }, tokens, parts, memos, searched }: UnderstoodQuery,
   { index, state }: Pick<Catalog, 'index' | 'state'>,
 ): ReadonlyMap<string, number> {
   if (embedding === null) return new Map();
-  const { candidates } = index.search({ embedding, tokens, parts, memo: memos?.tools, limit: TOOLS });
+  const { candidates } = index.search({
+    ...{ embedding, tokens, parts, searched },
+    memo: memos?.tools,
+    limit: TOOLS,
+  });
   const { slots, similarity } = candidates;
   const best = Math.max(...similarity);
   const weights = similarity.map((cosine) => Math.exp((cosine - best) / TEMPERATURE));

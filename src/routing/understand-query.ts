@@ -17,7 +17,7 @@ import type { Split } from '../queries/splitter.ts';
 import { rerankText } from '../retrieval/document-text.ts';
 import type { RetrievalMemo } from '../retrieval/retrieval-memo.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import type { SearchedText } from '../retrieval/tool-index.ts';
+import type { SearchedText, SearchedTexts } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RouteRequest } from './route-request.ts';
 
@@ -34,6 +34,8 @@ export interface UnderstoodQuery {
   readonly withContext?: SearchedText;
   /** By slot, how likely a tool goes with what its user has that it needs, 0…1; absent: nothing is known of uses. */
   readonly used?: ReadonlyMap<number, number>;
+  /** What was found for it in this turn; absent: nothing. */
+  readonly searched?: SearchedTexts;
   /** Who looked for parts and what came of it; null: the catalog takes no query apart. */
   readonly split: Split | null;
   /** What the reranker said about the best tools; null: the catalog has none. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Catalogs } from '../../src/catalog/catalogs.ts';
@@ -105,8 +105,11 @@ afterEach(async () => {
 it('deletes what was over when the round before began, of users nobody asks for, and looks once a day', async () => {
   const deployment = new Deployment();
   await deployment.putUsers(25);
+  const left = join(deployment.path, 'catalogs/default/context/sweep.1.unfinished');
+  writeFileSync(left, 'of a process that was killed');
   const process = deployment.start();
   await process.sweep();
+  expect(existsSync(left)).toBe(false);
   deployment.now = NOW + DAY;
   await process.sweep();
   // Over for nearly a day, but not when the first round began.

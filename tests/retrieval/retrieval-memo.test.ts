@@ -5,7 +5,7 @@ import type { Recall } from '../../bandit/policy.ts';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
 import { RetrievalMemo } from '../../src/retrieval/retrieval-memo.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
-import { type CreateVectorIndex, ToolIndex } from '../../src/retrieval/tool-index.ts';
+import { type CreateVectorIndex, SearchedTexts, ToolIndex } from '../../src/retrieval/tool-index.ts';
 import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
 import type { VectorIndex } from '../../src/retrieval/vectors/vector-index.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
@@ -119,58 +119,71 @@ function recallOf(recalled: readonly number[]): Recall {
   } as unknown as Recall;
 }
 
-describe.each(Object.entries(INDEXES))('A search with a memo, of an index with %s', (_, create) => {
-  it('finds what one without it finds, to the last bit, however the tools change in between', () => {
-    fc.assert(
-      fc.property(fc.array(question, { minLength: 3, maxLength: 3 }), steps, (questions, all) => {
-        const kernels = createTypescriptKernels();
-        let vectors = new ToolVectors(kernels, DIMENSIONS);
-        const index = new ToolIndex(kernels, create);
-        index.reset(vectors);
-        fill(vectors, 0);
-        const put = (at: number, description: string): void =>
-          index.put({ slot: at, tool: { name: `t${at}`, description, inputSchema: {} } });
-        for (let at = 0; at < 110; at++)
-          put(at, at % 3 === 0 ? `mail ${at}` : at % 5 === 0 ? 'read file' : 'x');
-        const memos = questions.map(() => new RetrievalMemo());
-        for (const step of all) {
-          if (step.kind === 'put') {
-            vectors.put(step.slot, step.vector);
-            put(step.slot, step.text);
-          } else if (step.kind === 'remove') {
-            index.remove(step);
-          } else if (step.kind === 'vectors') {
-            const others = new ToolVectors(kernels, DIMENSIONS);
-            fill(others, step.seed);
-            index.replaceVectors(others);
-            vectors.free();
-            vectors = others;
-          } else if (step.kind === 'graph') {
-            partials.at(-1)?.find(step.found);
-          } else {
-            const { whole, parts } = questions[step.asked];
-            const textOf = ({ text, embedding }: typeof whole) => ({ embedding, tokens: tokenise(text) });
-            const request = {
-              ...textOf(whole),
-              parts: parts.map(textOf),
-              limit: step.limit,
-              exclude: new Set(step.exclude),
-              pin: step.pin,
-              recall: recallOf(step.recalled),
-              rerank: new Map(step.reranked.map((at) => [at, at % 7])),
-            };
-            const fresh = index.search(request);
-            expect(index.search({ ...request, memo: memos[step.asked] })).toEqual(fresh);
+describe.each(Object.entries(INDEXES))(
+  'A search with what earlier ones found, of an index with %s',
+  (_, create) => {
+    it('finds what one without it finds, with more texts and uses as well, to the last bit, however the tools change in between', () => {
+      fc.assert(
+        fc.property(fc.array(question, { minLength: 3, maxLength: 3 }), steps, (questions, all) => {
+          const kernels = createTypescriptKernels();
+          let vectors = new ToolVectors(kernels, DIMENSIONS);
+          const index = new ToolIndex(kernels, create);
+          index.reset(vectors);
+          fill(vectors, 0);
+          const put = (at: number, description: string): void =>
+            index.put({ slot: at, tool: { name: `t${at}`, description, inputSchema: {} } });
+          for (let at = 0; at < 110; at++)
+            put(at, at % 3 === 0 ? `mail ${at}` : at % 5 === 0 ? 'read file' : 'x');
+          const memos = questions.map(() => new RetrievalMemo());
+          const known = questions.map(() => new SearchedTexts());
+          const textOf = ({ text, embedding }: (typeof questions)[0]['whole']) => ({
+            embedding,
+            tokens: tokenise(text),
+          });
+          const texts = questions.map(({ whole, parts }) => ({ ...textOf(whole), parts: parts.map(textOf) }));
+          for (const step of all) {
+            if (step.kind === 'put') {
+              vectors.put(step.slot, step.vector);
+              put(step.slot, step.text);
+            } else if (step.kind === 'remove') {
+              index.remove(step);
+            } else if (step.kind === 'vectors') {
+              const others = new ToolVectors(kernels, DIMENSIONS);
+              fill(others, step.seed);
+              index.replaceVectors(others);
+              vectors.free();
+              vectors = others;
+            } else if (step.kind === 'graph') {
+              partials.at(-1)?.find(step.found);
+            } else {
+              const request = {
+                ...texts[step.asked],
+                limit: step.limit,
+                exclude: new Set(step.exclude),
+                pin: step.pin,
+                recall: recallOf(step.recalled),
+                rerank: new Map(step.reranked.map((at) => [at, at % 7])),
+              };
+              const fresh = index.search(request);
+              const searched = known[step.asked];
+              expect(index.search({ ...request, searched, memo: memos[step.asked] })).toEqual(fresh);
+              const more = {
+                ...request,
+                parts: [...request.parts, texts[(step.asked + 1) % 3]],
+                used: new Map(step.pin.map((at, n) => [at, (n + 1) / 7])),
+              };
+              expect(index.search({ ...more, searched })).toEqual(index.search(more));
+            }
           }
-        }
-        index.free();
-        vectors.free();
-        expect(kernels.allocatedBytes).toBe(0);
-      }),
-      { seed: 17, numRuns: 150 },
-    );
-  });
-});
+          index.free();
+          vectors.free();
+          expect(kernels.allocatedBytes).toBe(0);
+        }),
+        { seed: 17, numRuns: 150 },
+      );
+    });
+  },
+);
 
 describe('A memo', () => {
   it('is asked instead of the index, until something is put or removed', () => {
@@ -196,6 +209,12 @@ describe('A memo', () => {
     const first = find();
     find();
     expect(searches).toBe(1);
+    const searched = new SearchedTexts();
+    const text = { embedding: vectors.get(4).slice(), tokens: tokenise('file') };
+    index.search({ ...text, searched, limit: 5 });
+    index.search({ ...text, searched, limit: 50, parts: [{ ...text, tokens: tokenise('mail file') }] });
+    expect(searches).toBe(3);
+    searches = 1;
     // What is proposed in place of others is looked up once, and so is what retrieval does not propose.
     const exclude = new Set(first.candidates.slots.subarray(0, 20));
     const others = find({ exclude });
