@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 
 /** Gives the names of tools numbers, so that a decision need not spell its candidates out. */
@@ -6,6 +7,8 @@ export interface NumberedNames {
   numberOf(name: string): number;
   /** Returns undefined for a number that was never given. After damage it may be another name than the one it was given to. */
   at(number: number): string | undefined;
+  /** Returns the checksum of the name that has this number; 0 for a number that was never given. */
+  checksumOf(number: number): number;
 }
 
 /** Thrown when a decision cannot be read because names of its candidates are lost. */
@@ -32,6 +35,7 @@ export class DecisionNames implements NumberedNames {
   readonly #log: SegmentLog;
   readonly #numbers = new Map<string, number>();
   readonly #names: string[] = [];
+  readonly #checksums: number[] = [];
 
   private constructor(log: SegmentLog) {
     this.#log = log;
@@ -77,12 +81,21 @@ export class DecisionNames implements NumberedNames {
     return this.#names[number];
   }
 
+  checksumOf(number: number): number {
+    return this.#checksums[number] ?? 0;
+  }
+
   close(): Promise<void> {
     return this.#log.close();
   }
 
   #add(name: string, number: number): void {
     this.#names[number] = name;
+    this.#checksums[number] = nameChecksum(name);
     this.#numbers.set(name, number);
   }
+}
+
+export function nameChecksum(name: string): number {
+  return crc32(JSON.stringify(name)); // as UTF-8 alone, halves of surrogate pairs would be alike
 }

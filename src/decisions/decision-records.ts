@@ -1,6 +1,6 @@
 import { documentTag, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { type Decision, type Discovery, rewardDeadline } from './decision.ts';
-import { DECISION_TAG } from './decision-codec.ts';
+import { type IndexedFields, indexedFieldsOf } from './decision-codec.ts';
 import type { IndexedRecord } from './decision-index.ts';
 import type { TaskDecision } from './task-index.ts';
 
@@ -74,16 +74,14 @@ export function indexedRecord(bytes: Uint8Array): IndexedRecord {
   if (activation !== null) return indexedActivation(activation);
   const discovered = discoveryIn(bytes);
   if (discovered !== null) return indexedDiscovery(discovered);
-  return indexedDecision(unpackDocument(DECISION_TAG, bytes).json as Decision);
+  return indexedDecision(indexedFieldsOf(bytes));
 }
 
 export function indexedActivation({ id, at, due, inTasks }: Activated): IndexedRecord {
   return { id, at, isDecision: false, deadline: due, inTasks };
 }
 
-export function indexedDecision(
-  decision: Pick<Decision, 'id' | 'at' | 'deadline' | 'activatedAt' | 'defaultReward' | 'task' | 'thread'>,
-): IndexedRecord {
+export function indexedDecision(decision: IndexedFields): IndexedRecord {
   const { id, at, activatedAt, defaultReward } = decision;
   if (activatedAt === null) return { id, at, isDecision: true };
   const deadline = rewardDeadline(decision);

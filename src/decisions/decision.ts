@@ -269,14 +269,10 @@ export interface DecisionRerank {
 }
 
 /** Why a tool is in the slate. */
-export type SlateReason =
-  | 'retrieved'
-  | 'remembered'
-  | 'used'
-  | 'explored'
-  | 'pinned'
-  | 'carried'
-  | 'discovered';
+export const SLATE_REASONS = [
+  ...(['retrieved', 'remembered', 'used', 'explored', 'pinned', 'carried', 'discovered'] as const),
+] as const;
+export type SlateReason = (typeof SLATE_REASONS)[number];
 
 /** Why a slate is not the usual ranking. */
 export const FALLBACKS = ['low_confidence', 'embedder_down', 'kill_switch'] as const;

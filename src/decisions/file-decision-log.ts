@@ -110,7 +110,8 @@ export class FileDecisionLog implements DecisionLog {
       await this.#names.add(decision.candidates);
       const bytes = encodeDecision(decision, this.#names);
       await this.#append(bytes, indexedDecision(decision));
-      this.#recent.add(id, bytes);
+      const { embedding, terms } = decision.query; // what is read again
+      this.#recent.add({ ...decision, query: { embedding, terms } });
       return true;
     });
   }
@@ -263,10 +264,7 @@ export class FileDecisionLog implements DecisionLog {
   /** Finds a decision. It reads the newest record first, so that of several with one id the first one is returned. */
   async #find(id: string): Promise<Decision | null> {
     const recent = this.#recent.get(id);
-    if (recent !== undefined) {
-      const decision = decodeDecision(recent, this.#names);
-      return this.#isExpired(decision.at) ? null : decision;
-    }
+    if (recent !== undefined) return this.#isExpired(recent.at) ? null : recent;
     let activatedAt: number | null = null;
     let found: Decision | null = null;
     const discoveries: Discovery[] = [];

@@ -1,101 +1,227 @@
-/**
- * Columns of numbers as 32-bit words, bit for bit. Some are just like another one, and where little was learned most values of a
- * column are the same. Per column there is a word, form + 256 · number of values, and then:
- *
- *   0       the values
- *   1       the usual value, a bit per value that says which are others, the others
- *   2 + i   nothing: the same as column i
- */
-const WHOLE = 0;
-const SPARSE = 1;
-const SAME = 2;
-const FORMS = 256;
+import { type BitReader, type BitWriter, turnBack } from '../storage/bits.ts';
 
-export function packColumns(columns: readonly Float32Array[]): Uint32Array {
-  const words = columns.map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
-  const packed = new Uint32Array(words.reduce((sum, { length }) => sum + 1 + length, 0));
-  let end = 0;
-  for (let at = 0; at < words.length; at++) {
-    const column = words[at];
-    const same = sameAs(words, at);
-    if (same >= 0) {
-      packed[end++] = SAME + same + FORMS * column.length;
-      continue;
-    }
-    const sparse = writeSparse(packed, end, column);
-    if (sparse > 0) {
-      end = sparse;
-      continue;
-    }
-    packed[end] = WHOLE + FORMS * column.length;
-    packed.set(column, end + 1);
-    end += 1 + column.length;
-  }
-  return packed.slice(0, end);
+/**
+ * Columns of float32 in few bits, bit for bit. A column has one of these forms, whichever is the shortest:
+ *
+ *   same    as an earlier column
+ *   usual   the usual value, a bit per value that says which are others, the others: where little was learned
+ *   near    how far each value is from what was foretold, counted in the numbers that float32 has between them
+ *   whole   how far each value is from the least of them
+ *
+ * They are compared with their sign last, so that numbers of like size are near each other.
+ */
+const [SAME, USUAL, NEAR, WHOLE] = [0, 1, 2, 3];
+const FORM_BITS = 2;
+/** Of the index of a column. */
+const INDEX_BITS = 8;
+/** Of the number of bits that a distance usually has. */
+const USUAL_BITS = 5;
+const FARTHEST = 2 ** 24;
+
+/** Foretells a column by earlier ones; nearly, since it was rounded to float32, and made of what those were before they were rounded. */
+export interface Prediction {
+  /** Rows of which the values are given, so that the others follow from them; found by earlier columns. */
+  readonly given?: (earlier: readonly Float32Array[]) => readonly number[];
+  /** Fills in the column. */
+  readonly foretell: (
+    column: Float32Array,
+    earlier: readonly Float32Array[],
+    given: readonly number[],
+  ) => void;
 }
 
-/** Columns may share memory with each other and with `packed`. */
-export function unpackColumns(packed: Uint32Array): Float32Array[] {
-  const columns: Float32Array[] = [];
-  for (let at = 0; at < packed.length; ) {
-    const form = packed[at] & (FORMS - 1);
-    const length = packed[at++] >>> 8;
-    if (form >= SAME) {
-      columns.push(columns[form - SAME]);
-    } else if (form === WHOLE) {
-      columns.push(new Float32Array(packed.buffer, packed.byteOffset + 4 * at, length));
-      at += length;
+/** By the index of the column that they are for. */
+export type Predictions = readonly (Prediction | undefined)[];
+
+const NONE: Predictions = [];
+
+export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], predictions = NONE): void {
+  const words = columns.map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
+  const scratch = new Scratch();
+  for (let at = 0, length = 0; at < columns.length; at++) {
+    const column = words[at];
+    bits.bit(column.length === length);
+    if (column.length !== length) bits.count(column.length);
+    length = column.length;
+    const same = sameAs(words, at);
+    if (same < 0) {
+      writeColumn(bits, columns, at, column, predictions[at], scratch.of(length));
     } else {
-      const words = new Uint32Array(length);
-      at = readSparse(packed, at, words);
-      columns.push(new Float32Array(words.buffer));
+      bits.put(SAME, FORM_BITS);
+      bits.put(same, INDEX_BITS);
     }
+  }
+}
+
+/** @param predictions those with which they were written */
+export function readColumns(bits: BitReader, count: number, predictions = NONE): Float32Array[] {
+  const columns: Float32Array[] = [];
+  const scratch = new Scratch();
+  let block = new Float32Array(0);
+  for (let length = 0, used = 0; columns.length < count; ) {
+    if (!bits.bit()) length = bits.count();
+    const form = bits.take(FORM_BITS);
+    if (form === SAME) {
+      columns.push(columns[bits.take(INDEX_BITS)]);
+      continue;
+    }
+    // One buffer for all: the engine takes longer to allocate a small one than to fill it.
+    if (used + length > block.length) {
+      block = new Float32Array((count - columns.length) * length);
+      used = 0;
+    }
+    const column = new Float32Array(block.buffer, 4 * used, length);
+    used += length;
+    readColumn(bits, form, column, columns, predictions[columns.length], scratch.of(length));
+    columns.push(column);
   }
   return columns;
 }
 
-/** Returns the first column before `at` that has the same bits; −1 if there is none. */
-function sameAs(words: readonly Uint32Array[], at: number): number {
-  const column = words[at];
-  for (let i = 0; i < Math.min(at, FORMS - SAME); i++) {
-    const other = words[i];
-    if (other.length !== column.length) continue;
-    let row = 0;
-    while (row < column.length && other[row] === column[row]) row++;
-    if (row === column.length) return i;
+/** Memory for the column at hand. */
+class Scratch {
+  foretold = new Float32Array(0);
+  foretoldBits = new Uint32Array(0);
+  words = new Uint32Array(0);
+
+  of(length: number): this {
+    if (this.words.length === length) return this;
+    this.words = new Uint32Array(length);
+    this.foretold = new Float32Array(length);
+    this.foretoldBits = new Uint32Array(this.foretold.buffer);
+    return this;
   }
-  return -1;
 }
 
-/** Writes a column if that takes fewer words than its values. Returns where it ends; 0 if it was not written. */
-function writeSparse(packed: Uint32Array, start: number, column: Uint32Array): number {
+function writeColumn(
+  bits: BitWriter,
+  columns: readonly Float32Array[],
+  at: number,
+  column: Uint32Array,
+  prediction: Prediction | undefined,
+  scratch: Scratch,
+): void {
+  const { words } = scratch;
   const { length } = column;
   // The tool that fits least is one of those about which nothing was learned.
-  const usual = column[length - 1];
-  const bits = Math.ceil(length / 32);
-  let others = 0;
-  for (let row = 0; row < length; row++) if (column[row] !== usual) others++;
-  if (1 + bits + others >= length) return 0;
-  packed[start] = SPARSE + FORMS * length;
-  packed[start + 1] = usual;
-  const mask = start + 2;
-  packed.fill(0, mask, mask + bits);
-  let end = mask + bits;
+  const usual = length === 0 ? 0 : (column[length - 1] << 1) | (column[length - 1] >>> 31);
+  let [others, least, most, leastOther, mostOther] = [0, 0xffffffff, 0, 0xffffffff, 0];
   for (let row = 0; row < length; row++) {
-    if (column[row] === usual) continue;
-    packed[mask + (row >>> 5)] |= 1 << (row & 31);
-    packed[end++] = column[row];
+    const word = ((column[row] << 1) | (column[row] >>> 31)) >>> 0;
+    if (word < least) least = word;
+    if (word > most) most = word;
+    if (word === usual >>> 0) continue;
+    others++;
+    if (word < leastOther) leastOther = word;
+    if (word > mostOther) mostOther = word;
   }
-  return end;
+  const width = length === 0 ? 0 : 32 - Math.clz32(most - least);
+  const otherWidth = others === 0 ? 0 : 32 - Math.clz32(mostOther - leastOther);
+  const [whole, sparse] = [length * width, length + 32 + others * otherWidth];
+  if (
+    prediction !== undefined &&
+    writeNear(bits, columns, at, column, prediction, scratch, Math.min(whole, sparse))
+  ) {
+    return;
+  }
+  const isSparse = sparse < whole;
+  bits.put(isSparse ? USUAL : WHOLE, FORM_BITS);
+  if (isSparse) bits.put(usual, 32);
+  let count = 0;
+  for (let row = 0; row < length; row++) {
+    const word = (column[row] << 1) | (column[row] >>> 31);
+    if (isSparse) bits.bit(word !== usual);
+    if (!isSparse || word !== usual) words[count++] = word;
+  }
+  bits.range(words, count, isSparse ? leastOther : least, isSparse ? otherWidth : width);
 }
 
-/** Fills a column. Returns where it ends. */
-function readSparse(packed: Uint32Array, start: number, column: Uint32Array): number {
-  const mask = start + 1;
-  let end = mask + Math.ceil(column.length / 32);
+/** Writes a column by what was foretold if that takes fewer bits than `most`; returns whether it did. */
+function writeNear(
+  bits: BitWriter,
+  columns: readonly Float32Array[],
+  at: number,
+  column: Uint32Array,
+  { given, foretell }: Prediction,
+  { foretold, foretoldBits, words }: Scratch,
+  most: number,
+): boolean {
+  const known = given === undefined ? [] : given(columns).map((row) => columns[at][row]);
+  foretell(foretold, columns, known);
+  let sum = 0;
   for (let row = 0; row < column.length; row++) {
-    const isOther = (packed[mask + (row >>> 5)] >>> (row & 31)) & 1;
-    column[row] = isOther === 1 ? packed[end++] : packed[start];
+    const distance = (inOrder(column[row]) - inOrder(foretoldBits[row])) | 0;
+    const word = ((distance << 1) ^ (distance >> 31)) >>> 0;
+    if (word >= FARTHEST) return false;
+    words[row] = word;
+    sum += 32 - Math.clz32(word);
   }
-  return end;
+  const usual = Math.max(0, Math.round(sum / Math.max(1, column.length)) - 1);
+  let length = 32 * known.length;
+  for (let row = 0; row < column.length; row++) {
+    length += 2 * (31 - Math.clz32(words[row] + (1 << usual))) - usual + 1;
+  }
+  if (length >= most) return false;
+  bits.put(NEAR, FORM_BITS);
+  for (const value of known) bits.f32(value);
+  bits.put(usual, USUAL_BITS);
+  bits.near(words, column.length, usual);
+  return true;
+}
+
+function readColumn(
+  bits: BitReader,
+  form: number,
+  values: Float32Array,
+  columns: readonly Float32Array[],
+  prediction: Prediction | undefined,
+  { foretold, foretoldBits, words }: Scratch,
+): void {
+  const column = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const { length } = column;
+  if (form === NEAR) {
+    const { given, foretell } = prediction!;
+    const known = given === undefined ? [] : given(columns).map(() => bits.f32());
+    foretell(foretold, columns, known);
+    bits.near(words, length, bits.take(USUAL_BITS));
+    for (let row = 0; row < length; row++) {
+      const distance = (words[row] >>> 1) ^ -(words[row] & 1);
+      column[row] = outOfOrder(inOrder(foretoldBits[row]) + distance);
+    }
+  } else if (form === USUAL) {
+    const usual = bits.take(32);
+    let others = 0;
+    for (let row = 0; row < length; row++) if (bits.bit()) words[others++] = row;
+    const rest = new Uint32Array(others);
+    bits.range(rest, others);
+    column.fill(usual);
+    for (let i = 0; i < others; i++) column[words[i]] = rest[i];
+    turnBack(column);
+  } else {
+    bits.range(column, length);
+    turnBack(column);
+  }
+}
+
+/** Returns the bits of a number as an integer in the same order as the number, so that a difference counts what lies between two. */
+function inOrder(bits: number): number {
+  return bits >>> 31 === 1 ? ~bits : bits | 0x80000000;
+}
+
+function outOfOrder(integer: number): number {
+  return (integer | 0) < 0 ? integer & 0x7fffffff : ~integer;
+}
+
+/** Returns the first column before this one that has the same bits; −1 if there is none. */
+function sameAs(words: readonly Uint32Array[], at: number): number {
+  const column = words[at];
+  const { length } = column;
+  for (let i = 0; i < at && i < 2 ** INDEX_BITS; i++) {
+    const other = words[i];
+    if (other.length !== length) continue;
+    let row = 0;
+    while (row < length && other[row] === column[row]) row++;
+    if (row === length) return i;
+  }
+  return -1;
 }

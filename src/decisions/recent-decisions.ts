@@ -1,27 +1,25 @@
-/** Most rewards come within a minute; until then their decision need not be read from the disk. */
-const MOST_BYTES = 16 * 1024 * 1024;
+import type { Decision } from './decision.ts';
 
-/** The newest decisions of a log as they were written, by id, up to a number of bytes. */
+/** Most rewards come within seconds of their decision, which then need not be read from the disk and decoded. Each takes some 10 KB. */
+const MOST = 1024;
+
+/** The newest decisions of a log, by id, as they were appended: what a log gives back is the same, bit for bit. */
 export class RecentDecisions {
-  readonly #records = new Map<string, Uint8Array>();
-  #bytes = 0;
+  readonly #decisions = new Map<string, Decision>();
 
-  get(id: string): Uint8Array | undefined {
-    return this.#records.get(id);
+  get(id: string): Decision | undefined {
+    return this.#decisions.get(id);
   }
 
-  /** Adds a decision that is not in it, and drops the oldest that there is no room for. */
-  add(id: string, bytes: Uint8Array): void {
-    this.#records.set(id, bytes);
-    this.#bytes += bytes.length;
-    for (const oldest of this.#records.keys()) {
-      if (this.#bytes <= MOST_BYTES) break;
-      this.drop(oldest);
-    }
+  /** Adds a decision that is not in it, and drops the oldest if there is no room for it. */
+  add(decision: Decision): void {
+    this.#decisions.set(decision.id, decision);
+    if (this.#decisions.size <= MOST) return;
+    const [oldest] = this.#decisions.keys();
+    this.#decisions.delete(oldest);
   }
 
   drop(id: string): void {
-    this.#bytes -= this.#records.get(id)?.length ?? 0;
-    this.#records.delete(id);
+    this.#decisions.delete(id);
   }
 }

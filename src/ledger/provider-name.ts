@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What every provider takes as the name of a function; MCP servers have names with dots, slashes and blanks, too. */
 const TAKEN_BY_ALL = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -15,7 +15,7 @@ const TAIL_DIGITS = 10;
  */
 export function providerName(name: string): string {
   if (TAKEN_BY_ALL.test(name) && !TAIL.test(name)) return name;
-  const digest = createHash('sha256').update(name).digest().readBigUInt64BE().toString(36);
+  const digest = BigInt(`0x${hash('sha256', name).slice(0, 16)}`).toString(36);
   const readable = name.replace(/[^a-zA-Z0-9_-]+/g, '_').slice(0, LONGEST - TAIL_DIGITS - 2);
   return `${readable}-x${digest.padStart(TAIL_DIGITS, '0').slice(-TAIL_DIGITS)}`;
 }

@@ -1,0 +1,304 @@
+/** Lists of one length. */
+interface SparseVector {
+  readonly terms: Uint32Array;
+  readonly weights: Float32Array;
+}
+
+/**
+ * Writes numbers one after the other, each in as many bits as it is given, into words of 32 bits. Loops over many numbers keep the
+ * position in a variable: a call for each would take three times as long.
+ */
+export class BitWriter {
+  #words = new Uint32Array(1024);
+  #at = 0;
+
+  /** Returns what was written, not a copy. */
+  get written(): Uint32Array {
+    return this.#words.subarray(0, (this.#at + 31) >>> 5);
+  }
+
+  /** @param value 0 … 2^width − 1. @param width 0 … 32 */
+  put(value: number, width: number): void {
+    this.#room(width);
+    const word = this.#at >>> 5;
+    const shift = this.#at & 31;
+    this.#words[word] |= value << shift;
+    if (shift + width > 32) this.#words[word + 1] = value >>> (32 - shift);
+    this.#at += width;
+  }
+
+  bit(value: boolean): void {
+    this.put(value ? 1 : 0, 1);
+  }
+
+  /** Writes an integer from 0 to 2⁵³ − 1: the number of its bits, then these. */
+  count(value: number): void {
+    const high = Math.floor(value / 2 ** 32);
+    const low = value >>> 0;
+    const width = high > 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(low);
+    this.put(width, 6);
+    this.put(low, Math.min(width, 32));
+    if (high > 0) this.put(high, width - 32);
+  }
+
+  f32(value: number): void {
+    FLOAT[0] = value;
+    this.put(FLOAT_WORD[0], 32);
+  }
+
+  f64(value: number): void {
+    DOUBLE[0] = value;
+    this.put(DOUBLE_WORDS[0], 32);
+    this.put(DOUBLE_WORDS[1], 32);
+  }
+
+  /** Writes integers from 0 to 2³² − 1, each in as many bits as the largest of them needs. */
+  integers(values: readonly number[]): void {
+    let any = 0;
+    for (const value of values) any |= value;
+    const width = 32 - Math.clz32(any);
+    this.count(values.length);
+    this.put(width, 6);
+    for (const value of values) this.put(value, width);
+  }
+
+  /** Writes `count` words by how far they are from the least of them. @param width bits of the farthest */
+  range(words: Uint32Array, count: number, least: number, width: number): void {
+    this.put(width, 6);
+    this.put(least, 32);
+    this.#room(count * width);
+    const out = this.#words;
+    let at = this.#at;
+    for (let i = 0; i < count; i++, at += width) {
+      const value = (words[i] - least) >>> 0;
+      const shift = at & 31;
+      out[at >>> 5] |= value << shift;
+      if (shift + width > 32) out[(at >>> 5) + 1] = value >>> (32 - shift);
+    }
+    this.#at = at;
+  }
+
+  /**
+   * Writes `count` integers from 0 to 2²⁴ − 1, each in about as many bits as it has, if it has some `usual` ones: the exponential Golomb
+   * code (Teuhola 1978). One of b bits more has b ones before it, and 0 ends them.
+   */
+  near(words: Uint32Array, count: number, usual: number): void {
+    this.#room(count * 56);
+    const out = this.#words;
+    let at = this.#at;
+    for (let i = 0; i < count; i++) {
+      const value = words[i] + (1 << usual);
+      const width = 31 - Math.clz32(value);
+      const more = width - usual;
+      out[at >>> 5] |= ((1 << more) - 1) << (at & 31);
+      if ((at & 31) + more > 32) out[(at >>> 5) + 1] = ((1 << more) - 1) >>> (32 - (at & 31));
+      at += more + 1;
+      const rest = value - (1 << width);
+      out[at >>> 5] |= rest << (at & 31);
+      if ((at & 31) + width > 32) out[(at >>> 5) + 1] = rest >>> (32 - (at & 31));
+      at += width;
+    }
+    this.#at = at;
+  }
+
+  /** Writes a vector: in 16 bits a number where these suffice, as they do for what `rounded16` returns. */
+  vector(values: Float32Array): void {
+    const { length } = values;
+    this.count(length);
+    const scale = scaleOf(values);
+    const fits = isOnGrid(values, scale);
+    this.bit(fits);
+    if (fits) {
+      this.f64(scale);
+      this.#at = (this.#at + 31) & ~31;
+      this.#room(16 * length + 32);
+      const steps = new Int16Array(this.#words.buffer, this.#at / 8, length);
+      for (let i = 0; i < length; i++) steps[i] = values[i] * scale;
+      this.#at += 16 * length;
+    } else {
+      const words = turned(values);
+      const { least, width } = rangeOf(words);
+      this.range(words, length, least, width);
+    }
+  }
+
+  terms({ terms, weights }: SparseVector): void {
+    this.count(terms.length);
+    for (let i = 0; i < terms.length; i++) this.put(terms[i], 32);
+    this.vector(weights);
+  }
+
+  #room(bits: number): void {
+    const needed = ((this.#at + bits) >>> 5) + 2;
+    if (needed <= this.#words.length) return;
+    const longer = new Uint32Array(Math.max(needed, 2 * this.#words.length));
+    longer.set(this.#words);
+    this.#words = longer;
+  }
+}
+
+/** Reads what a BitWriter wrote, in the same order. */
+export class BitReader {
+  readonly #words: Uint32Array;
+  #at = 0;
+
+  constructor(words: Uint32Array) {
+    this.#words = words;
+  }
+
+  take(width: number): number {
+    const word = this.#at >>> 5;
+    const shift = this.#at & 31;
+    let value = this.#words[word] >>> shift;
+    if (shift + width > 32) value |= this.#words[word + 1] << (32 - shift);
+    this.#at += width;
+    return width === 32 ? value >>> 0 : value & ((1 << width) - 1);
+  }
+
+  bit(): boolean {
+    return this.take(1) === 1;
+  }
+
+  count(): number {
+    const width = this.take(6);
+    const low = this.take(Math.min(width, 32)) >>> 0;
+    return width > 32 ? this.take(width - 32) * 2 ** 32 + low : low;
+  }
+
+  f32(): number {
+    FLOAT_WORD[0] = this.take(32);
+    return FLOAT[0];
+  }
+
+  f64(): number {
+    DOUBLE_WORDS[0] = this.take(32);
+    DOUBLE_WORDS[1] = this.take(32);
+    return DOUBLE[0];
+  }
+
+  integers(): number[] {
+    const count = this.count();
+    const width = this.take(6);
+    const values: number[] = [];
+    while (values.length < count) values.push(this.take(width) >>> 0);
+    return values;
+  }
+
+  range(words: Uint32Array, count: number): void {
+    const width = this.take(6);
+    const least = this.take(32);
+    const from = this.#words;
+    const mask = width === 32 ? -1 : (1 << width) - 1;
+    let at = this.#at;
+    for (let i = 0; i < count; i++, at += width) {
+      const shift = at & 31;
+      let value = from[at >>> 5] >>> shift;
+      if (shift + width > 32) value |= from[(at >>> 5) + 1] << (32 - shift);
+      words[i] = least + (value & mask);
+    }
+    this.#at = at;
+  }
+
+  near(words: Uint32Array, count: number, usual: number): void {
+    const from = this.#words;
+    let at = this.#at;
+    for (let i = 0; i < count; i++) {
+      let width = usual;
+      for (; (from[at >>> 5] >>> (at & 31)) & 1; at++) width++;
+      at++;
+      const shift = at & 31;
+      let value = from[at >>> 5] >>> shift;
+      if (shift + width > 32) value |= from[(at >>> 5) + 1] << (32 - shift);
+      at += width;
+      words[i] = (value & ((1 << width) - 1)) + (1 << width) - (1 << usual);
+    }
+    this.#at = at;
+  }
+
+  vector(): Float32Array {
+    const values = new Float32Array(this.count());
+    const { length } = values;
+    if (this.bit()) {
+      const scale = this.f64();
+      this.#at = (this.#at + 31) & ~31;
+      const { buffer, byteOffset } = this.#words;
+      const steps = new Int16Array(buffer, byteOffset + this.#at / 8, length);
+      for (let i = 0; i < length; i++) values[i] = steps[i] / scale;
+      this.#at += 16 * length;
+    } else {
+      const words = new Uint32Array(values.buffer);
+      this.range(words, length);
+      turnBack(words);
+    }
+    return values;
+  }
+
+  terms(): SparseVector {
+    const terms = new Uint32Array(this.count());
+    for (let i = 0; i < terms.length; i++) terms[i] = this.take(32);
+    return { terms, weights: this.vector() };
+  }
+}
+
+const FLOAT = new Float32Array(1);
+const FLOAT_WORD = new Uint32Array(FLOAT.buffer);
+const DOUBLE = new Float64Array(1);
+const DOUBLE_WORDS = new Uint32Array(DOUBLE.buffer);
+
+/** Returns the bits of numbers with their sign last: those of like size are near each other, whatever their sign. */
+function turned(values: Float32Array): Uint32Array {
+  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+  const words = new Uint32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) words[i] = (bits[i] << 1) | (bits[i] >>> 31);
+  return words;
+}
+
+/** Makes of such words the bits of the numbers again. */
+export function turnBack(words: Uint32Array): void {
+  for (let i = 0; i < words.length; i++) words[i] = (words[i] >>> 1) | (words[i] << 31);
+}
+
+function rangeOf(words: Uint32Array): { readonly least: number; readonly width: number } {
+  let least = words.length === 0 ? 0 : words[0];
+  let most = least;
+  for (let i = 1; i < words.length; i++) {
+    if (words[i] < least) least = words[i];
+    else if (words[i] > most) most = words[i];
+  }
+  return { least, width: 32 - Math.clz32(most - least) };
+}
+
+/**
+ * Returns a vector with its numbers rounded to 16 bits, sign included, beneath the largest of them: cosines of unit vectors of 256 dimensions
+ * change by some millionths. Rounding it again changes nothing.
+ */
+export function rounded16(values: Float32Array): Float32Array {
+  const scale = scaleOf(values);
+  const rounded = new Float32Array(values.length);
+  for (let i = 0; i < values.length; i++) rounded[i] = Math.round(values[i] * scale) / scale + 0; // no −0
+  return rounded;
+}
+
+/** Returns the power of two by which the largest number comes to 2¹⁴ … 2¹⁵ − 1; 1 if there is none. */
+function scaleOf(values: Float32Array): number {
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) {
+    const size = Math.abs(values[i]);
+    if (!(size <= largest)) largest = size;
+  }
+  if (!(largest > 0 && largest < Number.POSITIVE_INFINITY)) return 1;
+  let scale = 1;
+  // No logarithm: these steps are exact everywhere.
+  while (Math.round(largest * scale) > 0x7fff) scale /= 2;
+  while (Math.round(largest * scale * 2) <= 0x7fff) scale *= 2;
+  return scale;
+}
+
+function isOnGrid(values: Float32Array, scale: number): boolean {
+  for (let i = 0; i < values.length; i++) {
+    const steps = values[i] * scale;
+    // −0 would come back as 0.
+    if (!Object.is(steps | 0, steps) || steps > 0x7fff || steps < -0x7fff) return false;
+  }
+  return true;
+}
