@@ -131,17 +131,22 @@ export class CaseIndex {
     const { products, margin } = this.codes.scan(embedding, places);
     const roughly = new NearestCases(limit);
     let { bar } = roughly;
+    // As many as were asked for have at least bar − margin, and the bar only rises.
+    let least = bar - 2 * margin;
+    let met = 0;
     for (let place = 0; place < places; place++) {
-      // Twice the similarity, here and below.
+      // Twice the similarity, here and below. Written so that what is not a number is looked at.
       const about = products[place] + similarities[place];
+      if (about < least) continue;
+      near[met++] = place;
       if (!(about > bar)) continue;
       roughly.offer(place, about);
       bar = roughly.bar;
+      least = bar - 2 * margin;
     }
-    // As many as were asked for have at least bar − margin. Written so that what is not a number is looked at.
-    const least = bar - 2 * margin;
     let count = 0;
-    for (let place = 0; place < places; place++) {
+    for (let i = 0; i < met; i++) {
+      const place = near[i];
       if (!(products[place] + similarities[place] < least)) near[count++] = place;
     }
     this.query.set(embedding);

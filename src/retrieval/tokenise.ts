@@ -13,16 +13,20 @@ export const MAX_CHARACTERS = 16_384;
 export function tokenise(text: string): Uint32Array {
   const read = text.slice(0, MAX_CHARACTERS);
   const words = wordsOf(read);
-  const terms = new Uint32Array(words.length);
-  let count = 0;
-  for (const word of words) if (!STOP_WORDS.has(word)) terms[count++] = termOf(stemOf(word));
-  if (count > 0) return terms.slice(0, count);
+  const terms: Term[] = [];
+  for (const word of words) {
+    const term = contentTerm(word);
+    if (term !== NO_TERM) terms.push(term);
+  }
+  if (terms.length > 0) return new Uint32Array(terms);
   return Uint32Array.from(words.length > 0 ? words : charactersOf(read), termOf);
 }
 
 /** Returns how many words of a text say something about which tool is wanted. */
 export function contentWords(text: string): number {
-  return wordsOf(text.slice(0, MAX_CHARACTERS)).filter((word) => !STOP_WORDS.has(word)).length;
+  let count = 0;
+  for (const word of wordsOf(text.slice(0, MAX_CHARACTERS))) if (!STOP_WORDS.has(word)) count++;
+  return count;
 }
 
 /**
@@ -45,9 +49,22 @@ function charactersOf(text: string): string[] {
   return Array.from(text.replace(/\s+/g, '').slice(0, 2 * MAX_SIGNS)).slice(0, MAX_SIGNS);
 }
 
-function stemOf(word: string): string {
-  for (let at = 0; at < word.length; at++) if (word.charCodeAt(at) > LAST_OF_ASCII) return word;
-  return stem(word);
+/** Of a stop word. */
+const NO_TERM = -1;
+/** What words are, because stemming takes ten times as long as looking that up, and the words of queries are few. */
+const KNOWN_TERMS = new Map<string, Term | typeof NO_TERM>();
+const MOST_KNOWN = 2 ** 14;
+const LONGEST_KNOWN = 32;
+
+function contentTerm(word: string): Term | typeof NO_TERM {
+  const known = KNOWN_TERMS.get(word);
+  if (known !== undefined) return known;
+  const term = STOP_WORDS.has(word) ? NO_TERM : termOf(ASCII.test(word) ? stem(word) : word);
+  if (word.length > LONGEST_KNOWN) return term;
+  if (KNOWN_TERMS.size === MOST_KNOWN) KNOWN_TERMS.clear();
+  // A copy: a part of a string keeps the whole of it in memory.
+  KNOWN_TERMS.set(Buffer.from(word).toString(), term);
+  return term;
 }
 
 /** Folds compatibility forms, case (ß as ss, ς as σ) and the marks that may be left out: accents, vowel points. */
@@ -73,7 +90,8 @@ export function gramsIn(text: string, wanted: ReadonlySet<Term>): Map<Term, read
     if (word.length <= UNSPACED_GRAM || word.length > LONGEST_WITH_GRAMS) continue;
     const isAscii = ASCII.test(word);
     if (isAscii && word.length <= GRAM) continue;
-    const term = termOf(isAscii ? stem(word) : word);
+    const known = contentTerm(word);
+    const term = known === NO_TERM ? termOf(isAscii ? stem(word) : word) : known;
     if (!wanted.has(term) || grams.has(term) || DIGIT.test(word)) continue;
     const length = !isAscii && UNSPACED.test(word) ? UNSPACED_GRAM : GRAM;
     const letters = isAscii ? word : Array.from(word);

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { stem } from '../../src/retrieval/stemmer.ts';
 import {
   contentWords,
   gramsIn,
@@ -16,6 +17,13 @@ describe('tokenise', () => {
     expect(tokenise('getUserIDs from the HTTPServer: list_all-open.invoices')).toEqual(
       termsOf('get', 'user', 'id', 'http', 'server', 'list', 'all', 'open', 'invoic'),
     );
+  });
+
+  it('gives a word the term of its stem, whatever was read before', () => {
+    const words = Array.from({ length: 20_000 }, (_, at) => `${'bcdfg'[at % 5]}a${at.toString(36)}ings`);
+    for (const word of [...words, ...words.slice(0, 100), 'long'.repeat(20)]) {
+      expect(tokenise(word)).toEqual(termsOf(stem(word)));
+    }
   });
 
   it('drops the words that say nothing, keeps order and repeats', () => {

@@ -14,6 +14,16 @@ const IDEOGRAPH = /[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]/g;
 const PUNCTUATION = '\\p{P}!-/:-@[-`{-~';
 const WORD = new RegExp(`[^\\s${PUNCTUATION}]+|[${PUNCTUATION}]`, 'gu');
 
+/** What a character of a plain text is: a part of a word, a word by itself, or neither. */
+const BLANK = 0;
+const MARK = 1;
+const LETTER = 2;
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  if (/\s/.test(character)) return BLANK;
+  return new RegExp(`[${PUNCTUATION}]`, 'u').test(character) ? MARK : LETTER;
+});
+
 /**
  * Cuts texts into the tokens of a BERT vocabulary (uncased WordPiece; Wu et al. 2016, Devlin et al. 2019): lower case without
  * accents, every punctuation mark and ideograph alone, and of each word the longest token that it begins with, again and
@@ -45,23 +55,45 @@ export class WordPieces {
   }
 
   #writeWords(text: string, ids: Int32Array, before: number): number {
+    if (PLAIN.test(text)) return this.#writePlain(text.toLowerCase(), ids, before);
     let count = before;
-    for (const word of (PLAIN.test(text) ? text.toLowerCase() : normalised(text)).match(WORD) ?? []) {
+    for (const word of normalised(text).match(WORD) ?? []) {
+      const isLong = word.length > LONGEST_WORD && [...word].length > LONGEST_WORD;
+      count = this.#writeWord(word, 0, word.length, isLong, ids, count);
       if (count === ids.length) break;
-      const end =
-        word.length > LONGEST_WORD && [...word].length > LONGEST_WORD ? -1 : this.#cut(word, ids, count);
-      if (end === -1) ids[count++] = this.#unknown;
-      else count = end;
     }
     return count;
   }
 
-  /** Returns the count after the tokens of the word; −1 if it cannot be cut. */
-  #cut(word: string, ids: Int32Array, before: number): number {
+  /** Most texts are plain: their words are found character by character, and not written anywhere. */
+  #writePlain(text: string, ids: Int32Array, before: number): number {
     let count = before;
-    for (let start = 0; start < word.length; start = this.#tokens.end) {
-      const id = this.#tokens.longest(word, start);
-      if (id === -1) return -1;
+    for (let start = 0; start < text.length && count < ids.length; ) {
+      const kind = KINDS[text.charCodeAt(start)];
+      let end = start + 1;
+      if (kind === LETTER) while (end < text.length && KINDS[text.charCodeAt(end)] === LETTER) end++;
+      if (kind !== BLANK) count = this.#writeWord(text, start, end, end - start > LONGEST_WORD, ids, count);
+      start = end;
+    }
+    return count;
+  }
+
+  /** Writes the tokens of the word from `start` to `end`, or that it is unknown; returns the count after it. */
+  #writeWord(
+    text: string,
+    start: number,
+    end: number,
+    isLong: boolean,
+    ids: Int32Array,
+    before: number,
+  ): number {
+    let count = before;
+    for (let at = start; at < end; at = this.#tokens.end) {
+      const id = isLong ? -1 : this.#tokens.longest(text, at, end, at === start);
+      if (id === -1) {
+        if (before < ids.length) ids[before] = this.#unknown;
+        return Math.min(before + 1, ids.length);
+      }
       // Beyond the last id the word is still looked at: it may turn out to be unknown.
       if (count < ids.length) ids[count++] = id;
     }
@@ -127,12 +159,15 @@ class TokenTrie {
     }
   }
 
-  /** Returns the id of the longest token that the word goes on with at `start`, and sets `end`; −1: there is none. */
-  longest(word: string, start: number): number {
+  /**
+   * Returns the id of the longest token that a word goes on with at `start`, and sets `end`; −1: there is none.
+   * @param limit where the word ends. @param begins whether it begins at `start`.
+   */
+  longest(text: string, start: number, limit: number, begins: boolean): number {
     let id = -1;
-    let node = start === 0 ? 0 : this.#continuing;
-    for (let at = start; at < word.length; at++) {
-      node = this.#children[this.#placeOf(node, word.charCodeAt(at))];
+    let node = begins ? 0 : this.#continuing;
+    for (let at = start; at < limit; at++) {
+      node = this.#children[this.#placeOf(node, text.charCodeAt(at))];
       if (node === 0) break;
       if (this.#ids[node] === -1) continue;
       id = this.#ids[node];
