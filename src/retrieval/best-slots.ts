@@ -1,14 +1,15 @@
-/** Keeps the slots with the largest scores; of equal scores the lower slot is the better one. */
+/** Keeps the slots with the largest scores, best first; of equal scores the lower slot is the better one. */
 export class BestSlots {
   readonly #limit: number;
-  /** A heap, with the worst on top, until `list` puts them in order. */
   readonly #slots: Int32Array;
   readonly #scores: Float64Array;
   #size = 0;
 
   /** The score that a slot needs to be among the best. */
   get bar(): number {
-    return this.#size < this.#limit || this.#limit === 0 ? Number.NEGATIVE_INFINITY : this.#scores[0];
+    return this.#size < this.#limit || this.#limit === 0
+      ? Number.NEGATIVE_INFINITY
+      : this.#scores[this.#limit - 1];
   }
 
   constructor(limit: number) {
@@ -17,57 +18,25 @@ export class BestSlots {
     this.#scores = new Float64Array(limit);
   }
 
+  /** Moves those that are worse down: they are few, so a heap takes longer. */
   offer(slot: number, score: number): void {
-    if (this.#size < this.#limit) this.#rise(this.#size++, slot, score);
-    else if (this.#limit > 0 && this.#isWorse(0, slot, score)) this.#sink(this.#limit, slot, score);
+    const slots = this.#slots;
+    const scores = this.#scores;
+    let at = this.#size;
+    if (at < this.#limit) this.#size++;
+    else if (--at < 0 || !(scores[at] < score || (scores[at] === score && slots[at] > slot))) return;
+    for (; at > 0; at--) {
+      const before = scores[at - 1];
+      if (!(before < score || (before === score && slots[at - 1] > slot))) break;
+      slots[at] = slots[at - 1];
+      scores[at] = before;
+    }
+    slots[at] = slot;
+    scores[at] = score;
   }
 
-  /** Returns the slots, best first. Call it once, after everything was offered. */
   list(): Int32Array {
-    for (let last = this.#size - 1; last > 0; last--) {
-      const slot = this.#slots[0];
-      const score = this.#scores[0];
-      this.#sink(last, this.#slots[last], this.#scores[last]);
-      this.#slots[last] = slot;
-      this.#scores[last] = score;
-    }
     return this.#slots.subarray(0, this.#size);
-  }
-
-  /** Returns whether the member at this position of the heap is worse than the given one. */
-  #isWorse(position: number, slot: number, score: number): boolean {
-    return (
-      this.#scores[position] < score || (this.#scores[position] === score && this.#slots[position] > slot)
-    );
-  }
-
-  /** Adds a slot at the end of the heap and moves it up to its position. */
-  #rise(position: number, slot: number, score: number): void {
-    let at = position;
-    while (at > 0) {
-      const parent = (at - 1) >>> 1;
-      if (this.#isWorse(parent, slot, score)) break;
-      this.#slots[at] = this.#slots[parent];
-      this.#scores[at] = this.#scores[parent];
-      at = parent;
-    }
-    this.#slots[at] = slot;
-    this.#scores[at] = score;
-  }
-
-  /** Replaces the top of the heap, whose size is `size`, and moves the slot down to its position. */
-  #sink(size: number, slot: number, score: number): void {
-    let at = 0;
-    for (let child = 1; child < size; child = 2 * at + 1) {
-      const right = child + 1;
-      if (right < size && this.#isWorse(right, this.#slots[child], this.#scores[child])) child = right;
-      if (!this.#isWorse(child, slot, score)) break;
-      this.#slots[at] = this.#slots[child];
-      this.#scores[at] = this.#scores[child];
-      at = child;
-    }
-    this.#slots[at] = slot;
-    this.#scores[at] = score;
   }
 }
 
@@ -89,13 +58,27 @@ function bestOf(
   { limit, exclude = NOTHING }: ProposalRequest,
 ): BestSlots {
   const best = new BestSlots(limit);
-  let { bar } = best;
+  const least = leastBin(scores, limit + exclude.size);
   for (let i = 0; i < found.length; i++) {
-    if (scores[i] < bar || exclude.has(found[i])) continue;
-    best.offer(found[i], scores[i]);
-    bar = best.bar;
+    if (binOf(scores[i]) >= least && !exclude.has(found[i])) best.offer(found[i], scores[i]);
   }
   return best;
+}
+
+/** Of equal width, for scores of 0…1; those below and above are in the first and the last one. */
+const BINS = 256;
+
+function binOf(score: number): number {
+  return Math.max(0, Math.min(BINS - 1, score * BINS) | 0);
+}
+
+/** Returns the bin that has the `count`-th largest score: counting all takes less than moving those that are not kept in the end. */
+function leastBin(scores: Float64Array, count: number): number {
+  const counts = new Int32Array(BINS);
+  for (let i = 0; i < scores.length; i++) counts[binOf(scores[i])]++;
+  let bin = BINS - 1;
+  for (let above = counts[bin]; bin > 0 && above < count; above += counts[bin]) bin--;
+  return bin;
 }
 
 const NOTHING: ReadonlySet<number> = new Set();

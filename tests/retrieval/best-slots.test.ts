@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BestSlots } from '../../src/retrieval/best-slots.ts';
+import { BestSlots, proposals } from '../../src/retrieval/best-slots.ts';
 
 describe('BestSlots', () => {
   it('are the first of all of them in order, the lower slot first of equal scores', () => {
@@ -15,6 +15,33 @@ describe('BestSlots', () => {
         expect([...best.list()]).toEqual(expected);
       }),
       { numRuns: 500, seed: 20_261_121 },
+    );
+  });
+});
+
+describe('proposals', () => {
+  it('are the first of those that are not excluded, whatever their scores are', () => {
+    const score = fc.oneof(
+      fc.double({ min: 0, max: 1, noNaN: true }),
+      fc.constantFrom(0, 0.25, 1, -1e12, -0.5, 2, 1e12),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(score, { maxLength: 120 }),
+        fc.integer({ min: 0, max: 60 }),
+        fc.uniqueArray(fc.nat(119), { maxLength: 20 }),
+        (scores, limit, excluded) => {
+          const exclude = new Set(excluded);
+          const slots = [...scores.keys()].reverse();
+          const of = Float64Array.from(slots, (slot) => scores[slot]);
+          const expected = slots
+            .filter((slot) => !exclude.has(slot))
+            .sort((a, b) => scores[b] - scores[a] || a - b)
+            .slice(0, limit);
+          expect([...proposals(Int32Array.from(slots), of, { limit, exclude })]).toEqual(expected);
+        },
+      ),
+      { numRuns: 500, seed: 20_261_123 },
     );
   });
 });
