@@ -1,4 +1,5 @@
 import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.ts';
+import { BitReader, BitWriter } from '../storage/bits.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import type {
   CasesEntry,
@@ -10,6 +11,7 @@ import type {
   MergesEntry,
   ObservationEntry,
   ObservedDecision,
+  ObservedSufficiency,
   OutcomeReport,
   SettingsEntry,
   SettlementEntry,
@@ -23,7 +25,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 11;
+const VERSION = 12;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
@@ -56,7 +58,7 @@ function* encodeInSteps(entry: Entry): Steps<Buffer> {
       return encodeObservation(entry);
     case 'settlement':
     case 'discovery':
-      return pack({ ...entry, decision: packObserved(entry.decision) }, decisionArrays(entry.decision));
+      return encodeSettlement(entry);
     case 'cases':
       return encodeCases(entry);
     case 'settings':
@@ -102,7 +104,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
       return decodeObservation(packed, arrays);
     case 'settlement':
     case 'discovery':
-      return { ...packed, decision: unpackObserved(packed.decision, arrays) };
+      return { ...packed, decision: readObserved(bitsOf(arrays), packed.decision) };
     case 'cases':
       return decodeCases(packed, arrays);
     case 'settings':
@@ -180,14 +182,25 @@ type Packed<Known extends { decision: ObservedDecision }> = Omit<Known, 'decisio
   readonly decision: PackedObserved;
 };
 
-type PackedObservation = Omit<ObservationEntry, 'decision' | 'reports'> & {
+type PackedObservation = Omit<ObservationEntry, 'key' | 'decision' | 'reports'> & {
+  /** Absent: the usual one, of its first report. */
+  readonly key?: string;
   readonly decision: PackedObserved;
-  /** `has` says which of the optional numbers are there: 1 latency, 2 cost. */
-  readonly reports: readonly (Omit<OutcomeReport, ReportNumber> & { readonly has: number })[];
+  readonly reports: readonly PackedReport[];
+};
+
+/** `has` says which of the optional numbers are there: 1 latency, 2 cost. */
+type PackedReport = Omit<OutcomeReport, ReportNumber | 'rewardId' | 'tool' | 'at'> & {
+  readonly has: number;
+  /** What follows the id of the decision; alone in a list: all of one that does not begin with it. */
+  readonly id: string | readonly [string];
+  /** Its place among the tools of the decision; its name, if it is none of them. */
+  readonly tool: number | string | null;
+  /** Absent: the same as that of the entry. */
+  readonly at?: number;
 };
 
 type ReportNumber = 'value' | 'weight' | 'latencyMs' | 'cost';
-const NUMBERS_PER_REPORT = 4;
 
 function* encodeTools(entry: ToolsEntry): Steps<Buffer> {
   const definitions = entry.put.map(({ tool, ...rest }) => ({ ...rest, definition: tool }));
@@ -337,64 +350,134 @@ function decodeCases(packed: PackedCases, arrays: readonly NumberArray[]): Cases
   return { ...packed, cases };
 }
 
-function encodeObservation(entry: ObservationEntry): Buffer {
-  const numbers = new Float64Array(entry.reports.length * NUMBERS_PER_REPORT);
-  const reports = entry.reports.map(({ value, weight, latencyMs, cost, ...report }, i) => {
-    numbers.set([value, weight, latencyMs ?? 0, cost ?? 0], i * NUMBERS_PER_REPORT);
-    return { ...report, has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2) };
+function encodeObservation({ key, ...entry }: ObservationEntry): Buffer {
+  const bits = new BitWriter();
+  const { id, tools } = entry.decision;
+  const decision = writeObserved(bits, entry.decision);
+  const reports = entry.reports.map((report): PackedReport => {
+    const { rewardId, tool, at, value, weight, latencyMs, cost, ...others } = report;
+    for (const number of [value, weight]) bits.f64(number);
+    if (latencyMs !== undefined) bits.f64(latencyMs);
+    if (cost !== undefined) bits.f64(cost);
+    const place = tool === null ? -1 : tools.indexOf(tool);
+    return {
+      ...others,
+      ...(at !== entry.at && { at }),
+      id: rewardId.startsWith(id) ? rewardId.slice(id.length) : [rewardId],
+      tool: place < 0 ? tool : place,
+      has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2),
+    };
   });
-  const arrays = [numbers, ...decisionArrays(entry.decision)];
-  return pack({ ...entry, decision: packObserved(entry.decision), reports }, arrays);
+  const isUsual = key === usualKey(entry.reports);
+  return pack({ ...entry, ...(!isUsual && { key }), decision, reports }, [bits.written]);
 }
 
 function decodeObservation(packed: PackedObservation, arrays: readonly NumberArray[]): ObservationEntry {
-  const [numbers, ...rest] = arrays;
+  const bits = bitsOf(arrays);
+  const decision = readObserved(bits, packed.decision);
+  const reports = packed.reports.map(({ has, id, tool, at = packed.at, ...others }): OutcomeReport => {
+    const [value, weight] = [bits.f64(), bits.f64()];
+    return {
+      ...others,
+      ...{ at, value, weight },
+      rewardId: typeof id === 'string' ? decision.id + id : id[0],
+      tool: typeof tool === 'number' ? decision.tools[tool] : tool,
+      ...(has & 1 && { latencyMs: bits.f64() }),
+      ...(has & 2 && { cost: bits.f64() }),
+    };
+  });
+  return { ...packed, key: packed.key ?? usualKey(reports), decision, reports };
+}
+
+function usualKey([first]: readonly OutcomeReport[]): string {
+  return `observation/${first?.rewardId}`;
+}
+
+function encodeSettlement(entry: SettlementEntry | DiscoveryEntry): Buffer {
+  const bits = new BitWriter();
+  return pack({ ...entry, decision: writeObserved(bits, entry.decision) }, [bits.written]);
+}
+
+function bitsOf([words]: readonly NumberArray[]): BitReader {
+  return new BitReader(words as Uint32Array);
+}
+
+/** The part of an observed decision that is JSON: what every one has, then the rest. */
+type PackedObserved = readonly [
+  id: string,
+  fingerprint: string | null,
+  tools: readonly string[],
+  /** Policy versions in the order of their features. */
+  versions: readonly string[],
+  rest: Pick<
+    ObservedDecision,
+    'merged' | 'task' | 'assignments' | 'instructions' | 'discovered' | 'context'
+  > & {
+    readonly sufficiency?: Omit<ObservedSufficiency, 'features'>;
+  },
+];
+
+/** Writes the numbers of an observed decision; returns the rest. */
+function writeObserved(bits: BitWriter, decision: ObservedDecision): PackedObserved {
+  const {
+    id,
+    fingerprint,
+    tools,
+    at,
+    deadline,
+    shown,
+    unit,
+    learn,
+    embedding,
+    terms,
+    columns,
+    features,
+    sufficiency,
+    ...rest
+  } = decision;
+  bits.f64(at);
+  bits.f64(deadline);
+  bits.count(shown);
+  bits.count(unit);
+  bits.bit(learn);
+  bits.bit(embedding !== null);
+  if (embedding !== null) bits.vector(embedding);
+  bits.terms(terms);
+  for (const name of OBSERVED_COLUMNS) bits.floats(columns[name]);
+  for (const rows of Object.values(features)) bits.floats(rows);
+  const versions = Object.keys(features);
+  if (sufficiency === undefined) return [id, fingerprint, tools, versions, rest];
+  const { features: numbers, ...judged } = sufficiency;
+  bits.doubles(numbers);
+  return [id, fingerprint, tools, versions, { ...rest, sufficiency: judged }];
+}
+
+function readObserved(
+  bits: BitReader,
+  [id, fingerprint, tools, versions, { sufficiency, ...rest }]: PackedObserved,
+): ObservedDecision {
   return {
-    ...packed,
-    decision: unpackObserved(packed.decision, rest),
-    reports: packed.reports.map(({ has, ...report }, i) => {
-      const [value, weight, latencyMs, cost] = numbers.subarray(i * NUMBERS_PER_REPORT);
-      return { ...report, value, weight, ...(has & 1 && { latencyMs }), ...(has & 2 && { cost }) };
-    }),
+    id,
+    fingerprint,
+    tools,
+    // In the order in which they were written.
+    at: bits.f64(),
+    deadline: bits.f64(),
+    shown: bits.count(),
+    unit: bits.count(),
+    learn: bits.bit(),
+    embedding: bits.bit() ? bits.vector() : null,
+    terms: bits.terms(),
+    columns: {
+      similarity: bits.floats(),
+      lexical: bits.floats(),
+      dense: bits.floats(),
+      retrieval: bits.floats(),
+    },
+    features: Object.fromEntries(versions.map((version) => [version, bits.floats()])),
+    ...rest,
+    ...(sufficiency !== undefined && { sufficiency: { ...sufficiency, features: bits.doubles() } }),
   };
 }
 
-/** The part of an observed decision that is JSON. */
-type PackedObserved = Omit<ObservedDecision, 'embedding' | 'terms' | 'columns' | 'features'> & {
-  readonly embedded: boolean;
-  /** Policy versions in the order of their feature arrays. */
-  readonly versions: readonly string[];
-};
-
-function packObserved(decision: ObservedDecision): PackedObserved {
-  const { embedding, terms: _, columns: __, features, ...plain } = decision;
-  return { ...plain, embedded: embedding !== null, versions: Object.keys(features) };
-}
-
-/** The part that is arrays: terms, weights, the four columns, the features of each version, the embedding. */
-function decisionArrays({ embedding, terms, columns, features }: ObservedDecision): NumberArray[] {
-  const { similarity, lexical, dense, retrieval } = columns;
-  const arrays = [
-    terms.terms,
-    terms.weights,
-    similarity,
-    lexical,
-    dense,
-    retrieval,
-    ...Object.values(features),
-  ];
-  return embedding === null ? arrays : [...arrays, embedding];
-}
-
-function unpackObserved(packed: PackedObserved, arrays: readonly NumberArray[]): ObservedDecision {
-  const { embedded, versions, ...plain } = packed;
-  const [terms, weights, ...others] = arrays;
-  const [similarity, lexical, dense, retrieval, ...rest] = others as Float32Array[];
-  return {
-    ...plain,
-    embedding: embedded ? rest[versions.length] : null,
-    terms: { terms: terms as Uint32Array, weights: weights as Float32Array },
-    columns: { similarity, lexical, dense, retrieval },
-    features: Object.fromEntries(versions.map((version, i) => [version, rest[i]])),
-  };
-}
+const OBSERVED_COLUMNS = ['similarity', 'lexical', 'dense', 'retrieval'] as const;

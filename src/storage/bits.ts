@@ -122,6 +122,27 @@ export class BitWriter {
     }
   }
 
+  /** Writes numbers bit for bit, of which many are 0. */
+  floats(values: Float32Array): void {
+    const words = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    this.count(words.length);
+    for (let i = 0; i < words.length; i++) {
+      this.bit(words[i] !== 0);
+      if (words[i] !== 0) this.put(words[i], 32);
+    }
+  }
+
+  /** Writes numbers bit for bit, each as float32 if it is one. */
+  doubles(values: readonly number[]): void {
+    this.count(values.length);
+    for (const value of values) {
+      const isFloat = Object.is(Math.fround(value), value);
+      this.bit(isFloat);
+      if (isFloat) this.f32(value);
+      else this.f64(value);
+    }
+  }
+
   terms({ terms, weights }: SparseVector): void {
     this.count(terms.length);
     for (let i = 0; i < terms.length; i++) this.put(terms[i], 32);
@@ -230,6 +251,19 @@ export class BitReader {
       this.range(words, length);
       turnBack(words);
     }
+    return values;
+  }
+
+  floats(): Float32Array {
+    const words = new Uint32Array(this.count());
+    for (let i = 0; i < words.length; i++) if (this.bit()) words[i] = this.take(32);
+    return new Float32Array(words.buffer);
+  }
+
+  doubles(): number[] {
+    const count = this.count();
+    const values: number[] = [];
+    while (values.length < count) values.push(this.bit() ? this.f32() : this.f64());
     return values;
   }
 
