@@ -16,9 +16,9 @@ import { TreeScorer } from '../bandit/ranking/tree-scorer.ts';
 import { packageRoot } from '../config/package-root.ts';
 import { chooseContext } from '../src/context/choose-context.ts';
 import { MAX_ITEMS, type StoredItem } from '../src/context/item.ts';
+import { ItemCosines } from '../src/context/item-cosines.ts';
 import { ItemIndex } from '../src/context/item-index.ts';
 import { noVectors, vectorsOf } from '../src/context/item-record.ts';
-import { RoughCosines } from '../src/context/rough-cosines.ts';
 import { UserKey } from '../src/context/seals.ts';
 import { shippedContextRanker } from '../src/context/shipped-ranker.ts';
 import type { LoadedContext } from '../src/context/user-contexts.ts';
@@ -31,7 +31,7 @@ import { type Persona, simulatedWorld } from './context/world.ts';
 import { measuredOn } from './measured-on.ts';
 
 const kernels = await loadKernels();
-const cosines = new RoughCosines(kernels);
+const cosines = new ItemCosines(kernels);
 const scorer = new TreeScorer(kernels);
 
 const { values: options } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });

@@ -56,6 +56,21 @@ export interface Kernels {
   ): void;
 
   /**
+   * out[i] = Σ value·query over the first `query.length` numbers of row rows[i], for i < count, where value = f32(scales[row]·code); float64 products, number j
+   * in running sum j mod 4 over the full blocks of 4 and in the first one behind them, joined as s0 + s1 + (s2 + s3). `codes` as of
+   * `scanCodes`. @throws RangeError for a row beyond the table
+   */
+  codeProducts(
+    codes: Int32Array,
+    stride: number,
+    scales: Float32Array,
+    rows: Int32Array,
+    count: number,
+    query: Float64Array,
+    out: Float64Array,
+  ): void;
+
+  /**
    * sums[i] += weights[c]·table[columns[c]·stride + i] for i < count, one column after the other; float32 values, float64
    * products and sums. @throws RangeError for a column beyond the table.
    */

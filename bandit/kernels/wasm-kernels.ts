@@ -31,6 +31,7 @@ type Numeric = Float64Array | Float32Array | Int32Array;
 interface Exports {
   scan(...values: number[]): void;
   scanCodes(...values: number[]): void;
+  codeProducts(...values: number[]): void;
   addColumns(...values: number[]): void;
   scanRows(...values: number[]): void;
   dot(...values: number[]): number;
@@ -119,6 +120,23 @@ class WasmKernels implements Kernels {
     const table = this.#at(codes, (rows * stride) / 4);
     const q = this.#at(query, stride / 2);
     this.#run.scanCodes(table, stride, count, q, this.#at(scales, rows), scale, this.#at(out, rows));
+  }
+
+  codeProducts(
+    codes: Int32Array,
+    stride: number,
+    scales: Float32Array,
+    rows: Int32Array,
+    count: number,
+    query: Float64Array,
+    out: Float64Array,
+  ): void {
+    const n = query.length;
+    const last = largest(rows, count);
+    const table = this.#at(codes, last < 0 ? 0 : (last * stride + n) / 4);
+    const factors = this.#at(scales, last + 1);
+    const list = this.#at(rows, count);
+    this.#run.codeProducts(table, stride, factors, list, count, this.#at(query, n), n, this.#at(out, count));
   }
 
   addColumns(

@@ -4,6 +4,9 @@ import { hourOf, type ItemUsage, weekdayOf } from './usage-signals.ts';
 /** Stores whose names have a meaning of their own; of any other name the feature is missing. */
 const KNOWN_STORES = ['mail', 'calendar', 'google', 'notes', 'music', 'reminders', 'phone'];
 
+/** Places among so many values are counted; sorting fewer takes longer. */
+const MANY = 50;
+
 /**
  * What an item of a user's context is judged by, in the order of the columns. NaN where nothing is known. Shares are 0…1; "hour" is
  * the hour of the query with half of the one before and after. Gaps are below the best candidate, so 0 is the best.
@@ -75,6 +78,8 @@ export interface ContextMoment {
   readonly query: Float32Array | null;
   /** The query as a `SemanticMap` maps it; null: without one. */
   readonly mapped: Float32Array | null;
+  /** Returns the `product` of each candidate's vector with a query, NaN without one; absent: vectors are read one by one. */
+  readonly products?: (query: Float32Array) => Float64Array;
   /** Seconds since 1970, as a clock shows where the user is. */
   readonly now: number;
   /** Where the user is, in the words that uses were noted with; null: not known. */
@@ -134,9 +139,14 @@ export function contextFeatures(
     );
     const storeAtHour = share(sumOf(atHour, members), allAtHour);
     const storeWithTools = share(sumOf(withTools, members), allWithTools);
-    const next = places(members, (at) => (candidates[at].at >= now ? candidates[at].at : Number.NaN));
-    const newest = places(members, (at) => -candidates[at].put);
-    const lastUsed = places(members, (at) => -candidates[at].usage.lastUsed);
+    const [times, puts, lastUses] = [0, 1, 2].map(() => new Float64Array(members.length));
+    for (let member = 0; member < members.length; member++) {
+      const { at, put, usage } = candidates[members[member]];
+      times[member] = at >= now ? at : Number.NaN;
+      puts[member] = -put;
+      lastUses[member] = -usage.lastUsed;
+    }
+    const [next, newest, lastUsed] = [places(times), places(puts), places(lastUses)];
     const code = KNOWN_STORES.indexOf(store);
     for (let member = 0; member < members.length; member++) {
       const at = members[member];
@@ -171,10 +181,9 @@ export function contextFeatures(
       features[column++] = storeAtHour;
       features[column++] = share(besideTools[at], usage.uses);
       features[column++] = storeWithTools;
-      features[column++] = share(
-        recent.reduce((sum, item) => sum + (usage.items.get(item) ?? 0), 0),
-        usage.uses,
-      );
+      let withRecent = 0;
+      for (let i = 0; i < recent.length; i++) withRecent += usage.items.get(recent[i]) ?? 0;
+      features[column++] = share(withRecent, usage.uses);
       features[column++] =
         nearest === null || nearest.id === id
           ? Number.NaN
@@ -190,29 +199,29 @@ function knownOf(candidates: readonly ContextCandidate[], moment: ContextMoment)
   const tools = [...moment.tools];
   const hour = hourOf(now);
   const [before, after] = [(hour + 23) % 24, (hour + 1) % 24];
-  const column = (): Float64Array => new Float64Array(candidates.length);
+  const n = candidates.length;
   const known: Known = {
-    cosine: column(),
-    mapped: column(),
-    asked: column(),
-    uses: column(),
-    atHour: column(),
-    atPlace: column(),
-    withTools: column(),
-    aroundHour: column(),
-    besideTools: column(),
+    cosine: productsOf(candidates, query, moment),
+    mapped: productsOf(candidates, mapped, moment),
+    asked: new Float64Array(n).fill(Number.NaN),
+    uses: new Float64Array(n),
+    atHour: new Float64Array(n),
+    atPlace: new Float64Array(n),
+    withTools: new Float64Array(n),
+    aroundHour: new Float64Array(n),
+    besideTools: new Float64Array(n),
   };
-  for (let at = 0; at < candidates.length; at++) {
-    const { usage, vector } = candidates[at];
+  for (let at = 0; at < n; at++) {
+    const { usage } = candidates[at];
+    // Nothing is known of what was never used: all is 0.
+    if (Number.isNaN(usage.lastUsed)) continue;
     const uses = usage.usesAt(now);
     // Counts are as old as the last use; this makes them of now.
     const aged = usage.uses > 0 ? uses / usage.uses : 0;
     const aroundHour = usage.hours[hour] + (usage.hours[before] + usage.hours[after]) / 2;
     let besideTools = 0;
-    for (const [name, weight] of tools) besideTools += weight * (usage.tools.get(name) ?? 0);
-    known.cosine[at] = query === null || vector === null ? Number.NaN : product(query, vector);
-    known.mapped[at] = mapped === null || vector === null ? Number.NaN : product(mapped, vector);
-    known.asked[at] = query === null || usage.queries === null ? Number.NaN : cosineOf(query, usage.queries);
+    for (let i = 0; i < tools.length; i++) besideTools += tools[i][1] * (usage.tools.get(tools[i][0]) ?? 0);
+    if (query !== null) known.asked[at] = usage.cosineWith(query);
     known.uses[at] = uses;
     known.atHour[at] = aged * aroundHour;
     known.atPlace[at] = place === null ? 0 : aged * (usage.places.get(place) ?? 0);
@@ -221,6 +230,19 @@ function knownOf(candidates: readonly ContextCandidate[], moment: ContextMoment)
     known.besideTools[at] = besideTools;
   }
   return known;
+}
+
+/** NaN for all without a query, and for those without a vector. */
+function productsOf(
+  candidates: readonly ContextCandidate[],
+  query: Float32Array | null,
+  { products }: ContextMoment,
+): Float64Array {
+  if (query === null) return new Float64Array(candidates.length).fill(Number.NaN);
+  if (products !== undefined) return products(query);
+  return Float64Array.from(candidates, ({ vector }) =>
+    vector === null ? Number.NaN : product(query, vector),
+  );
 }
 
 function sumOf(values: Float64Array, members: ArrayLike<number>): number {
@@ -255,15 +277,18 @@ function hours(seconds: number): number {
   return Math.sign(seconds) * Math.log2(1 + Math.abs(seconds) / 3600);
 }
 
-/** The place of each member in the order of its value, the smallest first, from 0; NaN for a value of NaN. Equals share a place. */
-function places(members: readonly number[], value: (at: number) => number): Float64Array {
-  const values = new Float64Array(members.length);
-  for (let i = 0; i < values.length; i++) values[i] = value(members[i]);
-  const sorted = values.slice().sort();
-  for (let i = 0; i < values.length; i++) {
-    if (!Number.isNaN(values[i])) values[i] = lowerBound(sorted, values[i]);
+/** The place of each in the order of the values, the smallest first, from 0; NaN for a value of NaN. Equals share a place. */
+function places(values: Float64Array): Float64Array {
+  const n = values.length;
+  const found = new Float64Array(n);
+  const sorted = n > MANY ? values.slice().sort() : null;
+  for (let i = 0; i < n; i++) {
+    const value = values[i];
+    if (Number.isNaN(value)) found[i] = Number.NaN;
+    else if (sorted !== null) found[i] = lowerBound(sorted, value);
+    else for (let j = 0; j < n; j++) found[i] += values[j] < value ? 1 : 0;
   }
-  return values;
+  return found;
 }
 
 /** How many are smaller. */
@@ -276,9 +301,4 @@ function lowerBound(sorted: Float64Array, value: number): number {
     else end = middle;
   }
   return begin;
-}
-
-function cosineOf(query: Float32Array, sum: Float32Array): number {
-  const length = Math.sqrt(product(sum, sum));
-  return length > 0 ? product(query, sum) / length : Number.NaN;
 }

@@ -96,9 +96,22 @@ export class SemanticMap {
   #narrow(query: Float32Array): Float64Array {
     const narrow = new Float64Array(RANK);
     const u = this.#u;
-    for (let i = 0; i < query.length; i++) {
-      const value = query[i];
-      for (let r = 0; r < RANK; r++) narrow[r] += value * u[i * RANK + r];
+    let i = 0;
+    // Four rows at a time, so that sums are loaded and stored for each fourth; they are added in the same order.
+    for (; i + 4 <= query.length; i += 4) {
+      const [a, b, c, d] = [query[i], query[i + 1], query[i + 2], query[i + 3]];
+      const at = i * RANK;
+      for (let r = 0; r < RANK; r++) {
+        narrow[r] =
+          narrow[r] +
+          a * u[at + r] +
+          b * u[at + RANK + r] +
+          c * u[at + 2 * RANK + r] +
+          d * u[at + 3 * RANK + r];
+      }
+    }
+    for (; i < query.length; i++) {
+      for (let r = 0; r < RANK; r++) narrow[r] += query[i] * u[i * RANK + r];
     }
     return narrow;
   }
@@ -106,7 +119,24 @@ export class SemanticMap {
   #mapped(query: Float32Array, narrow: Float64Array): Float32Array {
     const mapped = new Float32Array(query.length);
     const v = this.#v;
-    for (let i = 0; i < mapped.length; i++) {
+    let i = 0;
+    // Four sums at a time, which the processor adds up side by side.
+    for (; i + 4 <= mapped.length; i += 4) {
+      let [a, b, c, d] = [query[i], query[i + 1], query[i + 2], query[i + 3]];
+      const at = i * RANK;
+      for (let r = 0; r < RANK; r++) {
+        const value = narrow[r];
+        a += v[at + r] * value;
+        b += v[at + RANK + r] * value;
+        c += v[at + 2 * RANK + r] * value;
+        d += v[at + 3 * RANK + r] * value;
+      }
+      mapped[i] = a;
+      mapped[i + 1] = b;
+      mapped[i + 2] = c;
+      mapped[i + 3] = d;
+    }
+    for (; i < mapped.length; i++) {
       let sum = query[i];
       for (let r = 0; r < RANK; r++) sum += v[i * RANK + r] * narrow[r];
       mapped[i] = sum;

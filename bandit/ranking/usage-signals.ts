@@ -1,3 +1,5 @@
+import { product } from './semantic-map.ts';
+
 /** Seconds after which a use counts half. */
 const HALF_LIFE = 30 * 86_400;
 /** Places, tools and other items that are counted per item; the rarest makes room. */
@@ -30,8 +32,8 @@ export interface ItemUsage {
   readonly places: ReadonlyMap<string, number>;
   readonly tools: ReadonlyMap<string, number>;
   readonly items: ReadonlyMap<string, number>;
-  /** The sum of the queries it was used for, of any length; null: none. */
-  readonly queries: Float32Array | null;
+  /** The cosine of a query with the sum of those that it was used for; NaN: there are none. */
+  cosineWith(query: Float32Array): number;
   /** Uses, each counted by its age at `now`, in seconds. */
   usesAt(now: number): number;
 }
@@ -54,11 +56,14 @@ export class UsageSignals implements ItemUsage {
   readonly items = new Map<string, number>();
   /** The sum of the queries it was used for; null: none yet. */
   queries: Float32Array | null = null;
+  /** Of that sum; null: to be computed. */
+  #length: number | null = null;
 
   /** @throws RangeError when the time is not finite; nothing is noted then */
   note({ time, place, tools, items, query }: ItemUse): void {
     if (!Number.isFinite(time)) throw new RangeError(`A use has a finite time, not ${time}.`);
     this.#fade(time);
+    this.#length = null;
     this.uses++;
     this.hours[hourOf(time)]++;
     this.weekdays[weekdayOf(time)]++;
@@ -73,6 +78,13 @@ export class UsageSignals implements ItemUsage {
   /** Uses, each counted by its age at `now`, which may be before the last of them. */
   usesAt(now: number): number {
     return this.uses * keptOver(now - this.lastUsed);
+  }
+
+  cosineWith(query: Float32Array): number {
+    const { queries } = this;
+    if (queries === null) return Number.NaN;
+    this.#length ??= Math.sqrt(product(queries, queries));
+    return this.#length > 0 ? product(query, queries) / this.#length : Number.NaN;
   }
 
   #fade(time: number): void {

@@ -34,6 +34,9 @@ export interface Moment {
   readonly tools: ReadonlyMap<string, number>;
 }
 
+/** How each item was used, by row. */
+type Usages = readonly (UsageSignals | undefined)[];
+
 /** What a ranker of context is given. */
 export interface ContextCandidates {
   /** Rows of the user's items: candidate i is item `rows[i]`. */
@@ -55,12 +58,14 @@ export function contextCandidates(
   const isComparable = query.embedding !== null && user.vectors.fingerprint === query.fingerprint;
   const embedding = isComparable ? query.embedding : null;
   const words = user.index.wordScores(query.tokens);
-  const rows = preselected(user, embedding, words, moment);
+  const usages = user.index.usages(user.signals);
+  const rows = preselected(user, embedding, words, usages, moment);
   return {
     rows,
-    candidates: candidatesOf(user, rows, words, moment, isComparable),
+    candidates: candidatesOf(user, rows, words, usages, moment, isComparable),
     moment: {
       query: embedding,
+      products: (to) => user.index.products(rows, to),
       now: localSeconds(moment.now, moment.utcOffsetMinutes),
       place: moment.place,
       tools: moment.tools,
@@ -74,19 +79,19 @@ function preselected(
   user: LoadedContext,
   embedding: Float32Array | null,
   words: Float64Array,
+  usages: Usages,
   { now, utcOffsetMinutes }: Moment,
 ): Uint32Array {
-  const { items, signals, index } = user;
+  const { items, index } = user;
   const n = items.length;
   if (n <= PRESELECTED) return Uint32Array.from(items.keys());
   const hour = hourOf(localSeconds(now, utcOffsetMinutes));
   const uses = new Float64Array(n);
   const then = new Float64Array(n);
   const lastUsed = new Float64Array(n);
-  for (const id of signals.used()) {
-    const row = index.rowOf(id);
-    if (row === undefined) continue;
-    const usage = signals.of(id)!;
+  for (let row = 0; row < n; row++) {
+    const usage = usages[row];
+    if (usage === undefined) continue;
     uses[row] = usage.uses;
     then[row] = usage.hours[hour];
     lastUsed[row] = usage.lastUsed;
@@ -109,14 +114,13 @@ function preselected(
 const UNUSED = new UsageSignals();
 
 function candidatesOf(
-  { items, vectors, signals }: LoadedContext,
+  { items, vectors }: LoadedContext,
   rows: Uint32Array,
   words: Float64Array,
+  usages: Usages,
   { now, utcOffsetMinutes }: Moment,
   isComparable: boolean,
 ): ContextCandidate[] {
-  const { dimensions, scales } = vectors;
-  const own = isComparable ? vectorsOfRows(vectors, rows) : new Float32Array(0);
   const offset = utcOffsetMinutes * 60;
   const candidates: ContextCandidate[] = [];
   for (let at = 0; at < rows.length; at++) {
@@ -129,11 +133,11 @@ function candidatesOf(
       at: time / 1000 + offset,
       // Mails and calls come when they take place, and may be put long after.
       put: (time <= now ? time : putAt) / 1000 + offset,
-      usage: signals.of(id) ?? UNUSED,
-      vector:
-        isComparable && scales[row] > 0
-          ? new Float32Array(own.buffer, 4 * at * dimensions, dimensions)
-          : null,
+      usage: usages[row] ?? UNUSED,
+      // Made for those that are chosen: all others are compared where they are.
+      get vector(): Float32Array | null {
+        return isComparable ? vectorOf(vectors, row) : null;
+      },
     });
   }
   return candidates;
@@ -144,13 +148,11 @@ function justUsed({ signals }: LoadedContext, { now, utcOffsetMinutes }: Moment)
   return signals.newest >= from ? [...signals.used()].filter((id) => signals.of(id)!.lastUsed >= from) : [];
 }
 
-/** The vectors of these rows, one after the other: one array takes less time than one for each. */
-function vectorsOfRows({ dimensions, values, scales }: ItemVectors, rows: Uint32Array): Float32Array {
-  const own = new Float32Array(rows.length * dimensions);
-  for (let at = 0; at < rows.length; at++) {
-    const scale = scales[rows[at]];
-    const [from, to] = [rows[at] * dimensions, at * dimensions];
-    for (let i = 0; i < dimensions; i++) own[to + i] = scale * values[from + i];
-  }
-  return own;
+function vectorOf({ dimensions, values, scales }: ItemVectors, row: number): Float32Array | null {
+  const scale = scales[row];
+  if (!(scale > 0)) return null;
+  return Float32Array.from(
+    values.subarray(row * dimensions, (row + 1) * dimensions),
+    (value) => scale * value,
+  );
 }

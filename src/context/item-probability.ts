@@ -1,4 +1,4 @@
-import { COLUMNS, type ContextFeature } from '../../bandit/ranking/context-features.ts';
+import { COLUMNS } from '../../bandit/ranking/context-features.ts';
 import type { RankedItem } from '../../bandit/ranking/context-ranker.ts';
 
 /** BM25 scores from which on words say as much as they can. */
@@ -51,23 +51,29 @@ export interface LikelyItem extends RankedItem {
 
 /** Returns all that were ranked, the likeliest first; among equals in the order of the ranking. What is not known counts as 0. */
 export function byProbability(ranked: readonly RankedItem[], scale: ItemScale): LikelyItem[] {
-  const { any, values } = itemValues(ranked, scale.speaks);
-  const { at, share, words, cosine, asked, tools } = scale;
-  const weights = [at, share, words, cosine, asked, tools];
-  const needsAny = sigmoid(scale.none + scale.evidence * any);
-  return ranked
-    .map((one, i) => {
-      const sum = weights.reduce((total, weight, j) => total + weight * values[i][j], 0);
-      return { ...one, probability: needsAny * sigmoid(sum) };
-    })
-    .sort((a, b) => b.probability - a.probability);
+  return likeliest(ranked, scale, Number.NEGATIVE_INFINITY);
 }
 
 /** Returns the k likeliest of those that are likely enough to be served, the likeliest first. */
 export function servedItems(ranked: readonly RankedItem[], scale: ItemScale, k: number): LikelyItem[] {
-  return byProbability(ranked, scale)
-    .slice(0, k)
-    .filter(({ probability }) => probability >= scale.threshold);
+  return likeliest(ranked, scale, scale.threshold).slice(0, k);
+}
+
+function likeliest(ranked: readonly RankedItem[], scale: ItemScale, least: number): LikelyItem[] {
+  const { any, values } = itemValues(ranked, scale.speaks);
+  const { at, share, words, cosine, asked, tools } = scale;
+  const needsAny = sigmoid(scale.none + scale.evidence * any);
+  const likely: LikelyItem[] = [];
+  // Most queries need few items or none: σ is not more than 1.
+  if (needsAny < least) return likely;
+  for (let i = 0; i < ranked.length; i++) {
+    const [one, logShare, named, near, askedLike, withTools] = values[i];
+    const sum =
+      at * one + share * logShare + words * named + cosine * near + asked * askedLike + tools * withTools;
+    const probability = needsAny * sigmoid(sum);
+    if (probability >= least) likely.push({ ...ranked[i], probability });
+  }
+  return likely.sort((a, b) => b.probability - a.probability);
 }
 
 /**
@@ -78,16 +84,20 @@ export function itemValues(
   ranked: readonly RankedItem[],
   speaks: ItemScale['speaks'],
 ): { readonly any: number; readonly values: readonly (readonly number[])[] } {
-  const best = ranked.reduce((most, { score }) => Math.max(most, score), Number.NEGATIVE_INFINITY);
-  const logSum = Math.log(ranked.reduce((sum, { score }) => sum + Math.exp(score - best), 0)) + best;
+  let best = Number.NEGATIVE_INFINITY;
+  for (const { score } of ranked) best = Math.max(best, score);
+  let total = 0;
+  for (const { score } of ranked) total += Math.exp(score - best);
+  const logSum = Math.log(total) + best;
   let any = 0;
-  const values = ranked.map(({ score, features }) => {
-    const known = (name: ContextFeature): number => features[COLUMNS[name]] || 0;
-    const words = Math.min(1, known('words') / MANY_WORDS);
-    const [cosine, asked] = [known('cosine'), known('asked cosine')];
+  const values: number[][] = [];
+  for (const { score, features } of ranked) {
+    const words = Math.min(1, (features[COLUMNS.words] || 0) / MANY_WORDS);
+    const cosine = features[COLUMNS.cosine] || 0;
+    const asked = features[COLUMNS['asked cosine']] || 0;
     any = Math.max(any, asked, speaks === 'words' ? words : cosine * (words > 0 ? NAMED : 1));
-    return [1, score - logSum, words, cosine, asked, known('its uses with the tools')];
-  });
+    values.push([1, score - logSum, words, cosine, asked, features[COLUMNS['its uses with the tools']] || 0]);
+  }
   return { any, values };
 }
 

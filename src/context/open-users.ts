@@ -1,9 +1,9 @@
 import type { Kernels } from '../../bandit/kernels/kernels.ts';
 import type { ContextStore, SealedUser, UserPlace } from './context-store.ts';
 import { type ContextItem, firstExpiry, isLive } from './item.ts';
+import { ItemCosines } from './item-cosines.ts';
 import { ItemIndex } from './item-index.ts';
 import { type ItemRecord, type ItemVectors, noVectors, packItems, unpackItems } from './item-record.ts';
-import { RoughCosines } from './rough-cosines.ts';
 import { Seals, type UserKey } from './seals.ts';
 import { openServiceKey } from './service-key.ts';
 import { UserExamples } from './training/user-examples.ts';
@@ -47,7 +47,7 @@ export class OpenUsers {
   readonly #store: ContextStore;
   readonly #secret: string | undefined;
   readonly #mostBytes: number;
-  readonly #cosines: RoughCosines;
+  readonly #cosines: ItemCosines;
   #seals: Seals | null = null;
   readonly #cache = new Map<string, Cached>();
   #bytes = 0;
@@ -61,7 +61,7 @@ export class OpenUsers {
     this.#store = store;
     this.#secret = secret;
     this.#mostBytes = mostBytes;
-    this.#cosines = new RoughCosines(kernels);
+    this.#cosines = new ItemCosines(kernels);
   }
 
   /** About how much the cache takes. */

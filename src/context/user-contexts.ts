@@ -47,7 +47,7 @@ export interface LoadedContext {
   /** Row i is that of item i; `fingerprint` is null, or that of the catalog's embedder. */
   readonly vectors: ItemVectors;
   /** What features of context read of each item; queries are those of the catalog's embedder. Their times are `localSeconds`. */
-  readonly signals: Pick<UserSignals, 'of' | 'used' | 'newest'>;
+  readonly signals: Pick<UserSignals, 'of' | 'used' | 'newest' | 'changes'>;
   /** Of the texts. */
   readonly index: ItemIndex;
   readonly place: UserPlace;

@@ -54,6 +54,7 @@ export function localSeconds(at: number, utcOffsetMinutes = 0): number {
  */
 export class UserSignals {
   readonly #rows = new Map<string, UsageSignals>();
+  #changes = 0;
   #newest = Number.NaN;
   #fingerprint: string | null = null;
   /** Oldest first. */
@@ -67,6 +68,11 @@ export class UserSignals {
   /** The items that were used. */
   used(): IterableIterator<string> {
     return this.#rows.keys();
+  }
+
+  /** How often an item was added to those that were used, or deleted from them. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** When anything was used last, in seconds as the user's clock showed; NaN: never. */
@@ -104,6 +110,7 @@ export class UserSignals {
 
   /** Forgets everything about items that are not among these. */
   keepOnly(items: ReadonlySet<string>): void {
+    this.#changes++;
     for (const [item, row] of this.#rows) {
       if (!items.has(item)) this.#rows.delete(item);
       else for (const other of row.items.keys()) if (!items.has(other)) row.items.delete(other);
@@ -222,6 +229,7 @@ export class UserSignals {
     if (known !== undefined) return known;
     const row = new UsageSignals();
     this.#rows.set(item, row);
+    this.#changes++;
     return row;
   }
 }

@@ -1,17 +1,18 @@
 import { expect, it } from 'vitest';
 import { randomFor } from '../../bandit/random.ts';
+import { product } from '../../bandit/ranking/semantic-map.ts';
 import { UsageSignals } from '../../bandit/ranking/usage-signals.ts';
 import { type ContextQuery, contextCandidates, type Moment } from '../../src/context/context-candidates.ts';
 import type { StoredItem } from '../../src/context/item.ts';
+import { ItemCosines } from '../../src/context/item-cosines.ts';
 import { ItemIndex } from '../../src/context/item-index.ts';
 import { noVectors, vectorsOf } from '../../src/context/item-record.ts';
-import { RoughCosines } from '../../src/context/rough-cosines.ts';
 import type { LoadedContext } from '../../src/context/user-contexts.ts';
 import { localSeconds, UserSignals } from '../../src/context/user-signals.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { loadKernels } from '../../src/stores/load-kernels.ts';
 
-const cosines = new RoughCosines(await loadKernels());
+const cosines = new ItemCosines(await loadKernels());
 
 const EMBEDDER = { fingerprint: 'test', dimensions: 6 };
 const NOW = Date.UTC(2026, 10, 23, 9);
@@ -111,10 +112,22 @@ it.each([40, 100, 101, 350, 900])(
         };
       });
       expect(candidates).toEqual(naive);
+      const products = naive.map(({ vector }) => vector && product(query.embedding!, vector));
+      expect([...asked.products!(query.embedding!)]).toEqual(products.map((one) => one ?? Number.NaN));
       expect(asked).toMatchObject({ query: query.embedding, now: localSeconds(NOW, 90), place: 'home' });
     }
   },
 );
+
+it('know of uses that were added since they were compared last', () => {
+  const { user, query, moment } = userOf('used since', 40);
+  const usesOf = (): number[] =>
+    contextCandidates(user, query, moment).candidates.map(({ usage }) => usage.uses);
+  const unused = usesOf().indexOf(0);
+  const use = { key: 'since', items: [`item ${unused}`, 'item 0'], at: NOW };
+  expect((user.signals as UserSignals).add(use, NOW)).toBe(true);
+  expect(usesOf()[unused]).toBe(1);
+});
 
 it('have no vectors where another embedder made them, so that none gets among those of the query', () => {
   const { user, query, moment } = userOf('other embedder', 40);

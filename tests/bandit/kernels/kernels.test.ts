@@ -237,6 +237,27 @@ describe('both kernels give the same bits', () => {
     );
   });
 
+  it('codeProducts', () => {
+    fc.assert(
+      fc.property(
+        seeds,
+        fc.integer({ min: 0, max: 32 }),
+        fc.integer({ min: 1, max: 9 }),
+        (seed, n, count) => {
+          sameBits((kernels) => {
+            const { codes, scales } = codedRows(kernels, seed, 32, count);
+            const next = sequence(seed);
+            const query = float64(kernels, numbers(next, n));
+            const rows = int32(kernels, [count - 1, 0, count >> 1]);
+            const out = kernels.allocateFloat64(3);
+            kernels.codeProducts(codes, 32, scales, rows, 3, query, out);
+            return [out];
+          });
+        },
+      ),
+    );
+  });
+
   it('addColumns', () => {
     fc.assert(
       fc.property(

@@ -12,7 +12,7 @@ import { refreshForms, scoreForms } from './typescript-forms.ts';
 import { sumInclusion } from './typescript-inclusion.ts';
 import { lowRankTimes, symmetricAdd, symmetricForms, symmetricTimes } from './typescript-symmetric.ts';
 import { scoreTrees } from './typescript-trees.ts';
-import { addColumns, dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
+import { addColumns, codeProducts, dot, scan, scanCodes, scanRows } from './typescript-vectors.ts';
 
 /** What the WebAssembly kernels are compared with: the same operations in TypeScript, the same bit for bit. */
 export function createTypescriptKernels(): Kernels {
@@ -61,6 +61,18 @@ class TypescriptKernels implements Kernels {
     out: Float32Array,
   ): void {
     scanCodes(codesOf(codes), stride, count, wideCodesOf(query), scales, scale, out);
+  }
+
+  codeProducts(
+    codes: Int32Array,
+    stride: number,
+    scales: Float32Array,
+    rows: Int32Array,
+    count: number,
+    query: Float64Array,
+    out: Float64Array,
+  ): void {
+    codeProducts(codesOf(codes), stride, scales, rows, count, query, out);
   }
 
   scanRows(

@@ -103,3 +103,23 @@ export function scanCodes(
     out[row] = f(f(scale) * f(f(sum) * scales[row]));
   }
 }
+
+export function codeProducts(
+  codes: Int8Array,
+  stride: number,
+  scales: Float32Array,
+  rows: Int32Array,
+  count: number,
+  query: Float64Array,
+  out: Float64Array,
+): void {
+  const full = query.length - (query.length % 4);
+  for (let i = 0; i < count; i++) {
+    const sums = [0, 0, 0, 0];
+    for (let j = 0; j < query.length; j++) {
+      const value = Math.fround(scales[rows[i]] * codes[rows[i] * stride + j]);
+      sums[j < full ? j % 4 : 0] += value * query[j];
+    }
+    out[i] = sums[0] + sums[1] + (sums[2] + sums[3]);
+  }
+}
