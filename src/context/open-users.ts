@@ -135,9 +135,9 @@ export class OpenUsers {
       after = null;
       if (sealed === null && onlyIfKept) return null;
       const fresh = sealed === null || newKey ? seals.newKey(place) : null;
-      const kept = sealed && { sealed, key: seals.unwrap(place, sealed.key) };
       const cached = signalsOnly ? this.#cache.get(name) : undefined;
       const known = cached?.stamp === sealed?.stamp ? cached?.user : undefined;
+      const kept = sealed && { sealed, key: known?.key ?? seals.unwrap(place, sealed.key) };
       const before = kept === null ? empty(place, fresh!.key) : opened(place, kept.sealed, kept.key, known);
       const change = await update(before);
       if (change === null) return null;
@@ -269,7 +269,7 @@ function bytesOf({ items, vectors, signals, index }: IndexedUser): number {
   return bytes;
 }
 
-/** Two bytes a character, and what objects take. */
+/** Two bytes a character, and what objects take, with the number that stands for it. */
 function itemBytes({ text, tags = [], categories = [], numbers = {} }: ContextItem): number {
-  return 400 + 2 * text.length + 100 * (tags.length + categories.length + Object.keys(numbers).length);
+  return 450 + 2 * text.length + 100 * (tags.length + categories.length + Object.keys(numbers).length);
 }

@@ -60,6 +60,8 @@ export class UserKey {
   readonly #place: UserPlace;
   readonly #bytes: Buffer;
   readonly #id: Buffer;
+  /** Of the items that were asked for: a report asks for all of a user. */
+  readonly #numbers = new Map<string, number>();
 
   constructor(place: UserPlace, bytes: Buffer) {
     this.#place = place;
@@ -69,7 +71,12 @@ export class UserKey {
 
   /** What stands for an item, 48 bits: only this key tells which one it is. */
   numberOf(item: string): number {
-    return createHmac('sha256', this.#bytes).update('item').update(item).digest().readUIntBE(0, NUMBER_BYTES);
+    const known = this.#numbers.get(item);
+    if (known !== undefined) return known;
+    const hash = createHmac('sha256', this.#bytes).update('item').update(item).digest();
+    const number = hash.readUIntBE(0, NUMBER_BYTES);
+    this.#numbers.set(item, number);
+    return number;
   }
 
   seal(part: Part, bytes: Uint8Array): Buffer {
