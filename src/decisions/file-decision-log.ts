@@ -120,6 +120,15 @@ export class FileDecisionLog implements DecisionLog {
     return this.#find(id);
   }
 
+  async useAll<Used>(
+    ids: readonly string[],
+    use: (decision: Decision | null, index: number) => Used,
+  ): Promise<Used[]> {
+    const used: Used[] = [];
+    for (const [index, id] of ids.entries()) used.push(use(await this.#find(id), index));
+    return used;
+  }
+
   async head(id: string): Promise<DecisionHead | null> {
     const decision = await this.get(id);
     return decision === null ? null : headOf(decision);

@@ -165,11 +165,25 @@ export class RedisDecisionLog implements DecisionLog {
   }
 
   async get(id: string): Promise<Decision | null> {
-    const waiting = this.#buffer.waiting(id);
-    if (waiting !== undefined) return { ...waiting.decision, activatedAt: activationOf(waiting) };
-    const [bytes, activated, found] = await this.#available(() => this.#reads.ask({ id, field: 'd' }));
-    if (bytes === null) return this.#notHere();
-    return withDiscoveries(activatedAs(decodeDecision(bytes), activated), discoveriesIn(found));
+    const [decision] = await this.useAll([id], (found) => found);
+    return decision;
+  }
+
+  async useAll<Used>(
+    ids: readonly string[],
+    use: (decision: Decision | null, index: number) => Used,
+  ): Promise<Used[]> {
+    const found = await this.#available(() =>
+      Promise.all(ids.map((id) => this.#buffer.waiting(id) ?? this.#reads.ask({ id, field: 'd' }))),
+    );
+    if (found.some((one) => !('decision' in one) && one[0] === null)) await this.#notHere();
+    return found.map((one, index) => {
+      if ('decision' in one) return use({ ...one.decision, activatedAt: activationOf(one) }, index);
+      const [bytes, activated, discoveries] = one;
+      if (bytes === null) return use(null, index);
+      const decision = activatedAs(decodeDecision(bytes), activated);
+      return use(withDiscoveries(decision, discoveriesIn(discoveries)), index);
+    });
   }
 
   async head(id: string): Promise<DecisionHead | null> {

@@ -10,7 +10,7 @@ import { observationKey, type RewardsJob, type TaskEndJob } from './reward-job.t
 export interface RewardStores {
   readonly ledger: Pick<Ledger, 'append'>;
   /** Null when the catalog has never made a decision. */
-  readonly decisions: Pick<DecisionLog, 'get'> | null;
+  readonly decisions: Pick<DecisionLog, 'get' | 'useAll'> | null;
 }
 
 /**
@@ -18,10 +18,13 @@ export interface RewardStores {
  * replica folds it. Safe to repeat: the fold applies every reward id once.
  */
 export async function applyRewards(job: RewardsJob, { ledger, decisions }: RewardStores): Promise<void> {
-  const found = await Promise.all(
-    job.decisions.map(async ({ decisionId }) => (await decisions?.get(decisionId)) ?? null),
-  );
-  const entries = job.decisions.map((reported, index) => joined(reported, found[index]));
+  const entries =
+    decisions === null
+      ? job.decisions.map((reported) => joined(reported, null))
+      : await decisions.useAll(
+          job.decisions.map(({ decisionId }) => decisionId),
+          (decision, index) => joined(job.decisions[index], decision),
+        );
   if (entries.length > 0) await ledger.append(entries);
 }
 
@@ -44,8 +47,8 @@ export async function endDecisions(
   { decisionIds, at }: TaskEndJob,
   { ledger, decisions }: RewardStores,
 ): Promise<void> {
-  const found = await Promise.all(decisionIds.map((id) => decisions?.get(id)));
-  const entries = found.filter((decision) => decision != null).map((decision) => endOf(decision, at));
+  const found = await decisions?.useAll(decisionIds, (decision) => decision && endOf(decision, at));
+  const entries = (found ?? []).filter((entry) => entry !== null);
   if (entries.length > 0) await ledger.append(entries);
 }
 

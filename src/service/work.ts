@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Settings } from '../../config/settings.ts';
 import { LedgerCollection } from '../ledger/open-ledgers.ts';
-import { snapshotsInThreads } from '../snapshots/snapshot-makers.ts';
+import { SnapshotThread } from '../snapshots/snapshot-makers.ts';
 import { closeQueue, openCore, startBackgroundWork } from './core.ts';
 
 export interface Work {
@@ -19,7 +19,9 @@ export function startWork(settings: Settings, log: Logger): Promise<Work> {
     const { location } = stores;
     if (location === undefined) throw new Error('background work apart from routers needs Redis');
     const warn = (message: string): void => core.onError(message, null);
-    startBackgroundWork(core, ledgers, snapshotsInThreads(location, warn));
+    const thread = new SnapshotThread(location, warn);
+    onClose(() => thread.close());
+    startBackgroundWork(core, ledgers, thread.make);
     onClose(() => closeQueue(core));
     return {};
   });

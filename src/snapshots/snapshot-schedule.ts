@@ -25,7 +25,7 @@ export interface SnapshotTask {
 
 /** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
 const DUE_AFTER_ENTRIES = 1_000;
-/** Folding so many again takes minutes, so the ledger is trimmed even behind a single snapshot. */
+/** Folding so many again takes a minute, so a snapshot is made at once, and the ledger is trimmed even behind a single one. */
 const TOO_MANY_TO_FOLD_AGAIN = 100_000;
 const LOOK_EVERY_MS = 5_000;
 /** After a start: not at once, it has more urgent things to do, but soon: it may be one of many in a row. */
@@ -117,8 +117,11 @@ export class SnapshotSchedule {
   async #snapshotIfDue(catalog: string): Promise<void> {
     const { ledgers, stores } = this.#parts;
     const ledger = await ledgers.get(catalog);
-    if (ledger === null || performance.now() < (this.#notBefore.get(catalog) ?? 0)) return;
+    if (ledger === null) return;
+    // Where folding is what takes the time, resting would only make the next one take longer.
+    const isResting = performance.now() < (this.#notBefore.get(catalog) ?? 0);
+    const dueAfter = isResting ? TOO_MANY_TO_FOLD_AGAIN : DUE_AFTER_ENTRIES;
     const newest = await stores.snapshots.newest(catalog);
-    if ((await ledger.head()) - newest >= DUE_AFTER_ENTRIES) await this.snapshot(catalog, ledger);
+    if ((await ledger.head()) - newest >= dueAfter) await this.snapshot(catalog, ledger);
   }
 }

@@ -88,6 +88,25 @@ export function decisionLogContract(
       expect(await Promise.all(ids.map((id) => log.head(id)))).toEqual([activated, null, activated]);
     });
 
+    it('gives many decisions to be used, in the order in which they were asked for, with their activations', async () => {
+      const log = await start();
+      const later = { ...made('a'), activation: 'later' as const, activatedAt: null };
+      await log.append(later);
+      const b = made('b');
+      await log.append(b);
+      await log.activate('default.a', 1000);
+      for (const open of [async () => log, restart]) {
+        const reader = await open();
+        const ids = ['default.b', 'default.unknown', 'default.a', 'default.b'];
+        const each = await Promise.all(ids.map((id) => reader.get(id)));
+        expect(each.map((one) => one?.activatedAt)).toEqual([b.activatedAt, undefined, 1000, b.activatedAt]);
+        expect(await reader.useAll(ids, (one, index) => ({ one, index }))).toEqual(
+          each.map((one, index) => ({ one, index })),
+        );
+        expect(await reader.useAll([], (one) => one)).toEqual([]);
+      }
+    });
+
     it('adds discoveries to a decision and its head, in order, over a restart', async () => {
       const log = await start();
       const decision = { ...made('a'), activatedAt: place.now() };

@@ -11,7 +11,11 @@ it('the settlement of a decision says no time before its deadline, and closes no
   const ledger = { append: async (some: readonly Entry[]) => void entries.push(...some) };
   const run = async (of: typeof first, found: typeof first, now: number) => {
     const job = settlementJob.parse(settlementJobOf(of).payload);
-    await settleDecision(job, { ledger: ledger as never, decisions: { get: async () => found } }, now);
+    await settleDecision(
+      job,
+      { ledger: ledger as never, decisions: { get: async () => found } as never },
+      now,
+    );
     return entries.splice(0).map(({ at }) => at);
   };
   expect(await run(first, second, first.deadline)).toEqual([]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Catalog } from '../../src/catalog/catalog.ts';
+import type { DecisionLog } from '../../src/decisions/decision-log.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { applyRewards } from '../../src/rewards/apply-reward.ts';
 import type { RewardHealth } from '../../src/rewards/health-report.ts';
@@ -87,11 +88,13 @@ describe('the health of rewards', () => {
   it('counts rewards whose decision expired while they were on their way, and raises an alert', async () => {
     const story = Story.withTools(1);
     const appended: Entry[] = [];
+    const useAll: DecisionLog['useAll'] = async (ids, use) => ids.map((_, index) => use(null, index));
+    const decisions = { useAll, get: async () => null };
     await applyRewards(
       { catalog: 'default', decisions: [{ decisionId: 'gone', closes: true, reports: [report('r', 't0')] }] },
       {
         ledger: { append: async (entries) => appended.push(...entries) },
-        decisions: { get: async () => null } as never,
+        decisions,
       },
     );
     for (const entry of appended) story.tell(entry);
