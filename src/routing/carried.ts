@@ -17,8 +17,8 @@ export interface Carried {
   readonly discoveries: readonly number[];
   readonly tools: readonly CarriedTool[];
   readonly instructions: readonly CarriedInstruction[];
-  /** All of it left no room: the prompt starts anew with the tools that are named here. */
-  readonly restarted?: true;
+  /** How often what was named here left no room, so that the prompt starts anew with the tools that are named now; absent: never. */
+  readonly restarts?: number;
   /** More steps were asked for at once than are looked at. */
   readonly incomplete?: true;
 }
@@ -157,18 +157,20 @@ const KEPT_SHARE = 0.5;
 
 /**
  * Returns what a prompt starts anew with: the newest tools that take at most half of the budget together, in their order, without those
- * that do not fit beside newer ones; nothing where that was too much, too. Instructions are chosen anew.
+ * that do not fit beside newer ones; where that was too much, those that take a quarter, and so on: each time fewer than before.
+ * Instructions are chosen anew.
  *
  * @param tokensOf what a tool would take now; undefined: it cannot be served
  */
 export function startedAnew(
-  { tools, restarted, ...before }: Carried,
+  { tools, restarts = 0, ...before }: Carried,
   { tokenBudget = 0 }: Pick<RouteRequest, 'tokenBudget'>,
   detail: DetailLevel,
   tokensOf: (tool: string) => number | undefined,
 ): Carried {
   const kept: CarriedTool[] = [];
-  let room = restarted ? 0 : Math.floor(tokenBudget * KEPT_SHARE);
+  const most = Math.floor(tokenBudget * KEPT_SHARE ** (restarts + 1));
+  let room = most;
   for (const tool of tools.toReversed()) {
     const tokens = tokensOf(tool.name);
     if (tokens === undefined) continue;
@@ -176,7 +178,9 @@ export function startedAnew(
     room -= tokens;
     kept.unshift({ ...tool, detail });
   }
-  return { ...before, tools: kept, instructions: [], restarted: true };
+  const now = { ...before, tools: kept, instructions: [], restarts: restarts + 1 };
+  const isLess = restarts === 0 || kept.length < tools.length || most === 0;
+  return isLess ? now : startedAnew(now, { tokenBudget }, detail, tokensOf);
 }
 
 /** What a decision under a budget serves, as far as it matters to what it took over. */
@@ -191,7 +195,7 @@ export function takenOver(
   serving: Serving,
 ): { readonly carried: DecisionCarried; readonly notes: readonly string[] } {
   const { from, discoveries, incomplete } = before;
-  if (before.restarted) return { carried: { ...ANEW, from, discoveries }, notes: [RESTARTED] };
+  if (before.restarts !== undefined) return { carried: { ...ANEW, from, discoveries }, notes: [RESTARTED] };
   const { format, slate, candidates, hashes, reasons, budget, instructions } = serving;
   const tools = slate
     .filter((_, at) => reasons[at] === 'carried')

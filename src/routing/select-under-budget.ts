@@ -49,7 +49,7 @@ export function selectSlateUnderBudget(parts: BudgetParts): (Slate & Spent) | nu
   const budget = (request.tokenBudget ?? NO_LIMIT) - spent - frame.more;
   if (carriedTokens > 0 && isCrowdedOut(parts, tools, budget, budget + carriedTokens)) return null;
   const explore = ranked.exploration === 'plackett-luce';
-  const goesOn = parts.carried !== undefined && !parts.carried.restarted;
+  const goesOn = parts.carried !== undefined && parts.carried.restarts === undefined;
   const instructions = corpus === null ? NONE : withoutDuplicates(corpus, budget);
   const need =
     goesOn && corpus !== null

@@ -67,6 +67,22 @@ describe('a session whose prompt leaves no room starts it anew', () => {
     expect(names(more)).toEqual(['t3', 't4']);
   });
 
+  it('with fewer of the newest tools, where what has to be served beside half of the budget is more than the other half', async () => {
+    const catalog = sessions(12);
+    const long = `does p ${'and more '.repeat(41)}`;
+    catalog.story.tell(putTools([tool('p', { description: long })]));
+    for (let at = 0; at < 8; at++) await step(catalog, `t${at}`);
+    const { tokens } = await step(catalog, 't7');
+    const large = (await step(catalog, 'p', { sessionId: 'other' })).tokens!.slate;
+    const tokenBudget = tokens!.total - 1;
+    expect(large).toBeGreaterThan((tokenBudget * 5) / 8);
+    expect(large).toBeLessThan((tokenBudget * 3) / 4);
+    const next = await step(catalog, 't7', { tokenBudget, pin: ['p'] });
+    expectRestart(next, tokenBudget);
+    const kept = next.tools.filter(({ reason }) => reason === 'carried').map(({ name }) => name);
+    expect(kept).toEqual(['t7']);
+  });
+
   it('with older tools, where the newest one is larger than half of the budget', async () => {
     const catalog = sessions();
     const long = `does t2 ${'and more '.repeat(30)}`;
