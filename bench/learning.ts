@@ -8,7 +8,7 @@
  * (version 1). Recall@5 is the mean share of the fitting tools among the five best. Needs the compiled embedding
  * thread (npm run build).
  */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Kernels } from '../bandit/kernels/kernels.ts';
@@ -26,6 +26,7 @@ import {
 } from '../src/simulation/simulate.ts';
 import { loadKernels } from '../src/stores/load-kernels.ts';
 import { lineChart, type Series } from './line-chart.ts';
+import { measuredOn } from './measured-on.ts';
 import { type Stream, type StreamName, streamOf } from './streams.ts';
 
 /** Steps over which the online curve is averaged. */
@@ -156,7 +157,12 @@ function versionOneOf(row: Row): Row[] {
   if (policy.name !== DEFAULT.name || policy.parameters.projection !== undefined) return [];
   const before = { ...policy, parameters: { ...policy.parameters, taughtRate: 0, projection: 0 } };
   return [
-    { ...row, name: `  version 1 of it`, setting: { ...row.setting, policy: before }, reach: undefined },
+    {
+      ...row,
+      name: `version 1 of ${row.name}`,
+      setting: { ...row.setting, policy: before },
+      reach: undefined,
+    },
   ];
 }
 
@@ -222,7 +228,7 @@ function printed(one: Measured): string {
   const marks = Object.entries(one.after).map(([after, recall]) => `@${after} ${recall.toFixed(3)}`);
   const newcomers = Object.entries(one.newcomers ?? {}).map(([key, share]) => `≤${key} ${share.toFixed(3)}`);
   return [
-    one.row.padEnd(38),
+    one.row.padEnd(50),
     number(one.recall),
     ` ±${one.deviation.toFixed(3)}`,
     number(one.complete),
@@ -253,6 +259,18 @@ function curveOf(row: Row, results: readonly SimulationResult[]): Series {
   };
 }
 
+/** Writes a row at once, because all of them take long; the other rows of the file stay. */
+function write(file: string, one: Measured, how: Readonly<Record<string, unknown>>): void {
+  const rows: { readonly row: string }[] = existsSync(file)
+    ? JSON.parse(readFileSync(file, 'utf8')).rows
+    : [];
+  const row = { ...one, ...how };
+  const at = rows.findIndex((each) => each.row === one.row);
+  mkdirSync('bench/results', { recursive: true });
+  const all = at < 0 ? [...rows, row] : rows.with(at, row);
+  writeFileSync(file, `${JSON.stringify({ rows: all }, null, 2)}\n`);
+}
+
 async function main(): Promise<void> {
   const { values: options } = parseArgs({
     options: {
@@ -276,11 +294,11 @@ async function main(): Promise<void> {
   const embedder = await openModelFolder(options.model);
   const streams = new Map<string, Stream>();
   const rows = options['without-version-1'] ? chosen : chosen.flatMap((row) => [row, ...versionOneOf(row)]);
-  const all: Measured[] = [];
   const series: Series[] = [];
-  console.log(`${''.padEnd(38)}    R@5          C@5    R@3   R@10 |  first online  last2k`);
-  mkdirSync('bench/results', { recursive: true });
-  const file = `bench/results/learning${bundled ? '' : '-minilm'}`;
+  console.log(`${''.padEnd(50)}    R@5          C@5    R@3   R@10 |  first online  last2k`);
+  const file = `bench/results/learning${bundled ? '' : '-minilm'}.json`;
+  const command = `npx tsx bench/learning.ts${bundled ? '' : ' --model <MiniLM>'}`;
+  const how = { model: embedder.fingerprint, kernels: kernels.name, ...measuredOn(command) };
   for (const row of rows) {
     const stream = streams.get(row.stream) ?? (await streamOf(row.stream, options.data, embedder));
     streams.set(row.stream, stream);
@@ -290,17 +308,15 @@ async function main(): Promise<void> {
       results.push(await simulate({ kernels, ...stream, policy: DEFAULT, k: 5, seed, ...row.setting }));
     }
     const one = measured(row, bundled ? 0 : 1, results, (performance.now() - start) / 1000);
-    all.push(one);
+    write(file, one, how);
     if (row.curve) series.push(curveOf(row, results));
     console.log(printed(one));
-    // After every row, because all of them take long.
-    if (options.rows !== '') continue;
-    const report = { model: embedder.fingerprint, kernels: kernels.name, rows: all };
-    writeFileSync(`${file}.json`, `${JSON.stringify(report, null, 2)}\n`);
+  }
+  // The README shows it, and the package has docs/ and not bench/.
+  if (bundled && options.rows === '') {
     const title = 'ToolLens: share of fitting tools in a slate of five, while learning';
     const chart = lineChart(series, { title, xLabel: 'decisions', yLabel: `recall, mean of ${WINDOW}` });
-    // The README shows it, and the package has docs/ and not bench/.
-    if (bundled) writeFileSync('docs/learning.svg', chart);
+    writeFileSync('docs/learning.svg', chart);
   }
   await embedder.close();
 }

@@ -98,11 +98,14 @@ export class CaseIndex {
     const known = this.recent.find({ embedding, terms });
     if (known === null) return this.nearestOfAll(embedding, terms, 1)[0] ?? null;
     let { nearest } = known;
-    if (embedding !== null) this.query.set(embedding);
-    for (const { place, terms: its } of known.newer) {
+    const { newer } = known;
+    for (let i = 0; i < newer.length; i++) this.near[i] = newer[i].place;
+    if (embedding !== null) this.scanNear(embedding, newer.length);
+    for (let i = 0; i < newer.length; i++) {
+      const { place, terms: its } = newer[i];
       const words = sparseDot(terms, its);
       const isLexical = embedding === null || this.lexical.has(place);
-      const similarity = isLexical ? words : 0.5 * this.cosineOf(place) + 0.5 * words;
+      const similarity = isLexical ? words : 0.5 * this.cosines[i] + 0.5 * words;
       const best = nearest?.similarity ?? 0;
       if (similarity > best || (nearest !== null && similarity === best && place < nearest.caseId))
         nearest = { caseId: place, similarity };
@@ -149,8 +152,7 @@ export class CaseIndex {
       const place = near[i];
       if (!(products[place] + similarities[place] < least)) near[count++] = place;
     }
-    this.query.set(embedding);
-    this.kernels.scanRows(this.rows, this.stride, near, count, this.query, cosines);
+    this.scanNear(embedding, count);
     const best = new NearestCases(limit);
     for (let i = 0; i < count; i++) {
       const similarity = 0.5 * cosines[i] + 0.5 * similarities[near[i]];
@@ -159,10 +161,10 @@ export class CaseIndex {
     return best.list();
   }
 
-  private cosineOf(place: number): number {
-    this.near[0] = place;
-    this.kernels.scanRows(this.rows, this.stride, this.near, 1, this.query, this.cosines);
-    return this.cosines[0];
+  /** Sets the first `count` cosines to those of the first so many places in `near`. */
+  private scanNear(embedding: Float32Array, count: number): void {
+    this.query.set(embedding);
+    this.kernels.scanRows(this.rows, this.stride, this.near, count, this.query, this.cosines);
   }
 
   /** Returns everything needed to build the same index again, for the first `places` places. */

@@ -33,16 +33,17 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
     const reason = isLate(state, decision, entry.at) ? 'after-deadline' : 'record-expired';
     return { kind: 'observation', rewards: refuse(state, entry.reports, 'late', reason) };
   }
-  const first = !state.decisions.has(decision.id);
-  const record = state.decisions.open(decision, state.clock);
+  const known = state.decisions.get(decision.id);
+  const first = known === undefined;
+  const record = known ?? state.decisions.begin(decision, state.clock);
   const teaching = teachingOf(state, record, decision, entry.at);
   if (first) countShown(state, decision);
   const rewards: RewardOutcome[] = [];
   for (const [index, report] of entry.reports.entries()) {
-    const known = record.rewards.get(report.rewardId);
+    const earlier = record.rewards.get(report.rewardId);
     const outcome: RewardOutcome =
-      known === undefined ? yield* applyReport(teaching, report) : repeated(known);
-    if (known === undefined) {
+      earlier === undefined ? yield* applyReport(teaching, report) : repeated(earlier);
+    if (earlier === undefined) {
       record.rewards.set(report.rewardId, { ...outcome, tool: report.tool, outcome: report.outcome });
     }
     state.rewards.count(state.clock, report, outcome, {
@@ -100,8 +101,9 @@ export function foldDiscovery(state: CatalogState, entry: DiscoveryEntry): FoldR
   const { rating, added } = entry;
   const decision = asUsable(state, entry.decision);
   if (state.decisions.mayBeDropped(decision)) return { kind: 'discovery', counted: false };
-  if (!state.decisions.has(decision.id)) countShown(state, decision);
-  const record = state.decisions.open(decision, state.clock);
+  const known = state.decisions.get(decision.id);
+  if (known === undefined) countShown(state, decision);
+  const record = known ?? state.decisions.begin(decision, state.clock);
   if (rating !== undefined) record.outcome.rating = rating;
   state.rewards.countDiscovery(
     state.clock,
@@ -146,7 +148,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
     return { kind: 'settlement', closed: false };
   if (known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
-  const record = known ?? state.decisions.open(decision, state.clock);
+  const record = known ?? state.decisions.begin(decision, state.clock);
   const teaching = teachingOf(state, record, decision, entry.at);
   if (record.tools.size > 0) {
     yield* closeDecision(teaching);
@@ -174,7 +176,7 @@ function* foldEnd(state: CatalogState, entry: SettlementEntry): Generator<void, 
   const isOver = isLate(state, decision, at) || state.decisions.mayBeDropped(decision);
   if (!isReported || isOver || known?.closed === true) return { kind: 'settlement', closed: false };
   if (known === undefined) countShown(state, decision);
-  const record = known ?? state.decisions.open(decision, state.clock);
+  const record = known ?? state.decisions.begin(decision, state.clock);
   const teaching = teachingOf(state, record, decision, at);
   yield* closeDecision(teaching);
   learnOutcome(teaching);

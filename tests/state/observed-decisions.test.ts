@@ -147,7 +147,7 @@ describe('packed records', () => {
             // Now and then it is decided by a clock that is weeks ahead.
             const at = clock + Math.max(0, skewMinutes) * MINUTE;
             const observed = { ...decision('x', ['t0']), id: one.id, at, deadline: at + WINDOW_MS };
-            const record = packed.open(observed, clock);
+            const record = packed.get(one.id) ?? packed.begin(observed, clock);
             change(record, one);
             packed.keep(record);
             plain.keep(record);
@@ -165,9 +165,9 @@ describe('packed records', () => {
 
   it('count once they are kept, not before', () => {
     const packed = new ObservedDecisions('default');
-    packed.open(decision('a', ['t0']), START);
+    packed.begin(decision('a', ['t0']), START);
     expect(packed.has('default.a')).toBe(false);
-    packed.keep(packed.open(decision('a', ['t0']), START));
+    packed.keep(packed.begin(decision('a', ['t0']), START));
     packed.get('default.a')!.closed = true;
     expect(packed.get('default.a')!.closed).toBe(false);
   });
@@ -175,7 +175,7 @@ describe('packed records', () => {
   it('are dropped a few at a time after a long pause, oldest first', () => {
     const packed = new ObservedDecisions('default');
     for (let i = 0; i < 2000; i++) {
-      packed.keep(packed.open({ ...decision('x', ['t0']), id: `default.${i}` }, START));
+      packed.keep(packed.begin({ ...decision('x', ['t0']), id: `default.${i}` }, START));
     }
     const sizes = [packed.size];
     while (packed.size > 0) {
@@ -191,7 +191,7 @@ describe('packed records', () => {
     const packed = new ObservedDecisions('default');
     for (let i = 0; i < 50_000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
-      const record = packed.open({ ...decision('x', ['t0']), id }, START);
+      const record = packed.begin({ ...decision('x', ['t0']), id }, START);
       reportsOf(record, `tool_${i % 500}`).called = true;
       record.cases.set('sc-linucb-memory@2', i);
       record.rewards.set(`${id}.${'0'.repeat(16)}`, {

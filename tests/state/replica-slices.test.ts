@@ -73,7 +73,7 @@ describe('a state with much in it', () => {
     const story = Story.withTools(3);
     for (let i = 0; i < 10_000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
-      story.state.decisions.keep(story.state.decisions.open({ ...decision('a', ['t0']), id }, START));
+      story.state.decisions.keep(story.state.decisions.begin({ ...decision('a', ['t0']), id }, START));
     }
     const folder = temporaryFolder();
     const ledger = await new FileLedgers(folder).open('default');

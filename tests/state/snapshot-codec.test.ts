@@ -137,7 +137,7 @@ describe('snapshots', () => {
     const few = parts();
     for (let i = 0; i < 9000; i++) {
       const id = `default.0mjuq1a2b${i.toString(16).padStart(20, '0')}`;
-      const record = state.decisions.open({ ...decision('a', ['t0']), id }, START);
+      const record = state.decisions.begin({ ...decision('a', ['t0']), id }, START);
       record.rewards.set(`${id}.x`, {
         rewardId: `${id}.x`,
         status: 'applied',

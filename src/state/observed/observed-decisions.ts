@@ -35,7 +35,8 @@ export interface RecordBlock {
 
 /**
  * Keeps the decisions with reports, in order of their first report, until window and grace period are over. There may be
- * millions: each takes some eighty bytes. `get` and `open` return copies; a change takes effect when the copy is given to `keep`.
+ * millions: each takes some eighty bytes. `get` returns a copy; a change takes effect when
+ * it, or a new one, is given to `keep`.
  */
 export class ObservedDecisions {
   readonly #catalog: string;
@@ -67,24 +68,22 @@ export class ObservedDecisions {
   }
 
   /**
-   * Returns the record of a decision, or a new one.
+   * Returns a new record of a decision that has none.
    * @param clock of the fold
    */
-  open(decision: ObservedDecision, clock: number): ObservedRecord {
-    return (
-      this.get(decision.id) ?? {
-        id: decision.id,
-        deadline: decision.deadline,
-        until: Math.max(decision.deadline, clock + decision.deadline - decision.at),
-        closed: false,
-        closedWith: 0,
-        tools: new Map(),
-        rewards: new Map(),
-        features: new Map(),
-        cases: new Map(),
-        outcome: {},
-      }
-    );
+  begin({ id, deadline, at }: ObservedDecision, clock: number): ObservedRecord {
+    return {
+      id,
+      deadline,
+      until: Math.max(deadline, clock + deadline - at),
+      closed: false,
+      closedWith: 0,
+      tools: new Map(),
+      rewards: new Map(),
+      features: new Map(),
+      cases: new Map(),
+      outcome: {},
+    };
   }
 
   /** Stores the record of a decision. */
