@@ -44,7 +44,7 @@ const SIZED_TOOLS = 10_000;
 const SIZED_CASES = 4_000;
 const REPEATS = 5;
 /** Batches of which the least processor time is taken, and decisions in each. */
-const BATCHES = 40;
+const BATCHES = 120;
 const BATCH = 32;
 
 const random = randomFor('bench/decide');

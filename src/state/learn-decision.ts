@@ -219,7 +219,7 @@ function rememberCase(
   { policy, version }: LearnerVersion,
   outcomes: readonly CaseOutcome[],
 ): void {
-  if (outcomes.length === 0) return;
+  if (outcomes.length === 0 || !isFiniteQuery(query)) return;
   const caseId = policy.remember(query, outcomes, decision.at, decision.unit);
   if (caseId >= 0) record.cases.set(version, caseId);
 }
@@ -243,12 +243,16 @@ function exampleOf(
   if (features.length < (index + 1) * width) return null;
   const extras = features.subarray(index * width, (index + 1) * width);
   // Nothing can be learned from what is not a number, and the fold must not stop at it: the entry is in the ledger.
-  if (!isFiniteVector(extras) || !query.form(FINITE, () => isFiniteVector(query.embedding))) return null;
+  if (!isFiniteVector(extras) || !isFiniteQuery(query)) return null;
   return { query, slot, similarity, extras };
 }
 
 /** By which a query keeps whether all of its numbers are finite. */
 const FINITE = {};
+
+function isFiniteQuery(query: SharedQuery): boolean {
+  return query.form(FINITE, () => isFiniteVector(query.embedding) && isFiniteVector(query.terms.weights));
+}
 
 function isFiniteVector(vector: Float32Array | null): boolean {
   // Not `every`, which calls a function for each of them.

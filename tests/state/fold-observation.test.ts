@@ -226,6 +226,37 @@ describe('folding observations', () => {
     expect(remembered(story, 't2')?.positives).toBeCloseTo(0.2, 6);
   });
 
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
+    'takes a report, and learns nothing, where %s stands in what was logged',
+    (wrong) => {
+      const story = Story.withTools(3);
+      const plain = decision('a', ['t0', 't1']);
+      const features = { [VERSION]: plain.features[VERSION].slice() };
+      features[VERSION][3] = wrong;
+      const { terms } = plain.terms;
+      for (const [id, more] of [
+        ['a', { embedding: plain.embedding!.map((value, i) => (i === 1 ? wrong : value)) }],
+        ['b', { terms: { terms, weights: Float32Array.of(wrong) } }],
+      ] as const) {
+        const before = learned(story).arrays;
+        expect(story.rewards(observe({ ...plain, ...more, id }, [report(`r${id}`, 't0')]))).toMatchObject([
+          { status: 'applied' },
+        ]);
+        expect(learned(story).arrays).toMatchObject({
+          matrix: before.matrix,
+          target: before.target,
+          'memory.lastSeen': before['memory.lastSeen'],
+          'taught.dense': before['taught.dense'],
+        });
+      }
+      // Of the other tool everything is known.
+      story.rewards(observe({ ...plain, features, id: 'c' }, [report('rc', 't1')]));
+      expect(learned(story).numbers.updates).toBe(1);
+      for (const array of Object.values(learned(story).arrays))
+        expect(array.every(Number.isFinite)).toBe(true);
+    },
+  );
+
   it('rejects what cannot be learned: unknown tools, another embedder', () => {
     const story = Story.withTools(1);
     const before = learned(story);
