@@ -15,7 +15,7 @@ import { readColumns, writeColumns } from './packed-columns.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 11;
+const VERSION = 12;
 
 /** A new value goes to the end of its list, and needs a new version, in the lists that stand elsewhere as well. */
 const EXPLORATIONS = ['plackett-luce', 'ucb', 'greedy'] as const;

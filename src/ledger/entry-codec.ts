@@ -25,7 +25,7 @@ import type { ToolDefinition } from './tool-definition.ts';
 /** Tag of a packed entry; decisions, snapshots and activations have 2, 3 and 4. */
 const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
-const VERSION = 12;
+const VERSION = 13;
 
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.

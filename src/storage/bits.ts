@@ -101,25 +101,18 @@ export class BitWriter {
     this.#at = at;
   }
 
-  /** Writes a vector: in 16 bits a number where these suffice, as they do for what `rounded16` returns. */
+  /** Writes numbers bit for bit, none of which is much smaller than the others, whatever their sign. */
   vector(values: Float32Array): void {
-    const { length } = values;
-    this.count(length);
-    const scale = scaleOf(values);
-    const fits = isOnGrid(values, scale);
-    this.bit(fits);
-    if (fits) {
-      this.f64(scale);
-      this.#at = (this.#at + 31) & ~31;
-      this.#room(16 * length + 32);
-      const steps = new Int16Array(this.#words.buffer, this.#at / 8, length);
-      for (let i = 0; i < length; i++) steps[i] = values[i] * scale;
-      this.#at += 16 * length;
-    } else {
-      const words = turned(values);
-      const { least, width } = rangeOf(words);
-      this.range(words, length, least, width);
+    const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
+    const words = new Uint32Array(bits.length);
+    let [least, most] = [0xffffffff, 0];
+    for (let i = 0; i < bits.length; i++) {
+      words[i] = (bits[i] << 1) | (bits[i] >>> 31);
+      if (words[i] < least) least = words[i];
+      if (words[i] > most) most = words[i];
     }
+    this.count(words.length);
+    this.range(words, words.length, least, words.length === 0 ? 0 : 32 - Math.clz32(most - least));
   }
 
   /** Writes numbers bit for bit, of which many are 0. */
@@ -237,21 +230,10 @@ export class BitReader {
   }
 
   vector(): Float32Array {
-    const values = new Float32Array(this.count());
-    const { length } = values;
-    if (this.bit()) {
-      const scale = this.f64();
-      this.#at = (this.#at + 31) & ~31;
-      const { buffer, byteOffset } = this.#words;
-      const steps = new Int16Array(buffer, byteOffset + this.#at / 8, length);
-      for (let i = 0; i < length; i++) values[i] = steps[i] / scale;
-      this.#at += 16 * length;
-    } else {
-      const words = new Uint32Array(values.buffer);
-      this.range(words, length);
-      turnBack(words);
-    }
-    return values;
+    const words = new Uint32Array(this.count());
+    this.range(words, words.length);
+    turnBack(words);
+    return new Float32Array(words.buffer);
   }
 
   floats(): Float32Array {
@@ -279,60 +261,7 @@ const FLOAT_WORD = new Uint32Array(FLOAT.buffer);
 const DOUBLE = new Float64Array(1);
 const DOUBLE_WORDS = new Uint32Array(DOUBLE.buffer);
 
-/** Returns the bits of numbers with their sign last: those of like size are near each other, whatever their sign. */
-function turned(values: Float32Array): Uint32Array {
-  const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-  const words = new Uint32Array(bits.length);
-  for (let i = 0; i < bits.length; i++) words[i] = (bits[i] << 1) | (bits[i] >>> 31);
-  return words;
-}
-
-/** Makes of such words the bits of the numbers again. */
+/** Makes of words with the sign last the bits of numbers again. */
 export function turnBack(words: Uint32Array): void {
   for (let i = 0; i < words.length; i++) words[i] = (words[i] >>> 1) | (words[i] << 31);
-}
-
-function rangeOf(words: Uint32Array): { readonly least: number; readonly width: number } {
-  let least = words.length === 0 ? 0 : words[0];
-  let most = least;
-  for (let i = 1; i < words.length; i++) {
-    if (words[i] < least) least = words[i];
-    else if (words[i] > most) most = words[i];
-  }
-  return { least, width: 32 - Math.clz32(most - least) };
-}
-
-/**
- * Returns a vector with its numbers rounded to 16 bits, sign included, beneath the largest of them: cosines of unit vectors of 256 dimensions
- * change by some millionths. Rounding it again changes nothing.
- */
-export function rounded16(values: Float32Array): Float32Array {
-  const scale = scaleOf(values);
-  const rounded = new Float32Array(values.length);
-  for (let i = 0; i < values.length; i++) rounded[i] = Math.round(values[i] * scale) / scale + 0; // no −0
-  return rounded;
-}
-
-/** Returns the power of two by which the largest number comes to 2¹⁴ … 2¹⁵ − 1; 1 if there is none. */
-function scaleOf(values: Float32Array): number {
-  let largest = 0;
-  for (let i = 0; i < values.length; i++) {
-    const size = Math.abs(values[i]);
-    if (!(size <= largest)) largest = size;
-  }
-  if (!(largest > 0 && largest < Number.POSITIVE_INFINITY)) return 1;
-  let scale = 1;
-  // No logarithm: these steps are exact everywhere.
-  while (Math.round(largest * scale) > 0x7fff) scale /= 2;
-  while (Math.round(largest * scale * 2) <= 0x7fff) scale *= 2;
-  return scale;
-}
-
-function isOnGrid(values: Float32Array, scale: number): boolean {
-  for (let i = 0; i < values.length; i++) {
-    const steps = values[i] * scale;
-    // −0 would come back as 0.
-    if (!Object.is(steps | 0, steps) || steps > 0x7fff || steps < -0x7fff) return false;
-  }
-  return true;
 }

@@ -46,7 +46,7 @@ describe('the decision codec', () => {
   it('refuses a decision of another version by name', () => {
     const before = packDocument(DECISION_TAG, { id: 'default.a', embedded: false, versions: [] }, []);
     expect(() => decodeDecision(before)).toThrow(
-      'a decision of version 1, and this Bandolier reads version 11',
+      'a decision of version 1, and this Bandolier reads version 12',
     );
   });
 
