@@ -275,20 +275,23 @@ export class TaughtVectors {
 
   /** w·ψ in float64: the first half, then the buckets in ascending order. */
   #dot(row: number, { embedding, buckets, weights }: TaughtQuery): number {
-    const own = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
+    const dense = this.#dense;
+    const start = row * this.#stride;
     const hashed = this.#hashed;
     const capacity = this.#capacity;
     let sum = 0;
-    if (embedding !== null) for (let i = 0; i < embedding.length; i++) sum += own[i] * embedding[i];
+    if (embedding !== null) for (let i = 0; i < embedding.length; i++) sum += dense[start + i] * embedding[i];
     for (let i = 0; i < buckets.length; i++) sum += hashed[buckets[i] * capacity + row] * weights[i];
     return sum;
   }
 
   #add(row: number, { embedding, buckets, weights }: TaughtQuery, factor: number): void {
-    const own = this.#dense.subarray(row * this.#stride, (row + 1) * this.#stride);
+    const dense = this.#dense;
+    const start = row * this.#stride;
     const hashed = this.#hashed;
     const capacity = this.#capacity;
-    if (embedding !== null) for (let i = 0; i < embedding.length; i++) own[i] += factor * embedding[i];
+    if (embedding !== null)
+      for (let i = 0; i < embedding.length; i++) dense[start + i] += factor * embedding[i];
     for (let i = 0; i < buckets.length; i++) hashed[buckets[i] * capacity + row] += factor * weights[i];
   }
 

@@ -16,12 +16,13 @@ export function observedDecision(decision: Decision, reported: readonly string[]
   const slate = decision.slate.map((index) => decision.candidates[index]);
   const others = [...new Set(reported)].filter((tool) => !slate.includes(tool));
   const tools = [...slate, ...others];
-  const indices = tools.map((tool) => decision.candidates.indexOf(tool));
+  const indices = [...decision.slate, ...others.map((tool) => decision.candidates.indexOf(tool))];
   const width = decision.extras.length;
   const features = Object.entries(decision.features).map(([version, all]) => {
     const rows = new Float32Array(tools.length * width);
-    for (const [at, index] of indices.entries()) {
-      if (index >= 0) rows.set(all.subarray(index * width, (index + 1) * width), at * width);
+    for (let at = 0; at < indices.length; at++) {
+      if (indices[at] < 0) continue;
+      for (let i = 0; i < width; i++) rows[at * width + i] = all[indices[at] * width + i];
     }
     return [version, rows] as const;
   });
@@ -100,5 +101,8 @@ function observedSufficiency({
 
 /** Returns rows of a column; NaN for a tool that was no candidate. */
 function rowsOf(column: Float32Array, indices: readonly number[]): Float32Array {
-  return Float32Array.from(indices, (index) => (index < 0 ? Number.NaN : column[index]));
+  // Not `Float32Array.from`, which calls a function for each of the few.
+  const rows = new Float32Array(indices.length);
+  for (let at = 0; at < rows.length; at++) rows[at] = indices[at] < 0 ? Number.NaN : column[indices[at]];
+  return rows;
 }

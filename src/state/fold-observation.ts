@@ -58,9 +58,10 @@ export function* foldObservation(state: CatalogState, entry: ObservationEntry): 
   const judged = applied.some(({ tool, value }) =>
     tool === null ? value <= 0 : decision.task === undefined,
   );
-  const complete = decision.task === undefined && isComplete(state, record, decision);
   noteOutcome(record, applied);
-  if ((entry.closes && judged) || complete) yield* closeDecision(teaching);
+  const ends =
+    (entry.closes && judged) || (decision.task === undefined && isComplete(state, record, decision));
+  if (ends) yield* closeDecision(teaching);
   // What was said about the whole decision is known at once, though its tools may be reported still.
   const isWhole = entry.closes && decision.task === undefined && applied.some(({ tool }) => tool === null);
   if (record.closed || isWhole) learnOutcome(teaching);

@@ -187,10 +187,10 @@ const RIGHT = 0.5;
 /** Notes for each call that was right which tools were shown beside it, fit the query as well, and were not called. */
 function noteConfusion({ state, decision }: Teaching, lessons: readonly Lesson[]): void {
   const { retrieval } = decision.columns;
-  const slate = decision.tools.slice(0, decision.shown).map((name) => state.tools.find(name)?.slot);
+  const { tools, shown } = decision;
   for (const call of lessons) {
     if (call.index !== undefined || call.reward < RIGHT) continue;
-    const at = slate.indexOf(call.slot);
+    const at = tools.findIndex((name, i) => i < shown && state.tools.find(name)?.slot === call.slot);
     // Of a tool that was not shown it is not known how well it fits; the slate was what fits best.
     const least = at < 0 ? Number.NEGATIVE_INFINITY : NEARLY * retrieval[at];
     for (const { index, slot } of lessons) {
@@ -204,9 +204,9 @@ function noteConfusion({ state, decision }: Teaching, lessons: readonly Lesson[]
 function* teach(teaching: Teaching, lessons: readonly Lesson[]): Generator<void, void> {
   const { state, decision } = teaching;
   for (const learner of state.learners.taughtBy(decision.assignments)) {
-    for (const { index, reward } of lessons) {
+    for (const { index, slot, reward } of lessons) {
       if (index === undefined) continue;
-      const example = exampleOf(teaching, index, learner);
+      const example = exampleOf(teaching, index, learner, slot);
       if (example !== null) learner.policy.learn(example, reward, 1);
       yield;
     }
