@@ -8,6 +8,7 @@ import { LostNamesError, nameChecksum } from '../../src/decisions/decision-names
 import { readColumns, writeColumns } from '../../src/decisions/packed-columns.ts';
 import { BitReader, BitWriter } from '../../src/storage/bits.ts';
 import { packDocument } from '../../src/storage/packed-document.ts';
+import { goldenRecord } from '../storage/golden-record.ts';
 import { decision, sampleDecision } from './arbitrary-decision.ts';
 
 function numbered(names: readonly string[]) {
@@ -41,6 +42,14 @@ describe('the decision codec', () => {
       }),
       { seed: 6, numRuns: 500 },
     );
+  });
+
+  it('reads and writes the bytes of its version', () => {
+    // Columns of every form, foretold ones with every number that foretells them, a late feature, two shadow versions.
+    const { value, bytes } = goldenRecord<Decision>('decision.json');
+    const names = numbered(value.candidates);
+    deepStrictEqual(decodeDecision(bytes, names), value);
+    expect(encodeDecision(value, names).toString('hex')).toBe(bytes.toString('hex'));
   });
 
   it('refuses a decision of another version by name', () => {
@@ -78,6 +87,12 @@ describe('the decision codec', () => {
     const constant = new Float32Array(60).fill(-0);
     // Numbers from 1 to 2 have 23 bits beside their sign.
     expect(packed([some, some.slice(), rare, constant]).bytes).toBeLessThan((60 * 24) / 8 + 40);
+  });
+
+  it('gives back more columns than an index of one that is the same can name', () => {
+    const columns = Array.from({ length: 300 }, (_, i) => Float32Array.of(i, -i, i / 2));
+    const all = [...columns, ...columns];
+    deepStrictEqual(packed(all).read, all);
   });
 
   it('writes a column that follows from others in a few bits a number', () => {

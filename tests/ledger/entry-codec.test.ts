@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ObservationEntry } from '../../src/ledger/entry.ts';
 import { decodeEntry, encodeEntry } from '../../src/ledger/entry-codec.ts';
 import { packDocument } from '../../src/storage/packed-document.ts';
+import { goldenRecord } from '../storage/golden-record.ts';
 import { entry } from './arbitrary-entry.ts';
 
 describe('the entry codec', () => {
@@ -25,6 +26,12 @@ describe('the entry codec', () => {
       }),
       { seed: 5, numRuns: 300 },
     );
+  });
+
+  it('reads and writes the bytes of its version', () => {
+    const { value, bytes } = goldenRecord<ObservationEntry>('observation.json');
+    deepStrictEqual(decodeEntry(bytes), value);
+    expect(encodeEntry(value).toString('hex')).toBe(bytes.toString('hex'));
   });
 
   it('does not tell an optional number that is undefined from one that is absent', () => {

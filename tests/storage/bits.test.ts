@@ -1,0 +1,202 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { BitReader, BitWriter } from '../../src/storage/bits.ts';
+
+/** Something to write, and how it is read: what is read must be the same, bit for bit. */
+interface Item {
+  readonly value: unknown;
+  readonly write: (to: BitWriter) => void;
+  readonly read: (from: BitReader) => unknown;
+}
+
+const MOST_NEAR = 2 ** 24 - 1;
+const word = fc.oneof(fc.nat(0xffffffff), fc.constantFrom(0, 1, 0x7fffffff, 0x80000000, 0xffffffff));
+/** Integers of every length. */
+const upTo = (mostBits: number) => {
+  return fc
+    .integer({ min: 0, max: mostBits })
+    .chain((bits) => fc.maxSafeNat().map((value) => value % 2 ** bits));
+};
+/** Numbers bit for bit: NaN with any bits, ±0, ±∞ and those next to 0 among them. */
+const wildWords = fc.oneof(
+  word,
+  fc.constantFrom(0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 1, 0x80000001),
+);
+const floats = (words: fc.Arbitrary<number>) => {
+  return fc.array(words, { maxLength: 40 }).map((some) => new Float32Array(Uint32Array.from(some).buffer));
+};
+const tame = fc
+  .float({ min: -1, max: 1, noNaN: true })
+  .map((value) => new Uint32Array(Float32Array.of(value).buffer)[0]);
+const vector = fc.oneof(floats(wildWords), floats(tame));
+
+const kinds = {
+  put: fc.integer({ min: 0, max: 32 }).chain((width) => {
+    return word.map((any) => {
+      const value = any % 2 ** width;
+      return item(
+        value,
+        (to) => to.put(value, width),
+        (from) => from.take(width),
+      );
+    });
+  }),
+  count: fc
+    .oneof(upTo(53), fc.constantFrom(0, 1, 2 ** 32 - 1, 2 ** 32, 2 ** 52 + 1, Number.MAX_SAFE_INTEGER))
+    .map((value) =>
+      item(
+        value,
+        (to) => to.count(value),
+        (from) => from.count(),
+      ),
+    ),
+  f64: fc.oneof(fc.double(), fc.constantFrom(-0, Number.NaN)).map((value) =>
+    item(
+      value,
+      (to) => to.f64(value),
+      (from) => from.f64(),
+    ),
+  ),
+  doubles: fc.array(fc.oneof(fc.double(), fc.float()), { maxLength: 12 }).map((values) =>
+    item(
+      values,
+      (to) => to.doubles(values),
+      (from) => from.doubles(),
+    ),
+  ),
+  integers: fc.array(fc.oneof(upTo(32), word), { maxLength: 12 }).map((values) =>
+    item(
+      values,
+      (to) => to.integers(values),
+      (from) => from.integers(),
+    ),
+  ),
+  range: fc.array(word, { minLength: 1, maxLength: 40 }).map((values) => {
+    const [least, most] = [Math.min(...values), Math.max(...values)];
+    const words = Uint32Array.from(values);
+    const back = new Uint32Array(words.length);
+    return item(
+      words,
+      (to) => to.range(words, words.length, least, 32 - Math.clz32(most - least)),
+      (from) => {
+        from.range(back, back.length);
+        return back;
+      },
+    );
+  }),
+  near: fc
+    .tuple(fc.array(fc.oneof(upTo(24), fc.constant(MOST_NEAR)), { maxLength: 40 }), fc.nat(23))
+    .map(([values, usual]) => {
+      return near(Uint32Array.from(values), usual);
+    }),
+  vector: vector.map((values) =>
+    item(
+      values,
+      (to) => to.vector(values),
+      (from) => from.vector(),
+    ),
+  ),
+  floats: vector.map((values) =>
+    item(
+      values,
+      (to) => to.floats(values),
+      (from) => from.floats(),
+    ),
+  ),
+  terms: vector.map((weights) => {
+    const terms = { terms: Uint32Array.from(weights, (_, i) => Math.imul(i, 0x9e3779b1)), weights };
+    return item(
+      terms,
+      (to) => to.terms(terms),
+      (from) => from.terms(),
+    );
+  }),
+};
+
+function item(value: unknown, write: Item['write'], read: Item['read']): Item {
+  return { value, write, read };
+}
+
+function near(words: Uint32Array, usual: number): Item {
+  const back = new Uint32Array(words.length);
+  return item(
+    words,
+    (to) => to.near(words, words.length, usual),
+    (from) => {
+      from.near(back, back.length, usual);
+      return back;
+    },
+  );
+}
+
+function written(items: readonly Item[]): Uint32Array {
+  const to = new BitWriter();
+  for (const { write } of items) write(to);
+  return to.written.slice();
+}
+
+function expectSame(items: readonly Item[]): void {
+  const from = new BitReader(written(items));
+  // Compares the bytes of arrays: −0 is not 0.
+  for (const { value, read } of items) deepStrictEqual(bitsOf(read(from)), bitsOf(value));
+}
+
+/** Of a NaN, the comparison of numbers sees no bits. */
+function bitsOf(value: unknown): unknown {
+  if (value instanceof Float32Array) return new Uint32Array(value.slice().buffer);
+  if (typeof value !== 'object' || value === null || !('weights' in value)) return value;
+  return { ...value, weights: bitsOf(value.weights) };
+}
+
+describe('bits', () => {
+  it.each(Object.entries(kinds))('come back as they were written, wherever they begin: %s', (_, kind) => {
+    fc.assert(
+      fc.property(fc.nat(32), fc.array(kind as fc.Arbitrary<Item>, { maxLength: 6 }), (before, items) => {
+        const ones = 2 ** before - 1;
+        const first = item(
+          ones,
+          (to) => to.put(ones, before),
+          (from) => from.take(before),
+        );
+        expectSame([first, ...items, first]);
+      }),
+      { seed: 11, numRuns: 300 },
+    );
+  });
+
+  it('come back in any order, in more words than there was room for at first', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(...Object.values(kinds)), { minLength: 40, maxLength: 300 }), expectSame),
+      { seed: 12, numRuns: 60 },
+    );
+  });
+
+  it('find room for the longest that can come at once', () => {
+    for (const count of [400, 600, 700, 3000]) {
+      expectSame([near(new Uint32Array(count).fill(MOST_NEAR), 0), near(new Uint32Array(count), 23)]);
+    }
+    const wild = Float32Array.from({ length: 3000 }, (_, i) => (i % 2 === 0 ? -(2 ** -i) : 2 ** (i % 100)));
+    expectSame([
+      item(
+        wild,
+        (to) => to.vector(wild),
+        (from) => from.vector(),
+      ),
+    ]);
+  });
+
+  it('take no more room than they need', () => {
+    const bitsFor = (value: number) =>
+      written([
+        item(
+          0,
+          (to) => to.count(value),
+          () => 0,
+        ),
+      ]).length;
+    expect([0, 2 ** 26 - 1, 2 ** 26, Number.MAX_SAFE_INTEGER].map(bitsFor)).toEqual([1, 1, 2, 2]);
+    // 0 has the usual bits and the one that ends none before them.
+    expect(written([near(new Uint32Array(64), 3)])).toHaveLength(8);
+  });
+});
