@@ -260,6 +260,16 @@ export function prepareTreeWork(work: Int32Array): void {
   for (let leaf = 0; leaf < TREE_LEAVES; leaf++) codes.fill(leaf, leaf * TREE_BLOCK, (leaf + 1) * TREE_BLOCK);
 }
 
+/** Frees an array and returns the one that takes its place: so it is allocated first, and the old one stays if that throws. */
+export function inPlaceOf<A extends Float64Array | Float32Array | Int32Array>(
+  kernels: Kernels,
+  old: A,
+  allocated: A,
+): A {
+  kernels.free(old);
+  return allocated;
+}
+
 /** Rows that are compared at once, and the most leaves of one tree. */
 export const TREE_BLOCK = 64;
 export const TREE_LEAVES = 256;

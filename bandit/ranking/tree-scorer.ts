@@ -1,4 +1,5 @@
 import {
+  inPlaceOf,
   type Kernels,
   prepareTreeWork,
   TREE_BLOCK,
@@ -62,48 +63,67 @@ export class TreeScorer {
       this.#tables.set(trees, made);
     }
     if (made === null) return null;
-    if (this.#loaded !== null) this.#unload(this.#loaded.tables);
-    const integers = (values: Int32Array): Int32Array => {
-      const array = this.#kernels.allocateInt32(values.length);
-      array.set(values);
-      return array;
-    };
-    const numbers = (values: Float64Array): Float64Array => {
-      const array = this.#kernels.allocateFloat64(values.length);
-      array.set(values);
-      return array;
-    };
-    const tables = {
-      columns: trees.parts.names.length,
-      searches: integers(made.searches),
-      thresholds: numbers(made.thresholds),
-      readings: integers(made.readings),
-      nodes: integers(made.nodes),
-      trees: integers(made.trees),
-      leaves: numbers(made.leaves),
-      work: this.#kernels.allocateInt32(treeWorkLength(made.searches.length / 3, made.readings.length / 3)),
-    };
-    prepareTreeWork(tables.work);
+    const tables = this.#load(made, trees.parts.names.length);
+    if (this.#loaded !== null) this.#free(arraysOf(this.#loaded.tables));
     this.#loaded = { trees, tables };
     return tables;
   }
 
-  #unload({ searches, thresholds, readings, nodes, trees, leaves, work }: TreeTables): void {
-    for (const array of [searches, thresholds, readings, nodes, trees, leaves, work])
-      this.#kernels.free(array);
+  /** Copies tables into kernel memory; nothing of them stays there if there is no room for all. */
+  #load(made: Tables, columns: number): TreeTables {
+    const kernels = this.#kernels;
+    const allocated: (Int32Array | Float64Array)[] = [];
+    const kept = <A extends Int32Array | Float64Array>(array: A): A => {
+      allocated.push(array);
+      return array;
+    };
+    const integers = (values: Int32Array): Int32Array => {
+      const array = kept(kernels.allocateInt32(values.length));
+      array.set(values);
+      return array;
+    };
+    const numbers = (values: Float64Array): Float64Array => {
+      const array = kept(kernels.allocateFloat64(values.length));
+      array.set(values);
+      return array;
+    };
+    try {
+      const length = treeWorkLength(made.searches.length / 3, made.readings.length / 3);
+      const tables = {
+        columns,
+        searches: integers(made.searches),
+        thresholds: numbers(made.thresholds),
+        readings: integers(made.readings),
+        nodes: integers(made.nodes),
+        trees: integers(made.trees),
+        leaves: numbers(made.leaves),
+        work: kernels.allocateInt32(length),
+      };
+      prepareTreeWork(tables.work);
+      return tables;
+    } catch (error) {
+      this.#free(allocated);
+      throw error;
+    }
+  }
+
+  #free(arrays: readonly (Int32Array | Float64Array)[]): void {
+    for (const array of arrays) this.#kernels.free(array);
   }
 
   #reserve(rows: number, columns: number): void {
+    const kernels = this.#kernels;
     const [features, scores] = [padded(rows) * columns, rows];
-    if (this.#features.length < features) {
-      this.#kernels.free(this.#features);
-      this.#features = this.#kernels.allocateFloat64(features);
-    }
-    if (this.#scores.length < scores) {
-      this.#kernels.free(this.#scores);
-      this.#scores = this.#kernels.allocateFloat64(scores);
-    }
+    if (this.#features.length < features)
+      this.#features = inPlaceOf(kernels, this.#features, kernels.allocateFloat64(features));
+    if (this.#scores.length < scores)
+      this.#scores = inPlaceOf(kernels, this.#scores, kernels.allocateFloat64(scores));
   }
+}
+
+function arraysOf(tables: TreeTables): (Int32Array | Float64Array)[] {
+  const { searches, thresholds, readings, nodes, trees, leaves, work } = tables;
+  return [searches, thresholds, readings, nodes, trees, leaves, work];
 }
 
 /** Lays an ensemble out for the kernel; null where it cannot be. */

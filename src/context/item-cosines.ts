@@ -1,4 +1,4 @@
-import { codesOf, type Kernels, wideCodesOf } from '../../bandit/kernels/kernels.ts';
+import { codesOf, inPlaceOf, type Kernels, wideCodesOf } from '../../bandit/kernels/kernels.ts';
 import { type ItemVectors, quantise } from './item-record.ts';
 
 /** The kernel reads rows of whole 16 bytes, four at a time. */
@@ -26,7 +26,7 @@ export class ItemCosines {
     this.#query = kernels.allocateInt32(ROW_MULTIPLE);
     this.#exactQuery = kernels.allocateFloat64(0);
     this.#sums = kernels.allocateFloat32(ROWS_TOGETHER);
-    this.#ones = kernels.allocateFloat32(ROWS_TOGETHER);
+    this.#ones = kernels.allocateFloat32(ROWS_TOGETHER).fill(1);
     this.#scales = kernels.allocateFloat32(ROWS_TOGETHER);
     this.#rows = kernels.allocateInt32(0);
     this.#products = kernels.allocateFloat64(0);
@@ -56,19 +56,17 @@ export class ItemCosines {
    */
   exact(vectors: ItemVectors, rows: Uint32Array, query: Float32Array): Float64Array {
     const stride = this.#copy(vectors);
-    if (this.#rows.length < rows.length) {
-      for (const array of [this.#rows, this.#products]) this.#kernels.free(array);
-      this.#rows = this.#kernels.allocateInt32(rows.length);
-      this.#products = this.#kernels.allocateFloat64(rows.length);
-    }
-    if (this.#exactQuery.length !== vectors.dimensions) {
-      this.#kernels.free(this.#exactQuery);
-      this.#exactQuery = this.#kernels.allocateFloat64(vectors.dimensions);
-    }
+    const kernels = this.#kernels;
+    if (this.#rows.length < rows.length)
+      this.#rows = inPlaceOf(kernels, this.#rows, kernels.allocateInt32(rows.length));
+    if (this.#products.length < rows.length)
+      this.#products = inPlaceOf(kernels, this.#products, kernels.allocateFloat64(rows.length));
+    if (this.#exactQuery.length !== vectors.dimensions)
+      this.#exactQuery = inPlaceOf(kernels, this.#exactQuery, kernels.allocateFloat64(vectors.dimensions));
     this.#rows.set(rows);
     this.#exactQuery.set(query);
     const products = this.#products;
-    this.#kernels.codeProducts(
+    kernels.codeProducts(
       this.#codes,
       stride,
       this.#scales,
@@ -86,6 +84,7 @@ export class ItemCosines {
     const n = scales.length;
     const stride = roundedUp(dimensions, ROW_MULTIPLE);
     if (this.#copied === vectors) return stride;
+    this.#copied = null;
     this.#reserve(roundedUp(n, ROWS_TOGETHER), stride);
     const codes = codesOf(this.#codes);
     if (stride === dimensions) codes.set(values);
@@ -102,20 +101,16 @@ export class ItemCosines {
   }
 
   #reserve(rows: number, stride: number): void {
-    if (this.#codes.length < (rows * stride) / 4) {
-      this.#kernels.free(this.#codes);
-      this.#codes = this.#kernels.allocateInt32((rows * stride) / 4);
-    }
-    if (this.#query.length < stride / 2) {
-      this.#kernels.free(this.#query);
-      this.#query = this.#kernels.allocateInt32(stride / 2);
-    }
-    if (this.#sums.length < rows) {
-      for (const array of [this.#sums, this.#ones, this.#scales]) this.#kernels.free(array);
-      this.#sums = this.#kernels.allocateFloat32(rows);
-      this.#ones = this.#kernels.allocateFloat32(rows).fill(1);
-      this.#scales = this.#kernels.allocateFloat32(rows);
-    }
+    const kernels = this.#kernels;
+    if (this.#codes.length < (rows * stride) / 4)
+      this.#codes = inPlaceOf(kernels, this.#codes, kernels.allocateInt32((rows * stride) / 4));
+    if (this.#query.length < stride / 2)
+      this.#query = inPlaceOf(kernels, this.#query, kernels.allocateInt32(stride / 2));
+    if (this.#sums.length < rows) this.#sums = inPlaceOf(kernels, this.#sums, kernels.allocateFloat32(rows));
+    if (this.#ones.length < rows)
+      this.#ones = inPlaceOf(kernels, this.#ones, kernels.allocateFloat32(rows).fill(1));
+    if (this.#scales.length < rows)
+      this.#scales = inPlaceOf(kernels, this.#scales, kernels.allocateFloat32(rows));
   }
 }
 

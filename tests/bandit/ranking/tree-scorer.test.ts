@@ -13,6 +13,7 @@ import { TreeScorer } from '../../../bandit/ranking/tree-scorer.ts';
 import { shippedContextRanker } from '../../../src/context/shipped-ranker.ts';
 import golden from '../../golden/lightgbm/models.json' with { type: 'json' };
 import { BOTH, sequence } from '../kernels/both-kernels.ts';
+import { failingKernels } from '../kernels/failing-kernels.ts';
 
 const COLUMNS = ['a', 'b', 'c', 'never read', 'd'];
 const READ = [0, 1, 2, 4];
@@ -123,5 +124,34 @@ describe.each(BOTH)('trees scored by the %s kernel', (_, create) => {
       same(other, rowsOf(1, 30));
       same(trees, features);
     }
+  });
+
+  it('score as before after an allocation failed, and leave nothing behind in memory', () => {
+    const { kernels, failAfter, arrays } = failingKernels(create());
+    const scarce = new TreeScorer(kernels);
+    const models = [1, 2].map((seed) => ensembleOf(seed, { trees: 20, leaves: 31, thresholds: 64 }));
+    const rows = [4, 5, 6].map((seed, at) => rowsOf(seed, 20 + 40 * at));
+    const check = (model: number, size: number): void =>
+      expect(scarce.scores(models[model], rows[size])).toEqual(models[model].scores(rows[size]));
+    check(0, 0);
+    const held = arrays();
+    let failed = 0;
+    for (const [size, most] of [7, 9, 9].entries()) {
+      for (let allocations = 0; allocations < most; allocations++) {
+        failAfter(allocations);
+        try {
+          scarce.scores(models[1], rows[size]);
+        } catch {
+          failed++;
+        }
+        failAfter(null);
+        expect(arrays()).toBe(held);
+        check(0, 0);
+        check(1, 0);
+        check(0, 0);
+        expect(arrays()).toBe(held);
+      }
+    }
+    expect(failed).toBeGreaterThanOrEqual(7 + 2 * 8);
   });
 });
