@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { stem } from '../../src/retrieval/stemmer.ts';
 import {
   contentWords,
@@ -23,6 +23,34 @@ describe('tokenise', () => {
     const words = Array.from({ length: 20_000 }, (_, at) => `${'bcdfg'[at % 5]}a${at.toString(36)}ings`);
     for (const word of [...words, ...words.slice(0, 100), 'long'.repeat(20)]) {
       expect(tokenise(word)).toEqual(termsOf(stem(word)));
+    }
+  });
+
+  it('keeps the terms of no more words than there is room for, and of none that is very long', async () => {
+    vi.resetModules();
+    const fresh = await import('../../src/retrieval/tokenise.ts');
+    const put = vi.spyOn(Map.prototype, 'set');
+    const clear = vi.spyOn(Map.prototype, 'clear');
+    /** How many words of a text were new. */
+    const read = (text: string): number => {
+      put.mockClear();
+      expect(fresh.tokenise(text).length).toBe(text.split(' ').length);
+      return put.mock.calls.length;
+    };
+    try {
+      const word = (at: number): string => `w${at.toString(36)}`;
+      expect([
+        read('a'.repeat(33)),
+        read('a'.repeat(32)),
+        read('a'.repeat(33)),
+        read('a'.repeat(32)),
+      ]).toEqual([...[0, 1, 0, 0]]);
+      for (let at = 1; at < 2 ** 14; at++) read(word(at));
+      expect(clear).not.toHaveBeenCalled();
+      expect([read(word(1)), read('new'), read('new'), read(word(1))]).toEqual([0, 1, 0, 1]);
+      expect(clear).toHaveBeenCalledTimes(1);
+    } finally {
+      vi.restoreAllMocks();
     }
   });
 
@@ -118,6 +146,19 @@ describe('gramsIn', () => {
   it('gives longer words of scripts without spaces their pairs', () => {
     const grams = [...termsOf('#キャ', '#ャン', '#ンセ', '#セル')];
     expect(gramsOf('予約をキャンセル')).toEqual([[termOf('キャンセル'), grams]]);
+  });
+
+  it('gives the stop words of a text of these alone theirs, whether or not they were read before', async () => {
+    const would = termOf('would');
+    const grams = [...termsOf('#woul', '#ould')];
+    for (const isWarm of [false, true]) {
+      vi.resetModules();
+      const fresh = await import('../../src/retrieval/tokenise.ts');
+      if (isWarm) expect(fresh.tokenise('would you like to').length).toBe(4);
+      expect(fresh.gramsIn('would you like to', new Set([would]))).toEqual(new Map([[would, grams]]));
+      expect(fresh.gramsIn('would you like to', new Set([would]))).toEqual(new Map([[would, grams]]));
+      expect(fresh.tokenise('Would')).toEqual(termsOf('would'));
+    }
   });
 
   it('leaves out words that are not wanted', () => {

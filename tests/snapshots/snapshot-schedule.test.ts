@@ -1,10 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 import { FileLeases } from '../../src/snapshots/file-leases.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { snapshotsOfReplicas } from '../../src/snapshots/snapshot-makers.ts';
 import { SnapshotSchedule } from '../../src/snapshots/snapshot-schedule.ts';
-import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { type SnapshotStores, snapshotLease } from '../../src/snapshots/snapshot-store.ts';
 import { loadState } from '../../src/snapshots/stored-state.ts';
 import { Replica } from '../../src/state/replica.ts';
 import { encodeSnapshot } from '../../src/state/snapshot-codec.ts';
@@ -96,6 +97,84 @@ describe('snapshots of the state that serves', () => {
     });
     await expect(schedule.snapshot('default', ledger)).rejects.toThrow('nothing was written');
     expect(await store.list()).toEqual([first]);
+    await close();
+  });
+});
+
+describe('when snapshots are made', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const LOOK_MS = 5_000;
+
+  /** A ledger of so many entries, of which a snapshot takes so long; nothing is kept. */
+  function scheduled(workedMs: number) {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const made: number[] = [];
+    const ledger = { entries: 0, head: async () => ledger.entries };
+    const snapshots = { newest: async () => made.at(-1) ?? 0, open: async () => ({ list: async () => [] }) };
+    const schedule = new SnapshotSchedule({
+      stores: {
+        leases: new FileLeases(temporaryFolder()),
+        snapshots: snapshots as unknown as SnapshotStores,
+      },
+      ledgers: { names: async () => ['default'], get: async () => ledger as unknown as Ledger },
+      make: async () => {
+        made.push(ledger.entries);
+        return { position: ledger.entries, workedMs };
+      },
+      keepSince: () => 0,
+      onError: (message) => expect.fail(message),
+    });
+    const pass = async (ms: number): Promise<void> => {
+      await vi.advanceTimersByTimeAsync(ms);
+      await schedule.idle();
+    };
+    /** Waits for the first look. */
+    const begin = async (entries: number): Promise<void> => {
+      ledger.entries = entries;
+      await pass(1_000);
+    };
+    return { ledger, made, pass, begin, close: () => schedule.close() };
+  }
+
+  it('is after a thousand entries', async () => {
+    const { ledger, made, pass, begin, close } = scheduled(0);
+    await begin(999);
+    expect(made).toEqual([]);
+    ledger.entries = 1_000;
+    await pass(LOOK_MS);
+    ledger.entries = 1_999;
+    await pass(LOOK_MS);
+    expect(made).toEqual([1_000]);
+    ledger.entries = 2_000;
+    await pass(LOOK_MS);
+    expect(made).toEqual([1_000, 2_000]);
+    await close();
+  });
+
+  it('is not before the last one has been rested from for twenty times as long as it took', async () => {
+    const { ledger, made, pass, begin, close } = scheduled(LOOK_MS);
+    await begin(1_000);
+    ledger.entries = 100_999;
+    for (let look = 1; look < 20; look++) await pass(LOOK_MS);
+    expect(made).toEqual([1_000]);
+    await pass(LOOK_MS);
+    expect(made).toEqual([1_000, 100_999]);
+    await close();
+  });
+
+  it('is at once where so many entries have come that folding them again takes a minute', async () => {
+    const { ledger, made, pass, begin, close } = scheduled(1_000 * LOOK_MS);
+    await begin(1_000);
+    ledger.entries = 101_000;
+    await pass(LOOK_MS);
+    ledger.entries = 201_000;
+    await pass(LOOK_MS);
+    ledger.entries = 300_999;
+    await pass(LOOK_MS);
+    expect(made).toEqual([1_000, 101_000, 201_000]);
     await close();
   });
 });
