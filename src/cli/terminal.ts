@@ -12,6 +12,7 @@ const FOR_PEOPLE = new Set([
   'ListenError',
   'Problem',
   'DataFolderLockedError',
+  'OtherVersionError',
   'UnusableModelError',
   'EmbedderUnavailableError',
   'OutgoingError',

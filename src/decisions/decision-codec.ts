@@ -1,3 +1,4 @@
+import { OtherVersionError } from '../errors/store-errors.ts';
 import { BitReader, BitWriter } from '../storage/bits.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { FIRST_COLUMNS, LAST_COLUMNS, LAST_FEATURE, predictionsFor } from './column-predictions.ts';
@@ -267,9 +268,7 @@ function unpacked(bytes: Uint8Array) {
   // The first version did not say which one it was, and the next ones said it as a member.
   const version = Array.isArray(json) ? json[0] : ((json as { version?: number }).version ?? 1);
   if (version !== VERSION) {
-    throw new Error(
-      `This is a decision of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote it, or begin with an empty data folder or Redis.`,
-    );
+    throw new OtherVersionError(`a decision of version ${version}`, VERSION);
   }
   const [, texts, rest] = json as PackedDecision;
   const [numbers, hashes] = arrays as [Uint32Array, Uint8Array];

@@ -4,7 +4,7 @@ import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
 import { type Decision, type DecisionHead, type Discovery, headOf, withDiscoveries } from './decision.ts';
-import { DECISION_TAG, decodeDecision, encodeDecision } from './decision-codec.ts';
+import { DECISION_TAG, decodeDecision, encodeDecision, indexedFieldsOf } from './decision-codec.ts';
 import {
   DecisionIndex,
   type DueDecision,
@@ -378,8 +378,16 @@ export class FileDecisionLog implements DecisionLog {
 
   async #begin(): Promise<void> {
     await this.#buildIndex();
+    await this.#checkNewest();
     this.#options.notice?.(this.#index.newestAt);
     await this.expire();
+  }
+
+  /** With a stored table nothing of the log is read, and what another version wrote has to be refused before something is written. */
+  async #checkNewest(): Promise<void> {
+    const { last } = this.#log;
+    const [newest] = last === 0 ? [] : await this.#readSome(last - 1, 1);
+    if (newest !== undefined && documentTag(newest.bytes) === DECISION_TAG) indexedFieldsOf(newest.bytes);
   }
 
   async #buildIndex(): Promise<void> {

@@ -8,6 +8,18 @@ export class StoreUnavailableError extends Error {
   readonly retryAfterSeconds: number = 1;
 }
 
+/** Thrown when the store holds what only another version of Bandolier can read. Nothing was changed. */
+export class OtherVersionError extends Error {
+  override readonly name = 'OtherVersionError';
+
+  /** @param what with its version, as in "entries of version 3" */
+  constructor(what: string, version: number) {
+    super(
+      `The store holds ${what}, and this Bandolier reads version ${version}: use the Bandolier that wrote it, or begin with an empty data folder or Redis.`,
+    );
+  }
+}
+
 /** Thrown when it is not known whether a command that was sent or written took effect. The message says why. */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';

@@ -1,3 +1,4 @@
+import { OtherVersionError } from '../errors/store-errors.ts';
 import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.ts';
 import { BitReader, BitWriter } from '../storage/bits.ts';
 import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
@@ -80,7 +81,7 @@ function pack(entry: PackedEntry, arrays: readonly NumberArray[]): Buffer {
   return packDocument(ENTRY_TAG, [VERSION, entry], arrays);
 }
 
-/** @throws Error when the bytes are no entry, or one that only another version of Bandolier can read. */
+/** @throws Error when the bytes are no entry; OtherVersionError */
 export function decodeEntry(bytes: Uint8Array): Entry {
   return atOnce(decodeInSteps(bytes));
 }
@@ -89,9 +90,7 @@ function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
   const { json, arrays } = unpackDocument(ENTRY_TAG, bytes);
   const [version, packed] = Array.isArray(json) ? (json as [unknown, PackedEntry]) : [1, json as PackedEntry];
   if (version !== VERSION) {
-    throw new Error(
-      `The ledger holds entries of version ${version}, and this Bandolier reads version ${VERSION}: use the Bandolier that wrote them, or begin with an empty data folder or Redis.`,
-    );
+    throw new OtherVersionError(`entries of version ${version}`, VERSION);
   }
   switch (packed.kind) {
     case 'tools':

@@ -4,7 +4,7 @@ import { catalogFolder, listCatalogFolders, removeFolder } from '../storage/data
 import type { SegmentLogOptions } from '../storage/segment-log.ts';
 import type { Position } from './entry.ts';
 import { FileLedger } from './file-ledger.ts';
-import { type Ledger, LedgerRemovedError, type Ledgers } from './ledger.ts';
+import { type Ledger, LedgerRemovedError, type Ledgers, readNewest } from './ledger.ts';
 
 export interface FileLedgersOptions extends Omit<SegmentLogOptions, 'knownUpTo'> {
   /** To which position the ledger of this catalog reached at least: the newest snapshot says so. */
@@ -37,7 +37,12 @@ export class FileLedgers implements Ledgers {
     this.#open.add(catalog);
     try {
       const options = { ...this.#options, knownUpTo: await this.#knownUpTo(catalog) };
-      return await FileLedger.open(folder, options, () => this.#open.delete(catalog));
+      const ledger = await FileLedger.open(folder, options, () => this.#open.delete(catalog));
+      await readNewest(ledger).catch(async (error) => {
+        await ledger.close();
+        throw error;
+      });
+      return ledger;
     } catch (error) {
       this.#open.delete(catalog);
       throw error;

@@ -48,6 +48,19 @@ export interface Ledger extends LedgerReader {
   close(): Promise<void>;
 }
 
+/**
+ * Reads the newest entry of a ledger that is opened. Where a snapshot stands at it, nothing else is read before something is
+ * written: what another version of Bandolier wrote has to be refused before that.
+ * @throws OtherVersionError
+ */
+export async function readNewest(ledger: Ledger): Promise<void> {
+  const head = await ledger.head();
+  if (head === 0) return;
+  await ledger.read(head - 1, 1).catch((error) => {
+    if (!(error instanceof LedgerTrimmedError)) throw error;
+  });
+}
+
 /** The ledgers of one deployment, one per catalog. */
 export interface Ledgers {
   /** Names of the catalogs that have a ledger, sorted. */

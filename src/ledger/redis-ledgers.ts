@@ -11,6 +11,7 @@ import {
   LedgerErasingError,
   LedgerRemovedError,
   type Ledgers,
+  readNewest,
 } from './ledger.ts';
 import { RedisLedger } from './redis-ledger.ts';
 import { LedgerFeed } from './redis-ledger-feed.ts';
@@ -213,7 +214,19 @@ export class RedisLedgers implements Ledgers {
       if (identity === '') throw new LedgerRemovedError(catalog);
       this.#identities.set(catalog, identity);
       const onClose = () => this.#open.delete(catalog);
-      return new RedisLedger(this.#connections, this.#feed, catalog, identity, this.#mostEntries, onClose);
+      const ledger = new RedisLedger(
+        this.#connections,
+        this.#feed,
+        catalog,
+        identity,
+        this.#mostEntries,
+        onClose,
+      );
+      await readNewest(ledger).catch(async (error) => {
+        await ledger.close();
+        throw error;
+      });
+      return ledger;
     } catch (error) {
       this.#open.delete(catalog);
       throw error;

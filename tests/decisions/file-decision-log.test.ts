@@ -9,6 +9,8 @@ import { FileDecisionLogs } from '../../src/decisions/file-decision-logs.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import { taskKey } from '../../src/ledger/unit.ts';
 import { truncateLog } from '../../src/storage/log-repair.ts';
+import { packDocument } from '../../src/storage/packed-document.ts';
+import { SegmentLog } from '../../src/storage/segment-log.ts';
 import { StorageCorruptError } from '../../src/storage/storage-errors.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -55,6 +57,22 @@ describe('FileDecisionLog', () => {
     }
     return { log, ids, clock, options };
   }
+
+  it('refuses a log whose newest decision another version wrote, before anything is written', async () => {
+    const [folder, other] = [newFolder(), newFolder()];
+    const options = { retainMs: HOUR, now: () => START };
+    const log = await FileDecisionLog.open(folder, options);
+    await log.append(sampleDecision('default.1', START, 2));
+    await log.close();
+    const older = await SegmentLog.open(other);
+    await older.append([packDocument(2, [3, ['default.1'], {}], [])]);
+    await older.close();
+    // With its table no decision of the log is read.
+    const segments = readdirSync(other).filter((name) => name.endsWith('.log'));
+    for (const name of segments) cpSync(join(other, name), join(folder, name));
+    expect(readdirSync(folder).filter((name) => name.endsWith('.keys'))).toHaveLength(1);
+    await expect(FileDecisionLog.open(folder, options)).rejects.toThrow('a decision of version 3');
+  });
 
   it('finds the decisions of a task after a crash, in full segments and in the last one', async () => {
     const [folder, copy, task] = [newFolder(), newFolder(), taskKey({ task: 'job' })];

@@ -6,9 +6,11 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
-import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
+import { FileLedgers, ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
+import { packDocument } from '../../src/storage/packed-document.ts';
 import { RecentRecords } from '../../src/storage/recent-records.ts';
+import { SegmentLog } from '../../src/storage/segment-log.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
 
@@ -35,6 +37,19 @@ function numbered(n: number): Entry {
 }
 
 afterEach(() => vi.restoreAllMocks());
+
+describe('FileLedgers', () => {
+  it('refuse a ledger whose newest entry another version wrote, though a snapshot stands at it', async () => {
+    const dataDir = newFolder();
+    const log = await SegmentLog.open(ledgerFolder(dataDir, 'default'));
+    await log.append([packDocument(1, [3, { kind: 'settings', patch: {} }], [])]);
+    await log.close();
+    const ledgers = new FileLedgers(dataDir);
+    for (const again of ['once', 'twice']) {
+      await expect(ledgers.open('default'), again).rejects.toThrow('entries of version 3');
+    }
+  });
+});
 
 describe('FileLedger', () => {
   it('drops whole segments when it is trimmed, and nothing behind them', async () => {

@@ -14,6 +14,7 @@ import { type RedisClient, RedisConnections } from '../../src/redis/redis-connec
 import { RedisLeases } from '../../src/snapshots/redis-leases.ts';
 import { RedisSnapshotStores } from '../../src/snapshots/redis-snapshot-store.ts';
 import { snapshotLease } from '../../src/snapshots/snapshot-store.ts';
+import { packDocument } from '../../src/storage/packed-document.ts';
 import { contextModelStoreContract } from '../contracts/context-model-store.contract.ts';
 import { contextStoreContract } from '../contracts/context-store.contract.ts';
 import { decisionLogContract } from '../contracts/decision-log.contract.ts';
@@ -102,6 +103,21 @@ describe.skipIf(redisProgram.path === null)(`one Redis${redisProgram.missing ?? 
     await ledgers.remove('lost', () => new RedisSnapshotStores(connections).remove('lost'));
     await (await ledgers.open('lost')).close();
     expect(await snapshots.list()).toEqual([]);
+    connections.close();
+  });
+
+  it('refuses a ledger whose newest entry another version wrote, before anything is written', async () => {
+    const connections = await RedisConnections.open(server.url);
+    const ledgers = new RedisLedgers(connections);
+    await (await ledgers.open('older')).close();
+    const bytes = packDocument(1, [3, { kind: 'settings', patch: {} }], []);
+    const { commands } = connections;
+    await commands.xadd(catalogKey('older', 'ledger'), '1-0', 'e', bytes, 'm', 'batch');
+    await commands.set(catalogKey('older', 'ledger-head'), 1);
+    for (const again of ['once', 'twice']) {
+      await expect(ledgers.open('older'), again).rejects.toThrow('entries of version 3');
+    }
+    await ledgers.remove('older');
     connections.close();
   });
 
