@@ -49,18 +49,24 @@ async function makeDecisions() {
   const columns = [...names, 'similarity', 'lexical', 'dense', 'retrieval'].map((name) => [name, none]);
   for (let n = 0; ; n++) {
     const id = `default.${round}-${n}`;
+    const at = now();
     await decisions.append({
-      id,
-      at: now(),
-      temperature: 1,
-      logProbability: 0,
+      ...{
+        id,
+        catalog: 'default',
+        at,
+        deadline: at + 600_000,
+        revision: 'r1',
+        position: 1,
+        activatedAt: null,
+      },
+      ...{ policy: { name: 'cosine', version: 'cosine@1' }, fingerprint: null, extras: [], features: {} },
+      ...{ exploration: 'greedy', propensityMethod: 'exact', temperature: 1, logProbability: 0 },
+      ...{ k: 5, format: 'mcp', detail: 'full', learn: true, fallback: null, activation: 'later' },
       query: { embedding: new Float32Array(64), terms: { terms: new Uint32Array(0), weights: none } },
       // Each brings a name of its own, so that names are being written as well when the process is killed.
       candidates: ['known', `tool-${round}-${n}`],
-      extras: [],
-      columns: Object.fromEntries(columns),
-      features: {},
-      activatedAt: null,
+      ...{ slate: [], reasons: [], hashes: [], columns: Object.fromEntries(columns) },
     });
     say('decision', id);
     if (n % 4 === 0 && (await decisions.activate(id, n)) === 'first') say('activated', id, n);
