@@ -16,14 +16,14 @@ export interface QueryFeatures {
   readonly embedding: Float32Array | null;
   /** Unit tf–idf vector of the query's tokens. */
   readonly terms: SparseVector;
-  /** What was chosen of the context of its user; absent: it names no user, or nothing was chosen. */
+  /** The items that were chosen of its user's context; absent: it names no user, or nothing was chosen. */
   readonly context?: ChosenContext | undefined;
 }
 
-/** Most numbers of `ChosenContext.features`. */
+/** The largest length of `ChosenContext.features`. */
 export const CONTEXT_NUMBERS = 16;
 
-/** What was chosen of a user's context for a query, in numbers. */
+/** The items that were chosen of a user's context for a query, as numbers. */
 export interface ChosenContext {
   /** Number of the user, as learners know units. */
   readonly unit: number;
@@ -48,7 +48,7 @@ export interface Candidates {
   readonly similarity: Float64Array;
   /** Candidates that stand for several slots; absent: none does. */
   readonly pools?: SlotPools;
-  /** What a reranker said; absent: none did. Then h, c and g are mixed with it. */
+  /** The scores of a reranker, with which h, c and g are mixed; absent: there was none. */
   readonly reranked?: RerankedColumns;
 }
 
@@ -220,7 +220,7 @@ export interface Learner {
   free(): void;
 }
 
-/** What `save` returns and `load` takes. */
+/** The state of a learner: `save` returns it, and `load` takes it. */
 export interface LearnerState {
   readonly policy: string;
   readonly numbers: Readonly<Record<string, number>>;

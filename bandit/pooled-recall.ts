@@ -1,6 +1,6 @@
 import type { Recall, SlotPools } from './policy.ts';
 
-/** What was taught says how much more or less than otherwise is to be expected of a reward in 0…1. */
+/** The largest taught score: taught vectors say by how much a reward in 0…1 will differ. */
 const MOST_TAUGHT = 1;
 
 /**

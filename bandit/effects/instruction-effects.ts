@@ -40,7 +40,7 @@ export interface DrawnInstructions {
   readonly shown: ArrayLike<number>;
 }
 
-/** What is known of an instruction from outcomes. */
+/** The effect of an instruction, as outcomes show it. */
 export interface LearnedEffect {
   /** δ at the mean retrieval score of the queries that it was learned from, in reward: −1…1 as a rule. */
   readonly effect: number;

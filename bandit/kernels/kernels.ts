@@ -234,7 +234,7 @@ export interface TreeTables {
   readonly columns: number;
   /** Per column that is read: the column; where its thresholds begin; 2^(s − 1), where there are 2^s − 1 of them. */
   readonly searches: Int32Array;
-  /** Of each column ascending, and +∞ behind them. At most 2^15 − 1. */
+  /** The thresholds of each column, ascending, and +∞ behind them. At most 2^15 − 1. */
   readonly thresholds: Float64Array;
   /** Per reading: the place of its search, the base, and the byte that stands for NaN. */
   readonly readings: Int32Array;

@@ -25,7 +25,7 @@ interface Habits {
 /** P and n = P + N of tools, by slot. */
 export type ToolCounts = ReadonlyMap<number, { readonly positives: number; readonly trials: number }>;
 
-/** What is known of the habits of a user, at the time of a choice. */
+/** The habits of a user as they are known at the time of a choice. */
 export interface RecalledHabits {
   /** Counts of tools, whatever was chosen of the user's context. */
   readonly own: ToolCounts;

@@ -90,7 +90,7 @@ export interface ContextMoment {
   readonly recent: readonly string[];
 }
 
-/** What is computed of each candidate before they are compared with each other: one number per candidate. */
+/** Numbers of each candidate that do not depend on the others: one per candidate. */
 interface Known {
   readonly cosine: Float64Array;
   readonly mapped: Float64Array;

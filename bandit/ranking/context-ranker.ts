@@ -19,7 +19,7 @@ const MAGIC = [0x42, 0x43, 0x54, 0x58];
 const VERSION = 1;
 const NAME_FROM = 16;
 
-/** What each signal counts where there is no model; chosen on the validation part of bench/context.ts. */
+/** The weight of each signal where there is no model; chosen on the validation part of bench/context.ts. */
 const WITHOUT_MODEL = [
   ['asked cosine', 2],
   ['uses at this hour that are its', 1],
