@@ -66,7 +66,7 @@ async function closeToOthers(folder: string, onNotice: (message: string) => void
 export async function checkWritable(dataDir: string, lock: HeldLock): Promise<void> {
   const probe = join(dataDir, `probe${UNFINISHED}`);
   try {
-    await lock.verify();
+    lock.verify();
     await rm(probe, { force: true }); // a crash may have left it
     await writeNewFile(probe, PROBE);
   } catch (error) {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { stat } from 'node:fs';
-import { type FileHandle, link, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorCode } from './storage-errors.ts';
 
@@ -34,14 +33,15 @@ export async function createFolder(folder: string): Promise<void> {
   }
 }
 
-/** Returns whether there is a file or a folder. With a callback, since a lock is looked for with every group that is written. */
-export function isThere(path: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    stat(path, (error) => {
-      if (error === null || error.code === 'ENOENT') resolve(error === null);
-      else reject(error);
-    });
-  });
+/** Returns whether there is a file or a folder. @throws Error with the code of the file system when it cannot be told */
+export async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 /** Writes a file that holds either its old content or the new one, whatever happens. */

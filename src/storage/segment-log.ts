@@ -152,9 +152,7 @@ export class SegmentLog {
       const { segment, length } = this.#writer;
       if (records.length > 0) {
         await this.#writer.append(encodeGroup(records, first, this.#scratch));
-        await this.#lock?.verify().catch((error: Error) => {
-          throw new OutcomeUnknownError(error.message, { cause: error }); // its successor may have read it
-        });
+        this.#stillHolds();
         segment.mark(first, length);
         this.#next += records.length;
       }
@@ -164,11 +162,20 @@ export class SegmentLog {
     }
   }
 
+  /** @throws OutcomeUnknownError when another process has the lock: it may have read what was written last */
+  #stillHolds(): void {
+    try {
+      this.#lock?.verify();
+    } catch (error) {
+      throw new OutcomeUnknownError((error as Error).message, { cause: error });
+    }
+  }
+
   async #startSegment(): Promise<void> {
     const sealed = this.#writer;
     const next = await SegmentWriter.create(this.folder, this.#next);
     try {
-      await this.#lock?.verify();
+      this.#lock?.verify();
     } catch (error) {
       await next.discard(); // in the log of the new holder it would be a segment too many
       throw error;

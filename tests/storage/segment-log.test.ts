@@ -232,14 +232,14 @@ describe('a SegmentLog whose folder is taken by another process', () => {
   function lockFor(questions: number) {
     let left = questions;
     const lost = new AbortController();
-    const verify = async (): Promise<void> => {
+    const verify = (): void => {
       if (left-- <= 0) lost.abort(new LockLostError('taken'));
       lost.signal.throwIfAborted();
     };
     return { predecessor: 'ended' as const, verify, lost: lost.signal };
   }
   const held = new AbortController().signal;
-  const successor = { predecessor: 'silent' as const, verify: async () => {}, lost: held };
+  const successor = { predecessor: 'silent' as const, verify: () => {}, lost: held };
 
   it('acknowledges nothing, and what it writes late does no harm to its successor', async () => {
     const folder = newFolder();
