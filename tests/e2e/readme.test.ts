@@ -48,7 +48,7 @@ describe('the documentation', () => {
   const folders = ['docs', 'bandit', 'config', 'src', 'workers', 'bench', 'examples', 'tests'];
   const pages = [
     ...readdirSync(root).filter((file) => file.endsWith('.md')),
-    ...under('docs').filter((file) => file.endsWith('.md')),
+    ...['docs', 'bench/figures'].flatMap(under).filter((file) => file.endsWith('.md')),
     ...folders.flatMap(under).filter((file) => basename(file) === 'README.md' && !file.startsWith('docs')),
   ];
   // A decision names the files of its day.
