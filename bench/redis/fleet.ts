@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RedisServer, startRedis } from '../../tests/redis/redis-server.ts';
+import { endedWithUs } from '../../tests/set-up/ended-with-us.ts';
 import { HttpLoad } from '../route/http-load.ts';
 
 /** Clock ticks of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
@@ -15,7 +16,7 @@ export interface Member {
   readonly pid: number;
 }
 
-/** Redis, routers and workers, each a process of its own; nothing is pinned. */
+/** Redis, routers and workers, each a process of its own, which ends with this one; nothing is pinned. */
 export class Fleet {
   readonly redis: RedisServer;
   readonly routers: readonly HttpLoad[];
@@ -44,7 +45,7 @@ export class Fleet {
     const members: Member[] = [{ kind: 'redis', pid: redis.pid }];
     const urls: string[] = [];
     const run = async (kind: Member['kind'], words: readonly string[], printed: RegExp): Promise<string> => {
-      const child = spawn(process.execPath, [main, ...words], {
+      const child = spawn(...endedWithUs(process.execPath, [main, ...words]), {
         env: {
           ...process.env,
           REDIS_URL: redis.url,

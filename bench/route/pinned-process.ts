@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import { endedWithUs } from '../../tests/set-up/ended-with-us.ts';
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
 
 /** Which of two cores: the measured process has one for itself, whoever asks it has the other. */
 export type Core = 'server' | 'client';
 
-/** A process with all its threads on one core, where `taskset` can do that. */
+/** A process with all its threads on one core, where `taskset` can do that. It ends with this process. */
 export class PinnedProcess {
   readonly url: string;
   readonly #child: ChildProcess;
@@ -22,8 +23,8 @@ export class PinnedProcess {
     words: readonly string[],
     environment: Readonly<Record<string, string>> = {},
   ): Promise<PinnedProcess> {
-    const command = [...pinTo('server'), process.execPath, ...words];
-    const child = spawn(command[0], command.slice(1), {
+    const [command, ...rest] = [...pinTo('server'), process.execPath, ...words];
+    const child = spawn(...endedWithUs(command, rest), {
       env: { ...process.env, ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { endedWithUs } from '../set-up/ended-with-us.ts';
 import { installedProgram } from '../set-up/installed-program.ts';
 
 /** Whether this machine has redis-server; where it has not, tests are skipped and say why. */
@@ -31,7 +32,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
 
   async function launch() {
     const settings = ['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--save', '', ...options];
-    const started = spawn(program, settings, { stdio: 'ignore' });
+    const started = spawn(...endedWithUs(program, settings), { stdio: 'ignore' });
     await answers(url);
     return started;
   }
