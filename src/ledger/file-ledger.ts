@@ -6,6 +6,7 @@ import {
   StorageIncompleteError,
   StorageTrimmedError,
 } from '../storage/storage-errors.ts';
+import { AppendedEntries } from './appended-entries.ts';
 import type { Entry, Position } from './entry.ts';
 import { decodeEntries, encodeEntries } from './entry-codec.ts';
 import {
@@ -24,6 +25,7 @@ export class FileLedger implements Ledger {
   /** Nothing is restored into a folder that is in use. */
   readonly history = '';
   readonly #log: SegmentLog;
+  readonly #appended = new AppendedEntries();
   /**
    * Kept as bytes, not as objects: their size is known, and a follower folds exactly what a replay will fold,
    * whatever JSON does to a value.
@@ -52,7 +54,11 @@ export class FileLedger implements Ledger {
     return asLedgerErrors(async () => {
       const records = await encodeEntries(entries);
       const { last } = await this.#log.append(records);
-      for (let i = 0; i < records.length; i++) this.#recent.push(last - records.length + 1 + i, records[i]);
+      for (let i = 0; i < records.length; i++) {
+        const position = last - records.length + 1 + i;
+        this.#recent.push(position, records[i]);
+        this.#appended.push(position, entries[i]);
+      }
       this.#wake();
       return last;
     });
@@ -61,6 +67,8 @@ export class FileLedger implements Ledger {
   read(after: Position, limit: number): Promise<PositionedEntry[]> {
     return asLedgerErrors(async () => {
       if (this.#closed) throw new StoreUnavailableError('The ledger is closed.');
+      const appended = this.#appended.after(after, limit);
+      if (appended !== null) return appended;
       const recent = this.#recent.after(after, limit);
       const records = recent ?? (await this.#log.read(after, limit)).map(({ bytes }) => bytes);
       const decoded = await decodeEntries(records);

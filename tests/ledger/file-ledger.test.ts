@@ -1,10 +1,14 @@
+import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
+import { AppendedEntries } from '../../src/ledger/appended-entries.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
+import { decodeEntry, encodeEntry } from '../../src/ledger/entry-codec.ts';
 import { FileLedger } from '../../src/ledger/file-ledger.ts';
 import { FileLedgers, ledgerFolder } from '../../src/ledger/file-ledgers.ts';
 import { LedgerCorruptError, LedgerRemovedError, LedgerTrimmedError } from '../../src/ledger/ledger.ts';
@@ -12,7 +16,9 @@ import { packDocument } from '../../src/storage/packed-document.ts';
 import { RecentRecords } from '../../src/storage/recent-records.ts';
 import { SegmentLog } from '../../src/storage/segment-log.ts';
 import { ledgerContract } from '../contracts/ledger.contract.ts';
+import { decision, observe, report } from '../state/entries.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
+import { entry } from './arbitrary-entry.ts';
 
 const root = temporaryFolder();
 const newFolder = (): string => join(root, randomUUID());
@@ -23,7 +29,10 @@ for (const [name, readsFiles, segmentBytes] of [
 ] as const) {
   ledgerContract(name, async () => {
     const dataDir = newFolder();
-    if (readsFiles) vi.spyOn(RecentRecords.prototype, 'after').mockReturnValue(null);
+    if (readsFiles) {
+      vi.spyOn(AppendedEntries.prototype, 'after').mockReturnValue(null);
+      vi.spyOn(RecentRecords.prototype, 'after').mockReturnValue(null);
+    }
     return {
       connect: async () => new FileLedgers(dataDir, segmentBytes === undefined ? {} : { segmentBytes }),
       disconnect: async () => {},
@@ -74,6 +83,43 @@ describe('FileLedger', () => {
     expect(await ledger.read(1, 10)).toHaveLength(1);
     expect(read).not.toHaveBeenCalled();
     await handle.close();
+    await ledger.close();
+  });
+
+  it('gives entries back as a replay will read them, bit for bit', async () => {
+    const ledger = await FileLedger.open(newFolder());
+    await fc.assert(
+      fc.asyncProperty(fc.array(entry, { minLength: 1, maxLength: 8 }), async (entries) => {
+        const last = await ledger.append(entries);
+        const read = await ledger.read(last - entries.length, entries.length);
+        const replayed = entries.map((one, i) => ({
+          position: last - entries.length + 1 + i,
+          entry: decodeEntry(encodeEntry(one)),
+        }));
+        deepStrictEqual(read, replayed);
+      }),
+      { seed: 6, numRuns: 200 },
+    );
+    await ledger.close();
+  });
+
+  it('gives an observation back as it was appended, unless its bytes do not', async () => {
+    const ledger = await FileLedger.open(newFolder());
+    const [exact, other] = [report('r', 't', { latencyMs: undefined }), report('q', null, { rating: -0 })];
+    const entries = [exact, exact, other, exact].map((one) => observe(decision('a', ['t']), [one]));
+    for (const one of entries) await ledger.append([one]);
+    const read = async (after: number): Promise<Entry[]> =>
+      (await ledger.read(after, 2)).map((found) => found.entry);
+    expect((await read(3))[0]).toBe(entries[3]);
+    const [second, third] = await read(1);
+    expect(second).toEqual(entries[1]);
+    expect(second).not.toBe(entries[1]);
+    expect(third).toMatchObject({ reports: [{ rewardId: 'q', rating: 0 }] });
+    await ledger.append([entries[0], entries[1], entries[0]]);
+    expect((await read(4))[0]).toBe(entries[0]);
+    expect((await read(5))[0]).toBe(entries[1]);
+    // Nobody has to read in order.
+    expect(await read(4)).toEqual([entries[0], entries[1]]);
     await ledger.close();
   });
 

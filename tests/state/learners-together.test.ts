@@ -5,6 +5,7 @@ import { observedDecision } from '../../src/decisions/observed-decision.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
 import { definitionHash } from '../../src/ledger/definition-hash.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
+import { decodeEntry, encodeEntry } from '../../src/ledger/entry-codec.ts';
 import { API_SOURCE } from '../../src/ledger/tool-definition.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { InstructionIndex, ToolIndex } from '../../src/retrieval/tool-index.ts';
@@ -24,7 +25,7 @@ const VERSION_1: Record<string, number> = { taughtRate: 0, projection: 0 };
 const SMALLER: Record<string, number> = { projection: 8 };
 
 /** A history in which several versions of the policy learn at once, from everything that can happen to a reward. */
-function history(): { entries: Entry[]; state: CatalogState } {
+function history(): { entries: Entry[]; records: Buffer[]; state: CatalogState } {
   const kernels = wasmKernels();
   const state = new CatalogState('default', { kernels, derived: true });
   const index = new ToolIndex(kernels);
@@ -39,10 +40,13 @@ function history(): { entries: Entry[]; state: CatalogState } {
     return vector.map((value) => value / norm);
   };
   const entries: Entry[] = [];
+  /** The entries as they were before they were folded. */
+  const records: Buffer[] = [];
   let minutes = 0;
   const tell = (entry: object): void => {
     const whole = { key: `entry/${entries.length}`, at: START + minutes * MINUTE, ...entry } as Entry;
     entries.push(whole);
+    records.push(encodeEntry(whole));
     fold(state, { position: entries.length, entry: whole });
   };
   const put = (slot: number, words: string): void => {
@@ -123,7 +127,7 @@ function history(): { entries: Entry[]; state: CatalogState } {
     if (step % 9 === 4)
       reward(earlier.decision, earlier.decision.candidates.at(-1) as string, `o${step}`, true);
   }
-  return { entries, state };
+  return { entries, records, state };
 }
 
 /** θᵀx of a few candidates under every version. */
@@ -142,7 +146,7 @@ function means(state: CatalogState): number[] {
 }
 
 describe('several versions of a policy that learn from the same decisions', () => {
-  const { entries, state } = history();
+  const { entries, records, state } = history();
   const written = encodeSnapshot(state);
 
   it('all learn, with and without taught vectors, from decisions that they did not rank as well', () => {
@@ -175,6 +179,13 @@ describe('several versions of a policy that learn from the same decisions', () =
       for (const [i, mean] of means(again).entries()) expect(mean).toBe(means(state)[i]);
     },
   );
+
+  it('come to the same bits from entries that were written and read, and leave those that they fold as they were', () => {
+    const again = new CatalogState('default', { kernels: wasmKernels(), derived: true });
+    for (const [i, record] of records.entries()) fold(again, { position: i + 1, entry: decodeEntry(record) });
+    expect(Buffer.compare(encodeSnapshot(again), written)).toBe(0);
+    for (const [i, entry] of entries.entries()) expect(encodeEntry(entry).equals(records[i])).toBe(true);
+  });
 
   it.each([0.1, 0.35, 0.6, 0.9])(
     'come to the same bits from a snapshot taken after %s of it, and to the same scores',
