@@ -10,19 +10,25 @@ export function float64Columns(length: number, count: number): Float64Array[] {
   return columns;
 }
 
-/** Returns copies of columns of one length as float32, on one buffer. */
-export function asFloat32Columns<Name extends string>(
-  columns: Readonly<Record<Name, Float64Array>>,
-): Record<Name, Float32Array> {
-  const names = Object.keys(columns) as Name[];
-  const { length } = columns[names[0]];
-  const all = new Float32Array(length * names.length);
-  const copies = {} as Record<Name, Float32Array>;
-  for (const [i, name] of names.entries()) {
-    all.set(columns[name], i * length);
-    copies[name] = all.subarray(i * length, (i + 1) * length);
+/** Copies columns of one length as float32, all of them onto one buffer. */
+export class Float32Columns {
+  readonly #length: number;
+  readonly #all: Float32Array;
+  #used = 0;
+
+  /** @param count how many columns are copied. */
+  constructor(length: number, count: number) {
+    this.#length = length;
+    this.#all = new Float32Array(length * count);
   }
-  return copies;
+
+  copy(column: Float64Array): Float32Array {
+    const start = this.#used;
+    this.#used += this.#length;
+    // No `set`: it takes longer where the types of elements differ.
+    for (let i = 0; i < this.#length; i++) this.#all[start + i] = column[i];
+    return this.#all.subarray(start, this.#used);
+  }
 }
 
 /** Copies a column into a longer one, and returns that. */

@@ -42,9 +42,9 @@ function multiplyHigh(a: number, b: number): number {
   const bLow = b & 0xffff;
   const bHigh = b >>> 16;
   const low = Math.imul(aLow, bLow) >>> 16;
-  const middle = aHigh * bLow + low;
-  const cross = aLow * bHigh + (middle % 0x10000);
-  return (aHigh * bHigh + Math.floor(middle / 0x10000) + Math.floor(cross / 0x10000)) | 0;
+  const middle = (Math.imul(aHigh, bLow) + low) >>> 0;
+  const cross = (Math.imul(aLow, bHigh) + (middle & 0xffff)) >>> 0;
+  return (Math.imul(aHigh, bHigh) + (middle >>> 16) + (cross >>> 16)) | 0;
 }
 
 /** Uniform numbers that depend only on a key and a counter, so that any draw can be repeated. */
@@ -68,40 +68,54 @@ export const POLICY_COUNTERS = 2 ** 31;
  * `tests/golden/random.json` has values to check against.
  */
 export function randomFor(key: string): Random {
-  return new PhiloxRandom(hash64(key));
+  return new PhiloxRandom(key);
 }
 
 /** FNV-1a of the UTF-8 bytes (Fowler, Noll, Vo), as [lower, upper] 32 bits. */
-export function hash64(text: string): Uint32Array {
+export function hash64(text: string): readonly [number, number] {
   let low = 0x84222325;
   let high = 0xcbf29ce4;
-  for (const byte of new TextEncoder().encode(text)) {
-    low = (low ^ byte) >>> 0;
+  // Ids are ASCII, whose bytes are its codes: an encoder would take longer than all the rest.
+  const bytes = isAscii(text) ? null : new TextEncoder().encode(text);
+  const length = bytes?.length ?? text.length;
+  for (let i = 0; i < length; i++) {
+    low = (low ^ (bytes === null ? text.charCodeAt(i) : bytes[i])) >>> 0;
     // Times 2⁴⁰ + 0x1b3, modulo 2⁶⁴.
     const product = low * 0x1b3;
     high = (Math.imul(high, 0x1b3) + (low << 8) + Math.floor(product / 2 ** 32)) >>> 0;
     low = product >>> 0;
   }
-  return Uint32Array.of(low, high);
+  return [low, high];
 }
 
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false;
+  return true;
+}
+
+/** The key is hashed when the first number is drawn: few policies draw when they rank, and greedy slates never. */
 class PhiloxRandom implements Random {
-  readonly #key: Uint32Array;
-  readonly #counter = new Uint32Array(4);
+  readonly #name: string;
+  #key: Uint32Array | null = null;
+  /** The counter, and then what is drawn with it. */
   readonly #words = new Uint32Array(4);
 
-  constructor(key: Uint32Array) {
-    this.#key = key;
+  constructor(name: string) {
+    this.#name = name;
   }
 
   uniform(counter: number): number {
     if (!Number.isSafeInteger(counter) || counter < 0) {
       throw new RangeError(`a counter is a whole number of at least 0, got ${counter}`);
     }
-    this.#counter[0] = counter;
-    this.#counter[1] = Math.floor(counter / 2 ** 32);
-    philox4x32(this.#counter, this.#key, this.#words);
-    const bits = (this.#words[0] >>> 5) * 2 ** 26 + (this.#words[1] >>> 6);
+    this.#key ??= new Uint32Array(hash64(this.#name));
+    const words = this.#words;
+    words[0] = counter;
+    words[1] = Math.floor(counter / 2 ** 32);
+    words[2] = 0;
+    words[3] = 0;
+    philox4x32(words, this.#key, words);
+    const bits = (words[0] >>> 5) * 2 ** 26 + (words[1] >>> 6);
     return bits === 0 ? 2 ** -54 : bits * 2 ** -53;
   }
 }

@@ -64,6 +64,13 @@ export class ToolVectors implements SlotTable {
     return this.#values.subarray(start, start + this.dimensions);
   }
 
+  /** Copies the vector at this slot to a place in an array. */
+  copyTo(target: Float64Array, at: number, slot: number): void {
+    if (!(slot >= 0 && slot < this.capacity)) throw new RangeError(`there is no slot ${slot}`);
+    const start = slot * this.stride;
+    for (let i = 0; i < this.dimensions; i++) target[at + i] = this.#values[start + i];
+  }
+
   get sizeInBytes(): number {
     return this.#values.byteLength + this.#versions.byteLength;
   }

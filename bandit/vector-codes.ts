@@ -21,6 +21,7 @@ export class VectorCodes {
   /** Bytes from one row to the next. */
   readonly #stride: number;
   readonly #query: Int32Array;
+  readonly #queryCodes: Int16Array;
   #codes: Int32Array;
   #scales: Float32Array;
   /** p·ĉ by row, after a scan. */
@@ -36,6 +37,7 @@ export class VectorCodes {
     this.#dimensions = dimensions;
     this.#stride = Math.max(1, Math.ceil(dimensions / ROW_MULTIPLE)) * ROW_MULTIPLE;
     this.#query = kernels.allocateInt32(this.#stride / 2);
+    this.#queryCodes = wideCodesOf(this.#query);
     this.#codes = kernels.allocateInt32((room * this.#stride) / 4);
     this.#scales = kernels.allocateFloat32(room);
     this.#products = kernels.allocateFloat32(room);
@@ -59,7 +61,7 @@ export class VectorCodes {
     // Sums must fit into 32 bits.
     const largest = Math.min(LARGEST_WIDE_CODE, Math.floor(LARGEST_SUM / (LARGEST_CODE * this.#stride)));
     const scale = scaleOf(embedding, largest);
-    const { length, residual } = encode(embedding, scale, wideCodesOf(this.#query));
+    const { length, residual } = encode(embedding, scale, this.#queryCodes);
     this.#kernels.scanCodes(
       this.#codes,
       this.#stride,

@@ -23,6 +23,8 @@ export class OnlineLogistic {
   #weights: Float64Array;
   /** P: d × d, symmetric. */
   #covariance: Float64Array;
+  /** P·x of the example at hand. */
+  readonly #spread: Float64Array;
   #outcomes = 0;
 
   constructor(prior: LogisticPrior) {
@@ -30,6 +32,7 @@ export class OnlineLogistic {
     const d = prior.weights.length;
     this.#weights = Float64Array.from(prior.weights);
     this.#covariance = new Float64Array(d * d);
+    this.#spread = new Float64Array(d);
     for (let i = 0; i < d; i++) this.#covariance[i * (d + 1)] = prior.variances[i];
   }
 
@@ -46,7 +49,7 @@ export class OnlineLogistic {
   /** Returns the moderated log-odds of success: log p/(1 − p). */
   logit(features: ArrayLike<number>): number {
     this.#check(features);
-    const variance = dot(features, this.#spread(features));
+    const variance = dot(features, this.#spreadOf(features));
     const logit = dot(features, this.#weights) / Math.sqrt(1 + (Math.PI / 8) * Math.max(0, variance));
     return Math.min(MOST_LOGIT, Math.max(-MOST_LOGIT, logit));
   }
@@ -63,7 +66,7 @@ export class OnlineLogistic {
     this.#inflate();
     const expected = logistic(dot(features, this.#weights));
     const curvature = Math.max(LEAST_VARIANCE, expected * (1 - expected));
-    const spread = this.#spread(features);
+    const spread = this.#spreadOf(features);
     const scale = 1 / (1 + curvature * Math.max(0, dot(features, spread)));
     const d = spread.length;
     for (let i = 0; i < d; i++) {
@@ -79,7 +82,7 @@ export class OnlineLogistic {
     if (!Number.isFinite(delta))
       throw new RangeError(`An outcome changes by a finite amount, not by ${delta}.`);
     this.#check(features);
-    const spread = this.#spread(features);
+    const spread = this.#spreadOf(features);
     for (let i = 0; i < spread.length; i++) this.#weights[i] += spread[i] * delta;
   }
 
@@ -101,10 +104,10 @@ export class OnlineLogistic {
     return model;
   }
 
-  /** P·x. */
-  #spread(features: ArrayLike<number>): Float64Array {
+  /** P·x; valid until the next call. */
+  #spreadOf(features: ArrayLike<number>): Float64Array {
     const d = this.#weights.length;
-    const spread = new Float64Array(d);
+    const spread = this.#spread;
     for (let i = 0; i < d; i++) {
       let sum = 0;
       for (let j = 0; j < d; j++) sum += this.#covariance[i * d + j] * features[j];
@@ -116,10 +119,10 @@ export class OnlineLogistic {
   /** Grows P a little, and no variance beyond its first one: what was learned long ago counts less. */
   #inflate(): void {
     const d = this.#weights.length;
-    const growth = new Float64Array(d);
+    const growth: number[] = [];
     for (let i = 0; i < d; i++) {
       const room = this.#prior.variances[i] / Math.max(Number.MIN_VALUE, this.#covariance[i * (d + 1)]);
-      growth[i] = Math.sqrt(Math.max(1, Math.min(1 / KEPT, room)));
+      growth.push(Math.sqrt(Math.max(1, Math.min(1 / KEPT, room))));
     }
     for (let i = 0; i < d; i++) {
       for (let j = 0; j < d; j++) this.#covariance[i * d + j] *= growth[i] * growth[j];

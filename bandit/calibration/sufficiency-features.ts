@@ -40,7 +40,7 @@ export function sufficiencyFeatures(
   columns: CandidateColumns,
   served: number | readonly number[],
   needs: number,
-): Float64Array {
+): number[] {
   const { mean, trials, similarity, lexical, dense, retrieval } = columns;
   const count = typeof served === 'number' ? served : served.length;
   // Of this order nothing is asked beyond the first that is left out, and each decision pays for it.
@@ -57,7 +57,7 @@ export function sufficiencyFeatures(
   const byVectors = largest(dense);
   const agree =
     chosen.includes(byWords) && chosen.includes(byVectors) ? (byWords === byVectors ? 1 : 0.5) : 0;
-  return Float64Array.of(
+  return [
     1,
     clamp(best, -1, 2),
     clamp(best - of(mean, next), 0, 1),
@@ -69,7 +69,7 @@ export function sufficiencyFeatures(
     Math.min(2, Math.log1p(Math.max(0, of(trials, first)))),
     Math.log2(1 + chosen.length) / 4,
     Math.min(MOST_NEEDS, Math.max(0, needs - 1)) / MOST_NEEDS,
-  );
+  ];
 }
 
 /** Returns the share of the served ones, 0…1, when the expectation is divided among all candidates by a softmax over their means. */

@@ -93,9 +93,9 @@ export class Sufficiency {
   }
 }
 
-function ratedFeatures(logit: number, rating: number): Float64Array {
+function ratedFeatures(logit: number, rating: number): number[] {
   if (!(rating >= 0 && rating <= 1)) throw new RangeError(`A rating is 0 to 1, not ${rating}.`);
-  return Float64Array.of(logit, 1, rating - 0.5);
+  return [logit, 1, rating - 0.5];
 }
 
 function named(part: string, arrays: LearnerState['arrays']): LearnerState['arrays'] {

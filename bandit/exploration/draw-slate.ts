@@ -4,9 +4,9 @@ import type { Random } from '../random.ts';
  * Returns standard Gumbel noise for each of n candidates: −ln(−ln U). The counter is the candidate's index among those that are
  * drawn from, in the order in which they are logged with the decision, so the draw can be repeated from the key and the list.
  */
-export function gumbelNoise(count: number, random: Random): Float64Array {
-  const noise = new Float64Array(count);
-  for (let i = 0; i < count; i++) noise[i] = -Math.log(-Math.log(random.uniform(i)));
+export function gumbelNoise(count: number, random: Random): number[] {
+  const noise: number[] = [];
+  for (let i = 0; i < count; i++) noise.push(-Math.log(-Math.log(random.uniform(i))));
   return noise;
 }
 

@@ -36,8 +36,8 @@ export function inclusionPropensities(
   let end = k;
   while (end < n && logRate(end) >= -REACH) end++;
 
-  const rates = new Float64Array(end - certain);
-  for (let i = 0; i < rates.length; i++) rates[i] = Math.exp(logRate(certain + i));
+  const rates: number[] = [];
+  for (let place = certain; place < end; place++) rates.push(Math.exp(logRate(place)));
   const inclusion = integrateInclusion(rates, k - certain, kernels);
   for (let i = 0; i < rates.length; i++) propensity[order[certain + i]] = inclusion.probability[i];
   for (let place = end; place < n; place++) {
@@ -48,8 +48,8 @@ export function inclusionPropensities(
 }
 
 /** Returns indices by score, equal ones in their order. Insertion sort, since candidates are few and mostly sorted already. */
-function inDescendingOrder(score: Float64Array): Int32Array {
-  const order = new Int32Array(score.length);
+function inDescendingOrder(score: Float64Array): number[] {
+  const order: number[] = [];
   for (let i = 0; i < score.length; i++) {
     let place = i;
     for (; place > 0 && score[order[place - 1]] < score[i]; place--) order[place] = order[place - 1];
@@ -66,19 +66,20 @@ function inDescendingOrder(score: Float64Array): Int32Array {
 export function slateLogProbability(score: Float64Array, slate: Int32Array, temperature: number): number {
   checkScores(score, Math.max(1, slate.length));
   checkTemperature(temperature);
-  const drawn = new Uint8Array(score.length);
+  const drawn: boolean[] = [];
+  for (let i = 0; i < score.length; i++) drawn.push(false);
   let sum = 0;
   for (const index of slate) {
-    if (drawn[index] !== 0)
+    if (drawn[index] !== false)
       throw new RangeError(`candidate ${index} is in the slate twice, or does not exist`);
     let most = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < score.length; i++) if (drawn[i] === 0 && score[i] > most) most = score[i];
+    for (let i = 0; i < score.length; i++) if (!drawn[i] && score[i] > most) most = score[i];
     let total = 0;
     for (let i = 0; i < score.length; i++) {
-      if (drawn[i] === 0) total += Math.exp((score[i] - most) / temperature);
+      if (!drawn[i]) total += Math.exp((score[i] - most) / temperature);
     }
     sum += (score[index] - most) / temperature - Math.log(total);
-    drawn[index] = 1;
+    drawn[index] = true;
   }
   return sum;
 }
@@ -91,7 +92,7 @@ const LAST_ARRIVALS = 28;
 /** See `inclusionPropensities`. */
 export interface Inclusion {
   /** Pr[among the first K to arrive], per candidate. */
-  readonly probability: Float64Array;
+  readonly probability: readonly number[];
   /** E[time of the K-th arrival]. */
   readonly arrival: number;
 }
@@ -103,21 +104,23 @@ export interface Inclusion {
  * Doubling t needs no exp: p ← p(2 − p) for the arrived share, e ← e² for the rest. The steps in between belong
  * to other sums over doublings. With steps h in ln t the error is about |Γ(K + 2πi/h)|/Γ(K), hence their number.
  */
-export function integrateInclusion(rates: Float64Array, k: number, kernels: Kernels): Inclusion {
+export function integrateInclusion(rates: readonly number[], k: number, kernels: Kernels): Inclusion {
   const n = rates.length;
   const parts = Math.ceil(1 + 0.7 * Math.sqrt(k));
   const step = Math.LN2 / parts;
   const start = startOf(rates, k);
   const work = kernels.allocateFloat64(inclusionLength(n, k));
   work.set(rates);
-  const sum = { work, count: n, k, end: LAST_ARRIVALS / rates[Math.min(k, n - 1)], negligible: TINY / n };
+  const end = LAST_ARRIVALS / rates[Math.min(k, n - 1)];
   for (let part = 0; part < parts; part++) {
-    kernels.sumInclusion({ ...sum, first: start * Math.exp(part * step) });
+    const first = start * Math.exp(part * step);
+    kernels.sumInclusion({ work, count: n, k, first, end, negligible: TINY / n });
   }
   const before = geometric(step);
-  const probability = new Float64Array(n);
+  const probability: number[] = [];
   for (let i = 0; i < n; i++) {
-    probability[i] = step * (sumBefore(rates[i] * start, before) + work[n + 2 * i] + work[n + 2 * i + 1]);
+    const sum = sumBefore(rates[i] * start, before) + work[n + 2 * i] + work[n + 2 * i + 1];
+    probability.push(step * sum);
   }
   const arrival = step * (start * before[0] + work[3 * n] + work[3 * n + 1]);
   kernels.free(work);
@@ -125,7 +128,7 @@ export function integrateInclusion(rates: Float64Array, k: number, kernels: Kern
 }
 
 /** Before this t even as many as K arrivals have a probability below TINY: (Σw·t)ᴷ/K!. */
-function startOf(rates: Float64Array, k: number): number {
+function startOf(rates: readonly number[], k: number): number {
   let logFactorial = 0;
   for (let i = 2; i <= k; i++) logFactorial += Math.log(i);
   const arrivals = Math.exp((Math.log(TINY) + logFactorial) / k);

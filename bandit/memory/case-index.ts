@@ -40,6 +40,8 @@ export class CaseIndex {
   private near: Int32Array;
   private cosines: Float32Array;
   private similarities = new Float64Array(INITIAL_PLACES);
+  private readonly best = new NearestCases();
+  private readonly roughly = new NearestCases();
   /** Places of the cases without an embedding. */
   private readonly lexical = new Set<number>();
   private places = 0;
@@ -118,7 +120,8 @@ export class CaseIndex {
     similarities.fill(0, 0, places);
     this.postings.addProducts(terms, similarities);
     if (embedding !== null) return this.nearestWith(embedding, limit);
-    const best = new NearestCases(limit);
+    const { best } = this;
+    best.begin(limit);
     for (let place = 0; place < places; place++) {
       // One that only equals the bar comes after those that are there.
       if (similarities[place] > best.bar) best.offer(place, similarities[place]);
@@ -128,11 +131,11 @@ export class CaseIndex {
 
   /** Nearest cases with t·t' in `similarities`: exact products are computed only where codes say that they matter. */
   private nearestWith(embedding: Float32Array, limit: number): RecalledCase[] {
-    const { places, similarities, near, cosines } = this;
+    const { places, similarities, near, cosines, roughly, best } = this;
     // Their vector is zero: ½·0 + ½·2·t·t' is what is wanted.
     for (const place of this.lexical) similarities[place] *= 2;
     const { products, margin } = this.codes.scan(embedding, places);
-    const roughly = new NearestCases(limit);
+    roughly.begin(limit);
     let { bar } = roughly;
     // As many as were asked for have at least bar − margin, and the bar only rises.
     let least = bar - 2 * margin;
@@ -153,7 +156,7 @@ export class CaseIndex {
       if (!(products[place] + similarities[place] < least)) near[count++] = place;
     }
     this.scanNear(embedding, count);
-    const best = new NearestCases(limit);
+    best.begin(limit);
     for (let i = 0; i < count; i++) {
       const similarity = 0.5 * cosines[i] + 0.5 * similarities[near[i]];
       if (similarity > best.bar) best.offer(near[i], similarity);
@@ -244,15 +247,18 @@ export function isComparable(query: QueryFeatures): boolean {
   return query.terms.terms.length > 0 || hasDirection(query.embedding);
 }
 
-/** Keeps the best of many offers with a positive value, in any order. Ties: lower place first. */
+/** Keeps the best of many offers with a positive value, in any order, for one search after the other. Ties: lower place first. */
 class NearestCases {
-  private readonly places: Int32Array;
-  private readonly values: Float64Array;
-  private readonly limit: number;
+  private places = new Int32Array(0);
+  private values = new Float64Array(0);
+  private limit = 0;
   private found = 0;
 
-  constructor(limit: number) {
+  /** Begins a search for so many. */
+  begin(limit: number): void {
     this.limit = limit;
+    this.found = 0;
+    if (limit <= this.places.length) return;
     this.places = new Int32Array(limit);
     this.values = new Float64Array(limit);
   }

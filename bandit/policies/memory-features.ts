@@ -1,6 +1,7 @@
 import { float64Columns } from '../columns.ts';
 import type { Candidates, Recall } from '../policy.ts';
 import { pooledRecall } from '../pooled-recall.ts';
+import { SlotRows } from '../slot-rows.ts';
 import type { TaughtVectors } from '../taught/taught-vectors.ts';
 import type { CallCounts } from './call-counts.ts';
 
@@ -18,7 +19,7 @@ const RHO_RATE = 0.5;
 const NO_MEMBERS: readonly number[] = [];
 
 export interface MemoryFeatures {
-  /** Row-major, candidates × MEMORY_FEATURES; float32, as they are logged and learned. */
+  /** Row-major, MEMORY_FEATURES and behind them room for what else is in a row; float32, as they are logged and learned. */
   readonly features: Float32Array;
   /** w_a·ψ(q), float64; 0 for a tool that was taught nothing. */
   readonly taught: Float64Array;
@@ -35,6 +36,9 @@ export interface MemoryFeatures {
  * an embedder), and with an empty memory rho is exactly g/2, so θ₀ᵀx is a monotone function of g, rounding
  * included. On day 0 the greedy order therefore is the retrieval order, ties and near-ties alike. How far to trust
  * taught vectors is learned: their weight in θ₀ is 0.
+ *
+ * @param rows scratch, to find slots in the recall
+ * @param width of a row, at least that of MEMORY_FEATURES
  */
 export function memoryFeatures(
   { slots, lexical, dense, base: retrieval, pools }: Candidates,
@@ -42,16 +46,18 @@ export function memoryFeatures(
   calls: CallCounts,
   vectors: TaughtVectors,
   theta0: readonly number[],
+  rows: SlotRows,
+  width: number,
 ): MemoryFeatures {
   const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
   const recall = pools === undefined ? recalled : pooledRecall(recalled, pools);
-  const rows = rowsOf(recall.slots);
-  const taughtRows = pools === undefined ? null : rowsOf(recall.taught.slots);
-  const width = MEMORY_FEATURES.length;
+  rows.read(recall.slots);
+  const taughtRows = pools === undefined ? null : new SlotRows();
+  taughtRows?.read(recall.taught.slots);
   const features = new Float32Array(slots.length * width);
   const [base, trials, taught] = float64Columns(slots.length, 3);
   for (let i = 0; i < slots.length; i++) {
-    const row = rows.get(slots[i]) ?? -1;
+    const row = rows.of(slots[i]);
     const positives = row < 0 ? 0 : recall.positives[row];
     const n = row < 0 ? 0 : recall.trials[row];
     const mx = row < 0 ? 0 : recall.nearest[row];
@@ -59,7 +65,7 @@ export function memoryFeatures(
     const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
     const members = pools?.membersOf(slots[i]) ?? NO_MEMBERS;
     const rate = members.length === 0 ? calls.rate(slots[i]) : calls.rateOf(members);
-    const taughtRow = taughtRows === null ? vectors.rowOf(slots[i]) : (taughtRows.get(slots[i]) ?? -1);
+    const taughtRow = taughtRows === null ? vectors.rowOf(slots[i]) : taughtRows.of(slots[i]);
     if (taughtRow >= 0) taught[i] = recall.taught.values[taughtRow];
     const at = i * width;
     features[at] = lexical[i];
@@ -78,10 +84,4 @@ export function memoryFeatures(
     trials[i] = n;
   }
   return { features, taught, base, trials };
-}
-
-function rowsOf(slots: Int32Array): Map<number, number> {
-  const rows = new Map<number, number>();
-  for (let row = 0; row < slots.length; row++) rows.set(slots[row], row);
-  return rows;
 }

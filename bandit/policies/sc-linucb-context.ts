@@ -152,20 +152,16 @@ class ScLinUcbContext extends ScLinUcbMemory {
   ): MemoryFeatures {
     const known = super.featuresOf(query, candidates, recall);
     const { slots } = candidates;
-    const [more, width] = [FEATURES.length, MEMORY_FEATURES.length];
-    const features = new Float32Array(slots.length * (width + more));
-    for (let i = 0; i < slots.length; i++) {
-      features.set(known.features.subarray(i * width, (i + 1) * width), i * (width + more));
-    }
+    const { features } = known;
     const { context } = query;
-    if (context === undefined) return { ...known, features };
+    if (context === undefined) return known;
     const { own, withItems } = this.#habits.recall(context);
     const fits = this.#fits.score(choiceOf(context));
     const [base] = float64Columns(slots.length, 1);
     for (let i = 0; i < slots.length; i++) {
       const members = candidates.pools?.membersOf(slots[i]) ?? [];
       const pooled = members.length === 0 ? [slots[i]] : members;
-      const row = i * (width + more) + width;
+      const row = i * this.extras.length + MEMORY_FEATURES.length;
       let fit = 0;
       for (const slot of pooled) {
         const at = this.#fits.rowOf(slot);
@@ -178,7 +174,7 @@ class ScLinUcbContext extends ScLinUcbMemory {
       features[row + ITEM_HABIT] = itemHabit;
       base[i] = known.base[i] + PRIOR[HABIT] * habit + PRIOR[ITEM_HABIT] * itemHabit;
     }
-    return { ...known, features, base };
+    return { ...known, base };
   }
 
   #scale(slot: number, factor: number): void {

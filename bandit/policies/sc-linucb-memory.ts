@@ -19,6 +19,7 @@ import { PROJECTION_SEED } from '../ridge/projection.ts';
 import type { Ridge } from '../ridge/ridge.ts';
 import { SemanticRidge, type SemanticRow } from '../ridge/semantic-ridge.ts';
 import { formOf } from '../shared-query.ts';
+import { SlotRows } from '../slot-rows.ts';
 import { TaughtVectors } from '../taught/taught-vectors.ts';
 import { CallCounts } from './call-counts.ts';
 import { checkExample } from './checks.ts';
@@ -135,6 +136,7 @@ export class ScLinUcbMemory implements Policy {
   protected readonly memory: OutcomeMemory;
   protected readonly calls: CallCounts;
   protected readonly taught: TaughtVectors;
+  private readonly rows = new SlotRows();
 
   constructor(
     context: PolicyContext,
@@ -170,7 +172,8 @@ export class ScLinUcbMemory implements Policy {
   }
 
   recall(query: QueryFeatures): Recall {
-    return { ...this.memory.recall(query), taught: this.taught.score(query) };
+    const { slots, positives, trials, nearest, votes, cases } = this.memory.recall(query);
+    return { slots, positives, trials, nearest, votes, cases, taught: this.taught.score(query) };
   }
 
   caseCounts(caseId: number): readonly CaseCount[] {
@@ -187,14 +190,19 @@ export class ScLinUcbMemory implements Policy {
     const { features, base } = this.featuresOf(query, candidates, recall);
     const { taughtRate } = this.context.parameters;
     const needed = taughtRate > 0; // nobody else reads the mean
-    const means = needed ? this.ridge.canonicalMeans(query.embedding, slots, similarity, features) : null;
-    return this.logged(features, means ?? base);
+    const width = this.extras.length;
+    const means = needed
+      ? this.ridge.canonicalMeans(query.embedding, slots, similarity, features, width)
+      : null;
+    this.logMeans(features, means ?? base);
+    return features;
   }
 
   rank({ query, candidates, recall }: RankingRequest): Ranking {
     const { slots, similarity, base: retrieval } = candidates;
     const { features, base, trials, taught } = this.featuresOf(query, candidates, recall);
-    const { gain, uncertainty } = this.ridge.score(query.embedding, slots, similarity, features);
+    const width = this.extras.length;
+    const { gain, uncertainty } = this.ridge.score(query.embedding, slots, similarity, features, width);
     const { alpha, localBonus } = this.context.parameters;
     const [score, mean, bonus] = float64Columns(slots.length, 3);
     for (let i = 0; i < slots.length; i++) {
@@ -203,7 +211,8 @@ export class ScLinUcbMemory implements Policy {
       bonus[i] = alpha * uncertainty[i] + (localBonus * promise) / (1 + trials[i]);
       score[i] = mean[i] + bonus[i];
     }
-    return { score, mean, base, gain, uncertainty, bonus, trials, features: this.logged(features, mean) };
+    this.logMeans(features, mean);
+    return { score, mean, base, gain, uncertainty, bonus, trials, features };
   }
 
   learn(example: Example, reward: number, weight: number): void {
@@ -310,9 +319,13 @@ export class ScLinUcbMemory implements Policy {
     return { embedding, projected, slot, similarity, extras: extras.subarray(0, this.meanAt) };
   }
 
-  /** Returns the features of all candidates, those of a widened policy too, and what follows from them. */
+  /**
+   * Returns the features of all candidates, those of a widened policy too, and what follows from them. Each row has room for the mean
+   * behind them.
+   */
   protected featuresOf(_query: QueryFeatures, candidates: Candidates, recall: Recall): MemoryFeatures {
-    return memoryFeatures(candidates, recall, this.calls, this.taught, THETA_0);
+    const { calls, taught, rows, extras } = this;
+    return memoryFeatures(candidates, recall, calls, taught, THETA_0, rows, extras.length);
   }
 
   /** Place of the mean among what is logged of a candidate: the last. */
@@ -320,15 +333,10 @@ export class ScLinUcbMemory implements Policy {
     return this.extras.length - 1;
   }
 
-  /** Returns the features of each candidate and its mean, row by row. */
-  private logged(features: Float32Array, mean: Float64Array): Float32Array {
+  /** Writes the mean of each candidate behind its features. */
+  private logMeans(features: Float32Array, mean: Float64Array): void {
     const { meanAt } = this;
-    const rows = new Float32Array(mean.length * (meanAt + 1));
-    for (let i = 0, from = 0, to = 0; i < mean.length; i++) {
-      while (from < (i + 1) * meanAt) rows[to++] = features[from++];
-      rows[to++] = mean[i];
-    }
-    return rows;
+    for (let i = 0, at = meanAt; i < mean.length; i++, at += meanAt + 1) features[at] = mean[i];
   }
 }
 

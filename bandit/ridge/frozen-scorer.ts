@@ -1,3 +1,4 @@
+import { float64Columns } from '../columns.ts';
 import type { Kernels } from '../kernels/kernels.ts';
 import { padded, symmetricLength, unpackSymmetric } from '../kernels/symmetric-layout.ts';
 import type { ToolVectors } from '../tool-vectors.ts';
@@ -94,6 +95,7 @@ export class FrozenScorer {
     slots: Int32Array,
     similarity: Float64Array,
     extras: Float32Array,
+    width = this.#prior.length - 2,
   ): SemanticScores {
     const kernels = this.#kernels;
     const { dimensions } = this.#vectors;
@@ -110,20 +112,15 @@ export class FrozenScorer {
     const projection = this.#specialProjection;
     for (let k = 0; k < specials; k++) projection[k] = kernels.dot(this.#specialRows[k], q, dimensions);
 
-    // One block for all columns: many small ones would cost more than the sums.
     const count = slots.length;
-    const block = new Float64Array(4 * count);
-    const means = block.subarray(0, count);
-    const bases = block.subarray(count, 2 * count);
-    const gains = block.subarray(2 * count, 3 * count);
-    const uncertainties = block.subarray(3 * count);
+    const [means, bases, gains, uncertainties] = float64Columns(count, 4);
     const prior = this.#prior;
     const matrix = this.#specialMatrix;
     const z = this.#special;
     z[1] = 1;
-    for (let i = 0, extra = 0; i < count; i++) {
+    for (let i = 0; i < count; i++) {
       z[0] = similarity[i];
-      for (let k = 2; k < specials; k++) z[k] = extras[extra++];
+      for (let k = 2; k < specials; k++) z[k] = extras[i * width + k - 2];
       const tool = this.#tool(slots[i]);
       const { cross } = tool;
       let base = 0;

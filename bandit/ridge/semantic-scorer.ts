@@ -83,18 +83,20 @@ export class SemanticScorer {
     slots: Int32Array,
     similarity: Float64Array,
     extras: Float32Array,
+    width = this.#prior.length - 2,
   ): SemanticScores {
-    this.#checkShapes(query, slots, similarity, extras);
+    this.#checkShapes(query, slots, similarity, extras, width);
     const count = slots.length;
-    const base = this.#takeCandidates(slots, similarity, extras);
+    const [mean, base, gain, uncertainty] = float64Columns(count, 4);
+    const scores = { mean, base, gain, uncertainty };
+    this.#takeCandidates(slots, similarity, extras, width, base);
     const candidates = this.#candidates;
     this.#forms.prepare(slots);
 
     const kernels = this.#kernels;
     const solution = this.#solution;
     const { dimensions } = this.#vectors;
-    if (query === null) this.#query.fill(0);
-    else this.#query.set(query);
+    for (let i = 0; i < dimensions; i++) this.#query[i] = query === null ? 0 : query[i];
     solution.inverse.times(this.#query, dimensions, this.#projection);
     this.#readSpecialMatrix();
 
@@ -112,7 +114,8 @@ export class SemanticScorer {
     };
     kernels.refreshForms(cache, this.#vectors, candidates.slots, count);
     kernels.scoreForms(cache, this.#vectors, forms, count);
-    return this.#finish(base);
+    this.#finish(scores);
+    return scores;
   }
 
   get sizeInBytes(): number {
@@ -136,9 +139,10 @@ export class SemanticScorer {
     slots: Int32Array,
     similarity: Float64Array,
     extras: Float32Array,
+    width: number,
   ): void {
     const count = slots.length;
-    const perCandidate = this.#prior.length - 2;
+    const perCandidate = Math.max(width, this.#prior.length - 2);
     if (query !== null && query.length !== this.#vectors.dimensions) {
       throw new RangeError(`the query must have ${this.#vectors.dimensions} dimensions, got ${query.length}`);
     }
@@ -153,8 +157,14 @@ export class SemanticScorer {
     }
   }
 
-  /** Copies the candidates to kernel memory and returns θ₀ᵀx of each. */
-  #takeCandidates(slots: Int32Array, similarity: Float64Array, extras: Float32Array): Float64Array {
+  /** Copies the candidates to kernel memory and writes θ₀ᵀx of each. */
+  #takeCandidates(
+    slots: Int32Array,
+    similarity: Float64Array,
+    extras: Float32Array,
+    width: number,
+    base: Float64Array,
+  ): void {
     const specials = this.#prior.length;
     const count = slots.length;
     if (count > this.#candidates.capacity) {
@@ -164,19 +174,17 @@ export class SemanticScorer {
     const { special } = this.#candidates;
     const prior = this.#prior;
     this.#candidates.slots.set(slots);
-    const base = new Float64Array(count);
-    for (let i = 0, z = 0, extra = 0; i < count; i++) {
+    for (let i = 0, z = 0; i < count; i++) {
       let sum = prior[0] * similarity[i] + prior[1];
       special[z++] = similarity[i];
       special[z++] = 1;
       for (let k = 2; k < specials; k++) {
-        const value = extras[extra++];
+        const value = extras[i * width + k - 2];
         special[z++] = value;
         sum += prior[k] * value;
       }
       base[i] = sum;
     }
-    return base;
   }
 
   /** M over the z block, its upper triangle. */
@@ -191,16 +199,13 @@ export class SemanticScorer {
     }
   }
 
-  #finish(base: Float64Array): SemanticScores {
+  #finish({ mean, base, gain, uncertainty }: SemanticScores): void {
     const { gain: gains, variance } = this.#candidates;
-    const count = base.length;
-    const [mean, gain, uncertainty] = float64Columns(count, 3);
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; i < base.length; i++) {
       gain[i] = gains[i];
       mean[i] = base[i] + gains[i];
       uncertainty[i] = Math.sqrt(Math.max(0, variance[i]));
     }
-    return { mean, base, gain, uncertainty };
   }
 
   #cache(): FormCache {

@@ -1,43 +1,59 @@
 import type { QueryFeatures } from '../policy.ts';
 
-/** More than any query has. */
-const TERMS = 2 ** 24;
-
 /** ψ(q) = [e(q); hash(t(q))], its second half as the buckets that are not zero, of length 1 at the most. */
 export interface TaughtQuery {
   /** e(q), D dimensions; null without an embedder, which counts as zeros. */
   readonly embedding: Float32Array | null;
   /** Buckets in use, ascending, each below B. */
-  readonly buckets: Int32Array;
+  readonly buckets: readonly number[];
   /** The value of each of these buckets. */
-  readonly weights: Float64Array;
+  readonly weights: readonly number[];
 }
 
 /**
- * Hashes the tf–idf weights of a query into B buckets with signs (Weinberger et al. 2009, Feature Hashing for Large
+ * Hashes the tf–idf weights of queries into B buckets with signs (Weinberger et al. 2009, Feature Hashing for Large
  * Scale Multitask Learning).
- * @param buckets B, a whole number of at least 0; 0 leaves the words out.
  */
-export function taughtQuery({ embedding, terms }: QueryFeatures, buckets: number): TaughtQuery {
-  const count = buckets > 0 ? terms.terms.length : 0;
-  const order = new Float64Array(count);
-  for (let i = 0; i < count; i++) order[i] = bucketOf(terms.terms[i], buckets).bucket * TERMS + i;
-  order.sort();
-  const places = new Int32Array(count);
-  const sums = new Float64Array(count);
-  let used = 0;
-  for (let at = 0; at < count; at++) {
-    const term = order[at] % TERMS;
-    const { bucket, sign } = bucketOf(terms.terms[term], buckets);
-    if (used === 0 || places[used - 1] !== bucket) places[used++] = bucket;
-    sums[used - 1] += sign * terms.weights[term];
+export class TaughtQueries {
+  readonly #buckets: number;
+  /** Scratch: the sum of each bucket, and a bit for each that a term met, 32 of them a number. */
+  readonly #sums: Float64Array;
+  readonly #met: Uint32Array;
+
+  /** @param buckets B, a whole number of at least 0; 0 leaves the words out. */
+  constructor(buckets: number) {
+    this.#buckets = buckets;
+    this.#sums = new Float64Array(buckets);
+    this.#met = new Uint32Array(Math.ceil(buckets / 32));
   }
-  const weights = sums.subarray(0, used);
-  // Terms are of unit length together, but many that were chosen to meet in one bucket add up to far more.
-  let square = 0;
-  for (let i = 0; i < used; i++) square += weights[i] * weights[i];
-  if (square > 1) for (let i = 0; i < used; i++) weights[i] /= Math.sqrt(square);
-  return { embedding, buckets: places.subarray(0, used), weights };
+
+  of({ embedding, terms: { terms, weights: values } }: QueryFeatures): TaughtQuery {
+    const sums = this.#sums;
+    const met = this.#met;
+    const count = this.#buckets > 0 ? terms.length : 0;
+    for (let i = 0; i < count; i++) {
+      const { bucket, sign } = bucketOf(terms[i], this.#buckets);
+      sums[bucket] += sign * values[i];
+      met[bucket >>> 5] |= 1 << (bucket & 31);
+    }
+    const buckets: number[] = [];
+    const weights: number[] = [];
+    // Terms are of unit length together, but many that were chosen to meet in one bucket add up to far more.
+    let square = 0;
+    for (let word = 0; word < met.length; word++) {
+      for (let left = met[word]; left !== 0; left &= left - 1) {
+        const bucket = 32 * word + 31 - Math.clz32(left & -left);
+        const weight = sums[bucket];
+        buckets.push(bucket);
+        weights.push(weight);
+        square += weight * weight;
+        sums[bucket] = 0;
+      }
+      met[word] = 0;
+    }
+    if (square > 1) for (let i = 0; i < weights.length; i++) weights[i] /= Math.sqrt(square);
+    return { embedding, buckets, weights };
+  }
 }
 
 /** With c the mixed 32 bits of the term: bucket ⌊c/2⌋ mod B, and the sign that c's lowest bit says. */

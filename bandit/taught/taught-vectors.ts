@@ -2,7 +2,7 @@ import type { Kernels } from '../kernels/kernels.ts';
 import { completed, savedArray } from '../learner-codec.ts';
 import type { LearnerState, QueryFeatures, TaughtScores, TermShare } from '../policy.ts';
 import { formOf } from '../shared-query.ts';
-import { bucketOf, type TaughtQuery, taughtQuery } from './taught-query.ts';
+import { bucketOf, TaughtQueries, type TaughtQuery } from './taught-query.ts';
 
 /** Rows that are kept at most: 21 MB at D = 256 and B = 1,024. */
 const TAUGHT_TOOLS = 4096;
@@ -59,8 +59,11 @@ export class TaughtVectors {
   readonly #weights: Float64Array;
   /** Of each row: its tool, and its last event. */
   #slots: Int32Array;
+  /** A copy of those in use, for what reads scores; null: rows changed since it was made. */
+  #slotsNow: Int32Array | null = null;
   #lastEvents: Float64Array;
   readonly #query: Float32Array;
+  readonly #queries: TaughtQueries;
   /** Row of each slot. */
   #rows = new Int32Array(0);
   /** Rows below this were in use at some time. */
@@ -81,15 +84,17 @@ export class TaughtVectors {
     this.#slots = new Int32Array(rows).fill(FREE);
     this.#lastEvents = new Float64Array(rows);
     this.#query = kernels.allocateFloat32(options.dimensions);
+    this.#queries = new TaughtQueries(options.buckets);
   }
 
   /** w_a·ψ(q) of every tool that has a row, by row. */
   score(query: QueryFeatures): TaughtScores {
     const count = this.#used;
-    const slots = this.#slots.slice(0, count);
+    this.#slotsNow ??= this.#slots.slice(0, count);
+    const slots = this.#slotsNow;
     const sums = this.#sums.subarray(0, count).fill(0);
     if (count === 0) return { slots, values: new Float64Array(0) };
-    const { embedding, buckets, weights } = taughtQuery(query, this.#options.buckets);
+    const { embedding, buckets, weights } = this.#queries.of(query);
     if (embedding !== null) {
       this.#query.set(embedding);
       this.#kernels.scan(this.#dense, this.#stride, count, this.#query, this.#scores);
@@ -100,17 +105,19 @@ export class TaughtVectors {
   }
 
   /** sums += Σ weight · bucket, in the order of the buckets for every row. */
-  #addBuckets(buckets: Int32Array, weights: Float64Array, count: number): void {
+  #addBuckets(buckets: readonly number[], weights: readonly number[], count: number): void {
     for (let from = 0; from < buckets.length; from += BUCKETS_AT_ONCE) {
-      const some = buckets.subarray(from, from + BUCKETS_AT_ONCE);
-      this.#columns.set(some);
-      this.#weights.set(weights.subarray(from, from + BUCKETS_AT_ONCE));
+      const width = Math.min(BUCKETS_AT_ONCE, buckets.length - from);
+      for (let i = 0; i < width; i++) {
+        this.#columns[i] = buckets[from + i];
+        this.#weights[i] = weights[from + i];
+      }
       this.#kernels.addColumns(
         this.#hashed,
         this.#capacity,
         this.#columns,
         this.#weights,
-        some.length,
+        width,
         count,
         this.#sums,
       );
@@ -262,8 +269,8 @@ export class TaughtVectors {
   }
 
   #checkedAnew(query: QueryFeatures): CheckedQuery {
-    const { dimensions, buckets } = this.#options;
-    const psi = taughtQuery(query, buckets);
+    const { dimensions } = this.#options;
+    const psi = this.#queries.of(query);
     if (psi.embedding !== null && psi.embedding.length !== dimensions) {
       throw new RangeError(`a query has ${dimensions} dimensions here, got ${psi.embedding.length}`);
     }
@@ -309,12 +316,14 @@ export class TaughtVectors {
     this.#reserve(row, slot);
     this.#slots[row] = slot;
     this.#rows[slot] = row;
+    this.#slotsNow = null;
     return row;
   }
 
   #release(row: number): void {
     this.#rows[this.#slots[row]] = FREE;
     this.#slots[row] = FREE;
+    this.#slotsNow = null;
   }
 
   #reserve(row: number, slot: number): void {
@@ -353,7 +362,7 @@ export class TaughtVectors {
 }
 
 /** `sum` and the squares of these numbers, added one after the other. */
-function squareOf(values: Float32Array | Float64Array | null, sum: number): number {
+function squareOf(values: ArrayLike<number> | null, sum: number): number {
   let square = sum;
   if (values !== null) for (let i = 0; i < values.length; i++) square += values[i] * values[i];
   return square;

@@ -93,7 +93,7 @@ function observedSufficiency({
   rating,
 }: Decision): NonNullable<ObservedDecision['sufficiency']> {
   return {
-    features: [...sufficiencyFeatures(columns, budget?.core ?? k, split?.parts ?? 0)],
+    features: sufficiencyFeatures(columns, budget?.core ?? k, split?.parts ?? 0),
     ...(sufficiency !== undefined && { predicted: sufficiency }),
     ...(rating !== undefined && { rating }),
   };

@@ -28,7 +28,7 @@ export function candidateTarget(
       query,
       candidates,
       recall: policy.recall(query),
-      random: drawsOf(`${id}/rank`),
+      random: randomFor(`${id}/rank`),
     });
     const ordered = exploration === 'greedy' ? ranking.mean : ranking.score;
     const explore = exploration === 'plackett-luce';
@@ -78,17 +78,6 @@ function withinBudget(
   if ('needed' in selection)
     throw new RangeError(`forced candidates take ${selection.needed} of ${room} tokens`);
   return selection.tools.propensity;
-}
-
-/** Returns the random numbers of a key. The key is hashed only for the few policies that draw when they rank. */
-function drawsOf(key: string): Random {
-  let random: Random | null = null;
-  return {
-    uniform: (counter) => {
-      random ??= randomFor(key);
-      return random.uniform(counter);
-    },
-  };
 }
 
 /** The random numbers of a greedy slate: none. */

@@ -1,5 +1,5 @@
 import { sufficiencyFeatures } from '../../bandit/calibration/sufficiency-features.ts';
-import { asFloat32Columns } from '../../bandit/columns.ts';
+import { Float32Columns } from '../../bandit/columns.ts';
 import type { Ranking } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Decision, DecisionContext, SlateReason } from '../decisions/decision.ts';
@@ -43,20 +43,21 @@ export function recordDecision(parts: DecisionParts): Decision {
   const unit = owner ?? request.sessionId;
   const names: string[] = [];
   for (const slot of candidates.slots) names.push(state.tools.atSlot(slot)!.tool.name);
-  const columns = asFloat32Columns({
-    score: slate.score,
-    mean: ranking.mean,
-    base: ranking.base,
-    gain: ranking.gain,
-    uncertainty: ranking.uncertainty,
-    bonus: ranking.bonus,
-    trials: ranking.trials,
-    propensity: slate.propensities,
-    similarity: candidates.similarity,
-    lexical: candidates.lexical,
-    dense: candidates.dense,
-    retrieval: candidates.base,
-  });
+  const copies = new Float32Columns(names.length, 12);
+  const columns = {
+    score: copies.copy(slate.score),
+    mean: copies.copy(ranking.mean),
+    base: copies.copy(ranking.base),
+    gain: copies.copy(ranking.gain),
+    uncertainty: copies.copy(ranking.uncertainty),
+    bonus: copies.copy(ranking.bonus),
+    trials: copies.copy(ranking.trials),
+    propensity: copies.copy(slate.propensities),
+    similarity: copies.copy(candidates.similarity),
+    lexical: copies.copy(candidates.lexical),
+    dense: copies.copy(candidates.dense),
+    retrieval: copies.copy(candidates.base),
+  };
   const reasons = slate.order.map((index) => reasonOf(index, slate.exploration, request, found, ranking));
   const hashes = slate.order.map((index) => state.merges.served(candidates.slots[index])!.hash);
   const thread = threadOf(request);

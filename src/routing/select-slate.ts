@@ -47,36 +47,54 @@ export function selectSlate(
 
   const pin = found.pinned.map(indexOf);
   const k = request.k - pin.length;
-  const free: number[] = [];
-  for (let index = 0; index < slots.length; index++) if (!pin.includes(index)) free.push(index);
   const { exploration, score, fallback } = rankedBy(request, found, ranking, settings);
-  const freeScore = new Float64Array(free.length);
-  for (let at = 0; at < free.length; at++) freeScore[at] = score[free[at]];
+  const free = freeOf(score, pin);
   const { temperature } = settings.policy;
-  const draws = k > 0 && free.length > 0;
+  const draws = k > 0 && free.score.length > 0;
   const drawn = draws
-    ? drawSlate({ score: freeScore, k, temperature, mode: exploration, random })
+    ? drawSlate({ score: free.score, k, temperature, mode: exploration, random })
     : new Int32Array(0);
-
-  const propensities = new Float64Array(slots.length);
-  for (const index of pin) propensities[index] = 1;
   const byChance = draws && exploration === 'plackett-luce';
-  if (byChance) {
-    const inclusion = inclusionPropensities(freeScore, k, temperature, kernels);
-    for (let at = 0; at < free.length; at++) propensities[free[at]] = inclusion[at];
-  } else {
-    for (const at of drawn) propensities[free[at]] = 1;
-  }
+  const inclusion = byChance
+    ? inclusionPropensities(free.score, k, temperature, kernels)
+    : chosen(drawn, free.score.length);
+  const order = [...pin];
+  for (const at of drawn) order.push(free.indices?.[at] ?? at);
   return {
-    order: [...pin, ...Array.from(drawn, (at) => free[at])],
+    order,
     score,
-    propensities,
+    propensities: free.indices === null ? inclusion : beside(pin, free.indices, inclusion),
     propensityMethod: byChance ? 'exact' : 'deterministic',
-    logProbability: exploration === 'plackett-luce' ? slateLogProbability(freeScore, drawn, temperature) : 0,
+    logProbability: exploration === 'plackett-luce' ? slateLogProbability(free.score, drawn, temperature) : 0,
     exploration,
     temperature,
     fallback,
   };
+}
+
+/** The scores of the candidates that are not pinned, and their indices; null: nothing is pinned, and they are as they were. */
+function freeOf(
+  score: Float64Array,
+  pin: readonly number[],
+): { readonly score: Float64Array; readonly indices: readonly number[] | null } {
+  if (pin.length === 0) return { score, indices: null };
+  const indices: number[] = [];
+  for (let index = 0; index < score.length; index++) if (!pin.includes(index)) indices.push(index);
+  return { score: Float64Array.from(indices, (index) => score[index]), indices };
+}
+
+/** Returns the propensities of all candidates, of which the pinned ones are shown for certain. */
+function beside(pin: readonly number[], free: readonly number[], inclusion: Float64Array): Float64Array {
+  const propensities = chosen(pin, pin.length + free.length);
+  for (let at = 0; at < free.length; at++) propensities[free[at]] = inclusion[at];
+  return propensities;
+}
+
+/** Returns 1 for each of these, and 0 for the rest of so many. */
+function chosen(indices: Iterable<number>, count: number): Float64Array {
+  const propensities = new Float64Array(count);
+  for (const index of indices) propensities[index] = 1;
+  return propensities;
 }
 
 /** By what candidates are ordered, and how slates are drawn from that. */
@@ -99,12 +117,10 @@ export function rankedBy(
 }
 
 function fixedSlate(order: readonly number[], score: Float64Array, fallback: Fallback | null): Slate {
-  const propensities = new Float64Array(score.length);
-  for (const index of order) propensities[index] = 1;
   return {
     order,
     score,
-    propensities,
+    propensities: chosen(order, score.length),
     propensityMethod: 'deterministic',
     logProbability: 0,
     exploration: 'greedy',

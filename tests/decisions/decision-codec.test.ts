@@ -1,8 +1,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { asFloat32Columns } from '../../bandit/columns.ts';
-import type { Decision } from '../../src/decisions/decision.ts';
+import { Float32Columns } from '../../bandit/columns.ts';
+import type { Decision, DecisionColumns } from '../../src/decisions/decision.ts';
 import { DECISION_TAG, decodeDecision, encodeDecision } from '../../src/decisions/decision-codec.ts';
 import { LostNamesError, nameChecksum } from '../../src/decisions/decision-names.ts';
 import { readColumns, writeColumns } from '../../src/decisions/packed-columns.ts';
@@ -117,7 +117,14 @@ describe('the decision codec', () => {
     const rows = [lexical, dense, zero, zero, retrieval.map((value) => value / 2), zero, zero, mean];
     const features = Float32Array.from({ length: 8 * length }, (_, i) => rows[i % 8][Math.floor(i / 8)]);
     const usual = sampleDecision('default.0123456789', 1, length);
-    const learned = { ...usual, columns: asFloat32Columns(all), extras, features: { v: features } };
+    const copies = new Float32Columns(length, 12);
+    const columns = Object.fromEntries(Object.entries(all).map(([name, one]) => [name, copies.copy(one)]));
+    const learned = {
+      ...usual,
+      columns: columns as unknown as DecisionColumns,
+      extras,
+      features: { v: features },
+    };
     const names = numbered(usual.candidates);
     const bytes = encodeDecision(learned, names);
     deepStrictEqual(decodeDecision(bytes, names), learned);

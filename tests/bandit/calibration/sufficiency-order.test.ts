@@ -10,7 +10,7 @@ const value = fc.oneof(
   fc.constant(Number.NaN),
 );
 const finite = (one: number): number => (Number.isFinite(one) ? one : 0);
-const featureOf = (features: Float64Array, name: (typeof SUFFICIENCY_FEATURES)[number]): number =>
+const featureOf = (features: readonly number[], name: (typeof SUFFICIENCY_FEATURES)[number]): number =>
   features[SUFFICIENCY_FEATURES.indexOf(name)];
 
 it('features are those of the candidates in the whole order of their scores, of equals the first one first', () => {

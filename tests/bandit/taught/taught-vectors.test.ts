@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { QueryFeatures } from '../../../bandit/policy.ts';
 import { randomFor } from '../../../bandit/random.ts';
-import { taughtQuery } from '../../../bandit/taught/taught-query.ts';
+import { TaughtQueries, type TaughtQuery } from '../../../bandit/taught/taught-query.ts';
 import { TaughtVectors } from '../../../bandit/taught/taught-vectors.ts';
 import { createTypescriptKernels } from '../kernels/typescript-kernels.ts';
 
@@ -22,6 +22,9 @@ function query(terms = 3): QueryFeatures {
   const weights = new Float32Array(terms).fill(1 / Math.sqrt(terms));
   return { embedding: embedding.map((value) => value / norm), terms: { terms: hashes, weights } };
 }
+
+const taughtQuery = (query: QueryFeatures, buckets: number): TaughtQuery =>
+  new TaughtQueries(buckets).of(query);
 
 /** ψ(q) as one dense array. */
 function psi({ embedding, terms }: QueryFeatures): number[] {
@@ -293,6 +296,18 @@ describe('the features of a query', () => {
         const total = [...sums].reduce((sum, value) => sum + Math.abs(value), 0);
         expect(total).toBeLessThanOrEqual(terms.length / 64 + 1e-9);
         expect((terms.length / 64 - total) % (1 / 32)).toBeCloseTo(0, 9); // two of opposite signs cancel whole
+      }),
+    );
+  });
+
+  it('are the same whatever query was hashed before', () => {
+    const queries = new TaughtQueries(48);
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.nat(2 ** 32 - 1), { maxLength: 80 }), (hashes) => {
+        const terms = Uint32Array.from(hashes).sort();
+        const weights = Float32Array.from(terms, (_, i) => (1 + (i % 7)) / 8);
+        const query = { embedding: null, terms: { terms, weights } };
+        expect(queries.of(query)).toEqual(taughtQuery(query, 48));
       }),
     );
   });
