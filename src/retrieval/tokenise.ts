@@ -1,3 +1,5 @@
+import { KnownWords } from './known-words.ts';
+import { FNV_OFFSET, FNV_PRIME, PlainWords } from './plain-words.ts';
 import { stem } from './stemmer.ts';
 
 /** A term is the FNV-1a hash (32 bits) of the UTF-8 bytes of a stem; indexes and ledgers keep terms. */
@@ -12,21 +14,40 @@ export const MAX_CHARACTERS = 16_384;
  */
 export function tokenise(text: string): Uint32Array {
   const read = text.slice(0, MAX_CHARACTERS);
-  const words = wordsOf(read);
-  const terms: Term[] = [];
-  for (const word of words) {
-    const term = contentTerm(word);
-    if (term !== NO_TERM) terms.push(term);
-  }
+  const terms = termsOf(read);
   if (terms.length > 0) return new Uint32Array(terms);
+  const words = wordsOf(read);
   return Uint32Array.from(words.length > 0 ? words : charactersOf(read), termOf);
 }
 
 /** Returns how many words of a text say something about which tool is wanted. */
 export function contentWords(text: string): number {
+  const read = text.slice(0, MAX_CHARACTERS);
+  if (!WORDS.begin(read)) return wordsOf(read).filter((word) => !STOP_WORDS.has(word)).length;
   let count = 0;
-  for (const word of wordsOf(text.slice(0, MAX_CHARACTERS))) if (!STOP_WORDS.has(word)) count++;
+  while (WORDS.next()) {
+    KNOWN_WORDS.lookUp(WORDS);
+    if (!KNOWN_WORDS.isStop) count++;
+  }
   return count;
+}
+
+/** Returns the terms of the words that say something. */
+function termsOf(text: string): Term[] {
+  if (!WORDS.begin(text)) return foldedTerms(text);
+  const terms: Term[] = [];
+  while (WORDS.next()) {
+    KNOWN_WORDS.lookUp(WORDS);
+    if (!KNOWN_WORDS.isStop) terms.push(KNOWN_WORDS.term);
+  }
+  return terms;
+}
+
+/** Returns the same of a text that is not ASCII. */
+function foldedTerms(text: string): Term[] {
+  const terms: Term[] = [];
+  for (const word of wordsOf(text)) if (!STOP_WORDS.has(word)) terms.push(stemTerm(word));
+  return terms;
 }
 
 /**
@@ -49,22 +70,13 @@ function charactersOf(text: string): string[] {
   return Array.from(text.replace(/\s+/g, '').slice(0, 2 * MAX_SIGNS)).slice(0, MAX_SIGNS);
 }
 
-/** Of a stop word. */
-const NO_TERM = -1;
-/** What words are, because stemming takes ten times as long as looking that up, and the words of queries are few. */
-const KNOWN_TERMS = new Map<string, Term | typeof NO_TERM>();
-const MOST_KNOWN = 2 ** 14;
-const LONGEST_KNOWN = 32;
+/** Reads one text at a time; nothing of a text stays. */
+const WORDS = new PlainWords(MAX_CHARACTERS);
+const KNOWN_WORDS = new KnownWords((word) => ({ term: stemTerm(word), isStop: STOP_WORDS.has(word) }));
 
-function contentTerm(word: string): Term | typeof NO_TERM {
-  const known = KNOWN_TERMS.get(word);
-  if (known !== undefined) return known;
-  const term = STOP_WORDS.has(word) ? NO_TERM : termOf(ASCII.test(word) ? stem(word) : word);
-  if (word.length > LONGEST_KNOWN) return term;
-  if (KNOWN_TERMS.size === MOST_KNOWN) KNOWN_TERMS.clear();
-  // A copy: a part of a string keeps the whole of it in memory.
-  KNOWN_TERMS.set(Buffer.from(word).toString(), term);
-  return term;
+/** Returns the term of the stem of a word. */
+function stemTerm(word: string): Term {
+  return termOf(ASCII.test(word) ? stem(word) : word);
 }
 
 /** Folds compatibility forms, case (ß as ss, ς as σ) and the marks that may be left out: accents, vowel points. */
@@ -85,22 +97,46 @@ const LONGEST_WITH_GRAMS = 40;
  * @param wanted the words that are looked at, by their terms.
  */
 export function gramsIn(text: string, wanted: ReadonlySet<Term>): Map<Term, readonly Term[]> {
+  const read = text.slice(0, MAX_CHARACTERS);
+  if (!WORDS.begin(read)) return foldedGrams(read, wanted);
   const grams = new Map<Term, readonly Term[]>();
-  for (const word of wordsOf(text.slice(0, MAX_CHARACTERS))) {
+  while (WORDS.next()) {
+    const length = WORDS.end - WORDS.start;
+    if (length <= GRAM || length > LONGEST_WITH_GRAMS || WORDS.hasDigit) continue;
+    KNOWN_WORDS.lookUp(WORDS);
+    const { term } = KNOWN_WORDS;
+    if (!wanted.has(term) || grams.has(term)) continue;
+    const inside = gramsOf(WORDS);
+    if (inside.length > 1) grams.set(term, inside);
+  }
+  return grams;
+}
+
+function gramsOf({ bytes, start, end }: PlainWords): Term[] {
+  const grams: Term[] = [];
+  for (let from = start; from + GRAM <= end; from++) {
+    let hash = BEFORE_GRAM;
+    for (let at = from; at < from + GRAM; at++) hash = Math.imul(hash ^ bytes[at], FNV_PRIME);
+    hash >>>= 0;
+    if (!grams.includes(hash)) grams.push(hash);
+  }
+  return grams;
+}
+
+/** The same of a text that is not ASCII. */
+function foldedGrams(text: string, wanted: ReadonlySet<Term>): Map<Term, readonly Term[]> {
+  const grams = new Map<Term, readonly Term[]>();
+  for (const word of wordsOf(text)) {
     if (word.length <= UNSPACED_GRAM || word.length > LONGEST_WITH_GRAMS) continue;
     const isAscii = ASCII.test(word);
     if (isAscii && word.length <= GRAM) continue;
-    const known = contentTerm(word);
-    const term = known === NO_TERM ? termOf(isAscii ? stem(word) : word) : known;
+    const term = stemTerm(word);
     if (!wanted.has(term) || grams.has(term) || DIGIT.test(word)) continue;
     const length = !isAscii && UNSPACED.test(word) ? UNSPACED_GRAM : GRAM;
-    const letters = isAscii ? word : Array.from(word);
+    const letters = Array.from(word);
     const inside: Term[] = [];
-    // A sign that no word has keeps n-grams apart from words.
     for (let at = 0; at + length <= letters.length; at++) {
-      const gram = termOf(
-        `#${isAscii ? word.slice(at, at + length) : (letters as string[]).slice(at, at + length).join('')}`,
-      );
+      const gram = termOf(SIGN_OF_GRAMS + letters.slice(at, at + length).join(''));
       if (!inside.includes(gram)) inside.push(gram);
     }
     if (inside.length > 1) grams.set(term, inside);
@@ -108,6 +144,9 @@ export function gramsIn(text: string, wanted: ReadonlySet<Term>): Map<Term, read
   return grams;
 }
 
+/** A sign that no word has: it keeps n-grams apart from words. */
+const SIGN_OF_GRAMS = '#';
+const BEFORE_GRAM = Math.imul(FNV_OFFSET ^ SIGN_OF_GRAMS.charCodeAt(0), FNV_PRIME);
 const DIGIT = /\d/;
 
 export function termOf(stemmed: string): Term {
@@ -122,8 +161,6 @@ export function termOf(stemmed: string): Term {
 
 const LAST_OF_ASCII = 0x7f;
 const ENCODER = new TextEncoder();
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
 
 function fnv1a(bytes: Uint8Array): Term {
   let hash = FNV_OFFSET;
