@@ -12,6 +12,7 @@ export interface AdmissionOptions {
 export interface Ticket {
   /** Its turn: true when it has come, false when it gave up before. */
   readonly turn: Promise<boolean>;
+  readonly isWaiting: boolean;
   /** Its client is gone; without effect once its turn has come. */
   giveUp(): void;
   /** There is nothing to do for it now, since it waits for its client: it gives its slot to another one. */
@@ -167,6 +168,10 @@ class Place implements Ticket {
     this.turn = new Promise((resolve) => {
       this.#settle = resolve;
     });
+  }
+
+  get isWaiting(): boolean {
+    return this.#state === 'waiting';
   }
 
   begin(): void {

@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
 import type { Context } from 'hono';
@@ -64,7 +64,8 @@ export class BodyIntake {
     try {
       take(BASE_BYTES, 0);
       const source = sourceOf(context);
-      if (source !== null) await body.readFrom(source, this.#pace);
+      if (isHere(source)) body.take(source);
+      else if (source !== null) await body.readFrom(source, this.#pace);
       take(body.bytes.length + body.scanner.values * VALUE_BYTES, body.room);
     } catch (error) {
       release();
@@ -88,6 +89,11 @@ function sourceOf({ env, req }: Context): Readable | null {
   return req.raw.body === null ? null : Readable.fromWeb(req.raw.body as ReadableStream);
 }
 
+/** Small bodies come in one packet with their heads: Node has all of them before anybody asks. */
+function isHere(source: Readable | null): source is IncomingMessage {
+  return source instanceof IncomingMessage && source.complete && !source.destroyed;
+}
+
 /** How slowly a body may come. */
 export interface Pace {
   /** It has to come with this rate… */
@@ -99,13 +105,15 @@ export interface Pace {
 /** Asks for room to hold a body. @throws Problem when there is none. */
 export type TakeRoom = (before: number, after: number) => void;
 
+const NOTHING = new Uint8Array();
+
 /** A body while it is being read: all of it so far, in one piece of memory, and looked at already. */
 export class ArrivingBody {
   readonly scanner: JsonScanner;
   readonly #limits: BodyLimits;
   readonly #takeRoom: TakeRoom;
-  #memory = new Uint8Array();
-  #bytes = new Uint8Array();
+  #memory: Uint8Array = NOTHING;
+  #bytes: Uint8Array = NOTHING;
 
   constructor(limits: BodyLimits, takeRoom: TakeRoom) {
     this.scanner = new JsonScanner(limits);
@@ -127,11 +135,23 @@ export class ArrivingBody {
     const start = this.#bytes.length;
     const length = start + chunk.length;
     if (length > this.#limits.bytes) throw tooLarge(this.#limits.bytes);
-    if (length > this.#memory.length) this.#growTo(length);
-    // Copied, since even the smallest chunk keeps all of the packet in memory that it came in.
-    this.#memory.set(chunk, start);
-    this.#bytes = this.#memory.subarray(0, length);
+    if (start === 0 && chunk.length === chunk.buffer.byteLength) {
+      this.#takeRoom(0, length);
+      this.#memory = chunk;
+      this.#bytes = chunk;
+    } else {
+      if (length > this.#memory.length) this.#growTo(length);
+      // Copied, since even the smallest chunk may keep all of the packet in memory that it came in.
+      this.#memory.set(chunk, start);
+      this.#bytes = this.#memory.subarray(0, length);
+    }
     this.scanner.scan(this.#bytes);
+  }
+
+  /** Takes in a body that Node has already. @throws Problem when it is too large. */
+  take(source: IncomingMessage): void {
+    const bytes: Uint8Array | null = source.read();
+    if (bytes !== null) this.add(bytes);
   }
 
   /** Reads to the end. @throws Problem as soon as the body is too large, too slow, or broken off. */

@@ -7,21 +7,34 @@ import { jsonPath } from './json-body.ts';
 /** At most so many violations are listed; checking stops there. */
 export const MAX_VIOLATIONS = 100;
 
-/** Checks values, and collects what is wrong with them. Answers what the schema made of the value. */
+/** Checks a value, and collects what is wrong with it. Answers what the schema made of the value. */
+export type Check = (value: unknown, violations: Violation[]) => unknown;
+
+/** The same in steps. */
 export type BodyCheck = (value: unknown, violations: Violation[]) => Steps<unknown>;
 
-export function check(
+/** The schema is compiled when the first value comes: there are many, and most are never needed. */
+export function checkBy(schema: z.ZodType): Check {
+  let compiled: z.ZodType | null = null;
+  return (value, violations) => {
+    compiled ??= z.compile(schema);
+    return check(compiled, value, violations);
+  };
+}
+
+function check(
   schema: z.ZodType,
   value: unknown,
   violations: Violation[],
   within: readonly PropertyKey[] = [],
 ): unknown {
-  const { data, error } = schema.safeParse(value, { error: plainWords });
-  for (const { path, message } of faultsOf(error?.issues ?? [])) {
+  const result = schema.safeParse(value, { error: plainWords });
+  if (result.success) return result.data;
+  for (const { path, message } of faultsOf(result.error.issues)) {
     if (violations.length >= MAX_VIOLATIONS) break;
     violations.push({ path: jsonPath([...within, ...path]) || '(root)', message });
   }
-  return data;
+  return undefined;
 }
 
 /** Stands for an element that was refused, so that checks of the whole list neither see it nor report it again. */
@@ -36,12 +49,15 @@ const CHECKED = z
  */
 export function bodyCheck(schema: z.ZodType): BodyCheck {
   const lists = schema instanceof z.ZodObject ? listsOf(schema) : [];
-  const rest = lists.length === 0 ? schema : withCheckedElements(schema as z.ZodObject, lists);
+  const checkRest = checkBy(lists.length === 0 ? schema : withCheckedElements(schema as z.ZodObject, lists));
   return function* (value, violations) {
-    const outline: unknown = isObject(value) ? { ...value } : value;
+    if (!isObject(value) || !lists.some(({ key }) => Array.isArray(value[key]))) {
+      return checkRest(value, violations);
+    }
+    const outline = { ...value };
     for (const { key, element } of lists) {
-      const items = isObject(outline) ? outline[key] : undefined;
-      if (!isObject(outline) || !Array.isArray(items)) continue;
+      const items = outline[key];
+      if (!Array.isArray(items)) continue;
       const checked: unknown[] = [];
       outline[key] = checked;
       for (let i = 0; i < items.length; i++) {
@@ -53,7 +69,7 @@ export function bodyCheck(schema: z.ZodType): BodyCheck {
       }
     }
     const others: Violation[] = [];
-    const checked = check(rest, outline, others);
+    const checked = checkRest(outline, others);
     violations.push(...others.filter(({ message }) => message !== REFUSED.description));
     return checked;
   };

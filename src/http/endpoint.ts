@@ -1,11 +1,8 @@
-import type { z } from '@hono/zod-openapi';
 import type { Context } from 'hono';
-import { Problem, type Violation } from '../errors/problem.ts';
-import { inSlices } from '../scheduling/slices.ts';
+import { Problem } from '../errors/problem.ts';
 import type { Ticket } from './admission.ts';
 import type { BodyIntake } from './body-intake.ts';
-import { emptyBody, invalid } from './body-problems.ts';
-import { type BodyCheck, bodyCheck, check } from './check-body.ts';
+import { emptyBody } from './body-problems.ts';
 import { documentationOf } from './documentation.ts';
 import type {
   Endpoint,
@@ -17,21 +14,20 @@ import type {
 import type { FailureLog } from './failures.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import { ORDINARY_BODY } from './json-scanner.ts';
+import { type GivenBody, RequestInputs } from './request-input.ts';
 import { STREAM_MEDIA_TYPES, streamOf } from './stream.ts';
 
 export function endpoint<Parts extends RequestParts>(definition: EndpointDefinition<Parts>): Endpoint {
-  const { body } = definition.request;
-  const checkBody = body === undefined ? null : bodyCheck(body);
+  const inputs = new RequestInputs(definition);
   return {
     documentation: documentationOf(definition),
     method: definition.method.toUpperCase(),
     path: definition.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    respond: (context, { bodies, log }) =>
-      checkBody === null
-        ? answer(definition, context, log)
-        : withBody(definition, context, bodies, (value) =>
-            answer(definition, context, log, { checkBody, value }),
-          ),
+    respond: async (context, { bodies, log }) => {
+      const use = async (body?: GivenBody): Promise<Response> =>
+        answer(definition, await inputs.read(context, body), context, log);
+      return definition.request.body === undefined ? use() : withBody(definition, context, bodies, use);
+    },
   };
 }
 
@@ -40,18 +36,18 @@ async function withBody<Parts extends RequestParts>(
   { bodyOptional = false, limits = ORDINARY_BODY }: EndpointDefinition<Parts>,
   context: Context,
   bodies: BodyIntake,
-  use: (value: unknown) => Promise<Response>,
+  use: (body: GivenBody) => Promise<Response>,
 ): Promise<Response> {
   const mayBeEmpty = bodyOptional && context.req.header('content-type') === undefined;
   if (!mayBeEmpty) requireJson(context.req);
   const held = await bodies.read(context, limits);
   try {
     if (held.bytes.length === 0) {
-      if (bodyOptional) return await use({});
+      if (bodyOptional) return await use({ value: {}, hasLists: false });
       throw emptyBody();
     }
     if (mayBeEmpty) requireJson(context.req);
-    return await use(await parseBody(held));
+    return await use({ value: await parseBody(held), hasLists: held.lists.length > 0 });
   } finally {
     held.release();
   }
@@ -59,11 +55,10 @@ async function withBody<Parts extends RequestParts>(
 
 async function answer<Parts extends RequestParts>(
   definition: EndpointDefinition<Parts>,
+  input: RequestInput<Parts>,
   context: Context,
   log: FailureLog,
-  body?: GivenBody,
 ): Promise<Response> {
-  const input = await readInput(definition, context, body);
   const answer = await definition.handle(input, requestContext(context));
   const { body: answered, stream, headers: own, status } = answer;
   context.var.announce?.(answered);
@@ -102,38 +97,4 @@ function hangUp(gone: AbortSignal): AbortSignal {
   if (gone.aborted) abort();
   gone.addEventListener('abort', abort);
   return hungUp.signal;
-}
-
-interface GivenBody {
-  readonly checkBody: BodyCheck;
-  readonly value: unknown;
-}
-
-async function readInput<Parts extends RequestParts>(
-  definition: EndpointDefinition<Parts>,
-  context: Context,
-  body: GivenBody | undefined,
-): Promise<RequestInput<Parts>> {
-  const { params, query, headers } = definition.request;
-  const violations: Violation[] = [];
-  const input = {
-    params: params && check(params, context.req.param(), violations),
-    query: query && check(query, singleValues(context.req.queries()), violations),
-    headers: headers && check(headers, pick(headers, context), violations),
-    body: body && (await inSlices(body.checkBody(body.value, violations))),
-  };
-  if (violations.length > 0)
-    throw invalid(violations, (body && definition.fixFor?.(body.value)) ?? undefined);
-  return input as RequestInput<Parts>;
-}
-
-/** A parameter given twice stays a list, which no schema accepts. */
-function singleValues(queries: Record<string, string[]>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(queries).map(([name, values]) => [name, values.length === 1 ? values[0] : values]),
-  );
-}
-
-function pick(schema: z.ZodObject, context: Context): Record<string, string | undefined> {
-  return Object.fromEntries(Object.keys(schema.shape).map((name) => [name, context.req.header(name)]));
 }

@@ -57,14 +57,18 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
     measureTurn();
     const ticket = admission.enter(kind);
     if (ticket === null) return refuseLater(() => refuse(request, response, TOO_MANY));
-    response.once('close', () => ticket.giveUp());
+    if (ticket.isWaiting) response.once('close', () => ticket.giveUp());
     if (!(await ticket.turn)) return;
     if (!request.complete) {
       ticket.pause();
       request.once('end', () => ticket.resume());
     }
     if (request.headers.expect !== undefined) response.writeContinue();
-    await handle(request, response, ticket).finally(() => ticket.leave());
+    try {
+      await handle(request, response, ticket);
+    } finally {
+      ticket.leave();
+    }
   };
 }
 
@@ -82,7 +86,8 @@ function paced(): (refusal: () => void) => void {
 }
 
 function kindOf(method: string | undefined, path: string): RequestClass | 'probe' {
-  const [name] = path.split('?', 1);
+  const query = path.indexOf('?');
+  const name = query === -1 ? path : path.slice(0, query);
   if (PROBES.has(name)) return 'probe';
   if (method === 'GET' || method === 'HEAD') return 'read';
   if (name === '/v1/route' || /^\/mcp(\/|$)/.test(name)) return 'route';

@@ -55,7 +55,7 @@ export class JsonScanner {
   readonly lists: JsonList[] = [];
   readonly #limits: BodyLimits;
   /** What closes each of the open arrays and objects. */
-  readonly #closers = new Uint8Array(MAX_JSON_DEPTH);
+  readonly #closers: number[] = [];
   #at = 0;
   #depth = 0;
   #inString = false;

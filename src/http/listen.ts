@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -26,7 +26,13 @@ export interface ListenOptions {
   readonly port: number;
 }
 
+/** A request on its way from the front to the app, with its ticket. */
+class AdmittedRequest extends IncomingMessage {
+  ticket: Ticket | undefined = undefined;
+}
+
 const SERVER_OPTIONS = {
+  IncomingMessage: AdmittedRequest,
   // `Host` is looked at where everything else is that can be wrong with a request.
   requireHostHeader: false,
   headersTimeout: 10_000,
@@ -58,16 +64,15 @@ export async function listen(app: Hono, { admission, guard, host, port }: Listen
 
 /** Asks the app, and tells it which ticket its request has. */
 function handleWith(app: Hono): Handle {
-  const tickets = new WeakMap<IncomingMessage, Ticket>();
   const handle = getRequestListener(
-    (request, bindings) => {
-      const incoming = bindings.incoming as IncomingMessage;
-      return app.fetch(request, { ...bindings, ticket: tickets.get(incoming) });
+    (request, { incoming, outgoing }) => {
+      const { ticket } = incoming as AdmittedRequest;
+      return app.fetch(request, { incoming, outgoing, ticket });
     },
     { hostname: 'localhost' },
   );
   return (request, response, ticket) => {
-    if (ticket !== undefined) tickets.set(request, ticket);
+    (request as AdmittedRequest).ticket = ticket;
     return handle(request, response);
   };
 }

@@ -42,8 +42,8 @@ export class RequestGuard {
   }
 
   #pageFault(request: IncomingMessage, isProbe: boolean): Problem | null {
-    const host = isProbe ? null : this.#host(request);
-    if (host instanceof Problem) return host;
+    const fault = isProbe ? null : this.#hostFault(request);
+    if (fault !== null) return fault;
     const { origin, 'sec-fetch-site': site } = request.headers;
     if (origin !== undefined) {
       if (!this.#isOwn(origin, request)) return foreignPage(`the origin ${quoted(origin)}`);
@@ -52,9 +52,8 @@ export class RequestGuard {
     return null;
   }
 
-  #host(request: IncomingMessage): Authority | Problem {
-    // Node keeps the first of several, without a word.
-    const hosts = request.rawHeaders.filter((_, at, all) => at % 2 === 1 && /^host$/i.test(all[at - 1]));
+  #hostFault(request: IncomingMessage): Problem | null {
+    const hosts = hostsOf(request);
     if (hosts.length !== 1) {
       return malformed(`The request has ${hosts.length === 0 ? 'no' : 'several'} \`Host\` headers.`);
     }
@@ -64,7 +63,7 @@ export class RequestGuard {
     if (target !== null && target[1].toLowerCase() !== hosts[0].toLowerCase()) {
       return malformed('The request target and the `Host` header name different hosts.');
     }
-    if (this.#isAllowed(host)) return host;
+    if (this.#isAllowed(host)) return null;
     return new Problem(
       'host-not-allowed',
       `This router is not known as ${quoted(hosts[0])}.`,
@@ -92,6 +91,16 @@ export class RequestGuard {
       ({ name, port }) => name === page.name && (port === null || port === (page.port ?? standard)),
     );
   }
+}
+
+/** All `Host` headers: of several, Node keeps the first one in `headers`, without a word. */
+function hostsOf({ rawHeaders }: IncomingMessage): string[] {
+  const hosts: string[] = [];
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts.push(rawHeaders[at + 1]);
+  }
+  return hosts;
 }
 
 function digest(text: string): Buffer {

@@ -1,3 +1,5 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import type { Context } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { BodyIntake } from '../../src/http/body-intake.ts';
@@ -17,9 +19,19 @@ function arriving(headers: Record<string, string> = {}) {
     context: context as unknown as Context,
     send: (bytes: number | string) =>
       controller.enqueue(typeof bytes === 'string' ? Buffer.from(bytes) : Buffer.alloc(bytes, '  \n')),
+    sendAlone: (text: string) => controller.enqueue(Uint8Array.from(Buffer.from(text))),
     end: () => controller.close(),
     breakOff: () => controller.error(new Error('gone')),
   };
+}
+
+/** A request that Node has to its end before anybody reads it. */
+function here(...pieces: Uint8Array[]): Context {
+  const incoming = new IncomingMessage(new Socket());
+  for (const piece of pieces) incoming.push(piece);
+  incoming.push(null);
+  incoming.complete = true;
+  return { env: { incoming }, req: { header: () => undefined } } as unknown as Context;
 }
 
 function complete(bytes: number) {
@@ -84,6 +96,42 @@ describe('bodies', () => {
     const body = await reading;
     expect(body.bytes.buffer.byteLength).toBeLessThan(4096);
     body.release();
+  });
+
+  it('that came with their heads are read at once, whatever memory their pieces have', async () => {
+    const intake = new BodyIntake();
+    const alone = (text: string) => Uint8Array.from(Buffer.from(text));
+    for (const pieces of [
+      [alone('{"put":[1, 22]}')],
+      [Buffer.from('{"put":[1, 22]}')],
+      [alone('{"put":'), alone('[1, 22'), Buffer.from(']}')],
+    ]) {
+      const body = await intake.read(here(...pieces), TOOLS_BODY);
+      expect(Buffer.from(body.bytes).toString()).toBe('{"put":[1, 22]}');
+      expect(body.lists).toMatchObject([{ key: 'put', bounds: [8, 9, 10, 13] }]);
+      expect(intake.held).toBeGreaterThan(body.bytes.buffer.byteLength);
+      body.release();
+      expect(intake.held).toBe(0);
+    }
+    expect((await intake.read(here(), TOOLS_BODY)).bytes).toHaveLength(0);
+    const small = { ...TOOLS_BODY, bytes: 14 };
+    const tooLarge = expect.objectContaining({ code: 'body-too-large' });
+    await expect(intake.read(here(alone('{"put":[1, 22]}')), small)).rejects.toEqual(tooLarge);
+  });
+
+  it('whose pieces have their memory for themselves are put together', async () => {
+    const intake = new BodyIntake();
+    const request = arriving();
+    const reading = intake.read(request.context, TOOLS_BODY);
+    for (const piece of ['{"put":', '[1, 22', ']}']) {
+      request.sendAlone(piece);
+      await settled();
+    }
+    request.end();
+    const body = await reading;
+    expect(Buffer.from(body.bytes).toString()).toBe('{"put":[1, 22]}');
+    body.release();
+    expect(intake.held).toBe(0);
   });
 
   it('that are large find no room beside others, small ones still do', async () => {
