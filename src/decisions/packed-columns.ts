@@ -1,4 +1,4 @@
-import { type BitReader, type BitWriter, turnBack } from '../storage/bits.ts';
+import { type BitReader, type BitWriter, signFirst, signLast } from '../storage/bits.ts';
 
 /**
  * Columns of float32 in few bits, bit for bit. A column has one of these forms, whichever is the shortest:
@@ -37,7 +37,6 @@ const NONE: Predictions = [];
 
 export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], predictions = NONE): void {
   const words = columns.map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
-  const scratch = new Scratch();
   for (let at = 0, length = 0; at < columns.length; at++) {
     const column = words[at];
     bits.bit(column.length === length);
@@ -45,7 +44,7 @@ export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], 
     length = column.length;
     const same = sameAs(words, at);
     if (same < 0) {
-      writeColumn(bits, columns, at, column, predictions[at], scratch.of(length));
+      writeColumn(bits, columns, at, column, predictions[at], SCRATCH.of(length));
     } else {
       bits.put(SAME, FORM_BITS);
       bits.put(same, INDEX_BITS);
@@ -56,7 +55,6 @@ export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], 
 /** @param predictions those with which they were written */
 export function readColumns(bits: BitReader, count: number, predictions = NONE): Float32Array[] {
   const columns: Float32Array[] = [];
-  const scratch = new Scratch();
   let block = new Float32Array(0);
   for (let length = 0, used = 0; columns.length < count; ) {
     if (!bits.bit()) length = bits.count();
@@ -72,7 +70,7 @@ export function readColumns(bits: BitReader, count: number, predictions = NONE):
     }
     const column = new Float32Array(block.buffer, 4 * used, length);
     used += length;
-    readColumn(bits, form, column, columns, predictions[columns.length], scratch.of(length));
+    readColumn(bits, form, column, columns, predictions[columns.length], SCRATCH.of(length));
     columns.push(column);
   }
   return columns;
@@ -93,6 +91,9 @@ class Scratch {
   }
 }
 
+/** For all decisions: their columns are mostly as long as those before. */
+const SCRATCH = new Scratch();
+
 function writeColumn(
   bits: BitWriter,
   columns: readonly Float32Array[],
@@ -104,13 +105,13 @@ function writeColumn(
   const { words } = scratch;
   const { length } = column;
   // The tool that fits least is one of those about which nothing was learned.
-  const usual = length === 0 ? 0 : (column[length - 1] << 1) | (column[length - 1] >>> 31);
+  const usual = length === 0 ? 0 : signLast(column[length - 1]);
   let [others, least, most, leastOther, mostOther] = [0, 0xffffffff, 0, 0xffffffff, 0];
   for (let row = 0; row < length; row++) {
-    const word = ((column[row] << 1) | (column[row] >>> 31)) >>> 0;
+    const word = signLast(column[row]);
     if (word < least) least = word;
     if (word > most) most = word;
-    if (word === usual >>> 0) continue;
+    if (word === usual) continue;
     others++;
     if (word < leastOther) leastOther = word;
     if (word > mostOther) mostOther = word;
@@ -125,15 +126,25 @@ function writeColumn(
     return;
   }
   const isSparse = sparse < whole;
-  bits.put(isSparse ? USUAL : WHOLE, FORM_BITS);
-  if (isSparse) bits.put(usual, 32);
-  let count = 0;
-  for (let row = 0; row < length; row++) {
-    const word = (column[row] << 1) | (column[row] >>> 31);
-    if (isSparse) bits.bit(word !== usual);
-    if (!isSparse || word !== usual) words[count++] = word;
+  if (!isSparse) {
+    bits.put(WHOLE, FORM_BITS);
+    bits.range(column, length, least, width);
+    return;
   }
-  bits.range(words, count, isSparse ? leastOther : least, isSparse ? otherWidth : width);
+  bits.put(USUAL, FORM_BITS);
+  bits.put(usual, 32);
+  let [count, flags] = [0, 0];
+  for (let row = 0; row < length; row++) {
+    if (row > 0 && row % 32 === 0) {
+      bits.put(flags, 32);
+      flags = 0;
+    }
+    if (column[row] === column[length - 1]) continue;
+    flags |= 1 << (row % 32);
+    words[count++] = column[row];
+  }
+  bits.put(flags, length % 32 || 32);
+  bits.range(words, count, leastOther, otherWidth);
 }
 
 /** Writes a column by what was foretold if that takes fewer bits than `most`; returns whether it did. */
@@ -194,12 +205,10 @@ function readColumn(
     for (let row = 0; row < length; row++) if (bits.bit()) words[others++] = row;
     const rest = new Uint32Array(others);
     bits.range(rest, others);
-    column.fill(usual);
+    column.fill(signFirst(usual));
     for (let i = 0; i < others; i++) column[words[i]] = rest[i];
-    turnBack(column);
   } else {
     bits.range(column, length);
-    turnBack(column);
   }
 }
 

@@ -28,6 +28,9 @@ const ENTRY_TAG = 1;
 /** Of the JSON of an entry, which is `[version, entry]`. */
 const VERSION = 13;
 
+/** For all entries with a decision, since one is encoded without a pause. */
+const WRITER = new BitWriter();
+
 /**
  * An entry as bytes. What comes back is equal bit for bit, −0 and NaN included, wherever learning reads a number.
  * What users wrote (definitions, settings) comes back as JSON has it: there −0 is 0, and undefined is absent.
@@ -350,7 +353,7 @@ function decodeCases(packed: PackedCases, arrays: readonly NumberArray[]): Cases
 }
 
 function encodeObservation({ key, ...entry }: ObservationEntry): Buffer {
-  const bits = new BitWriter();
+  const bits = WRITER.emptied();
   const { id, tools } = entry.decision;
   const decision = writeObserved(bits, entry.decision);
   const reports = entry.reports.map((report): PackedReport => {
@@ -393,7 +396,7 @@ function usualKey([first]: readonly OutcomeReport[]): string {
 }
 
 function encodeSettlement(entry: SettlementEntry | DiscoveryEntry): Buffer {
-  const bits = new BitWriter();
+  const bits = WRITER.emptied();
   return pack({ ...entry, decision: writeObserved(bits, entry.decision) }, [bits.written]);
 }
 

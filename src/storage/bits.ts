@@ -12,7 +12,14 @@ export class BitWriter {
   #words = new Uint32Array(1024);
   #at = 0;
 
-  /** Returns what was written, not a copy. */
+  /** Returns itself without what was written, and with the memory for as much again. */
+  emptied(): this {
+    this.#words.fill(0, 0, (this.#at >>> 5) + 2);
+    this.#at = 0;
+    return this;
+  }
+
+  /** Returns what was written, not a copy: valid until something else is written. */
   get written(): Uint32Array {
     return this.#words.subarray(0, (this.#at + 31) >>> 5);
   }
@@ -62,15 +69,18 @@ export class BitWriter {
     for (const value of values) this.put(value, width);
   }
 
-  /** Writes `count` words by how far they are from the least of them. @param width bits of the farthest */
-  range(words: Uint32Array, count: number, least: number, width: number): void {
+  /**
+   * Writes the first `count` of the bits of numbers, with their sign last, by how far they are from the least of them.
+   * @param width bits of the farthest
+   */
+  range(numbers: Uint32Array, count: number, least: number, width: number): void {
     this.put(width, 6);
     this.put(least, 32);
     this.#room(count * width);
     const out = this.#words;
     let at = this.#at;
     for (let i = 0; i < count; i++, at += width) {
-      const value = (words[i] - least) >>> 0;
+      const value = (signLast(numbers[i]) - least) >>> 0;
       const shift = at & 31;
       out[at >>> 5] |= value << shift;
       if (shift + width > 32) out[(at >>> 5) + 1] = value >>> (32 - shift);
@@ -104,15 +114,14 @@ export class BitWriter {
   /** Writes numbers bit for bit, none of which is much smaller than the others, whatever their sign. */
   vector(values: Float32Array): void {
     const bits = new Uint32Array(values.buffer, values.byteOffset, values.length);
-    const words = new Uint32Array(bits.length);
     let [least, most] = [0xffffffff, 0];
     for (let i = 0; i < bits.length; i++) {
-      words[i] = (bits[i] << 1) | (bits[i] >>> 31);
-      if (words[i] < least) least = words[i];
-      if (words[i] > most) most = words[i];
+      const word = signLast(bits[i]);
+      if (word < least) least = word;
+      if (word > most) most = word;
     }
-    this.count(words.length);
-    this.range(words, words.length, least, words.length === 0 ? 0 : 32 - Math.clz32(most - least));
+    this.count(bits.length);
+    this.range(bits, bits.length, least, bits.length === 0 ? 0 : 32 - Math.clz32(most - least));
   }
 
   /** Writes numbers bit for bit, of which many are 0. */
@@ -198,7 +207,8 @@ export class BitReader {
     return values;
   }
 
-  range(words: Uint32Array, count: number): void {
+  /** Reads the bits of `count` numbers. */
+  range(numbers: Uint32Array, count: number): void {
     const width = this.take(6);
     const least = this.take(32);
     const from = this.#words;
@@ -208,7 +218,7 @@ export class BitReader {
       const shift = at & 31;
       let value = from[at >>> 5] >>> shift;
       if (shift + width > 32) value |= from[(at >>> 5) + 1] << (32 - shift);
-      words[i] = least + (value & mask);
+      numbers[i] = signFirst(least + (value & mask));
     }
     this.#at = at;
   }
@@ -230,10 +240,9 @@ export class BitReader {
   }
 
   vector(): Float32Array {
-    const words = new Uint32Array(this.count());
-    this.range(words, words.length);
-    turnBack(words);
-    return new Float32Array(words.buffer);
+    const numbers = new Uint32Array(this.count());
+    this.range(numbers, numbers.length);
+    return new Float32Array(numbers.buffer);
   }
 
   floats(): Float32Array {
@@ -261,7 +270,12 @@ const FLOAT_WORD = new Uint32Array(FLOAT.buffer);
 const DOUBLE = new Float64Array(1);
 const DOUBLE_WORDS = new Uint32Array(DOUBLE.buffer);
 
-/** Makes of words with the sign last the bits of numbers again. */
-export function turnBack(words: Uint32Array): void {
-  for (let i = 0; i < words.length; i++) words[i] = (words[i] >>> 1) | (words[i] << 31);
+/** Returns the bits of a number with its sign last, so that numbers of like size are near each other. */
+export function signLast(bits: number): number {
+  return ((bits << 1) | (bits >>> 31)) >>> 0;
+}
+
+/** Makes of a word with the sign last the bits of a number again. */
+export function signFirst(word: number): number {
+  return ((word >>> 1) | (word << 31)) >>> 0;
 }
