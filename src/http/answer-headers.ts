@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Hono } from 'hono';
+import type { Context, Handler } from 'hono';
 import type { CatalogPositions } from '../catalog/catalog-positions.ts';
 import { catalogOf } from '../decisions/decision-id.ts';
 import { Problem } from '../errors/problem.ts';
@@ -16,53 +16,65 @@ export function requestId(given: string | undefined): string {
   return given !== undefined && /^[\w.:/+=-]{1,128}$/.test(given) ? given : randomUUID();
 }
 
-/** What every answer has. */
-export function markAnswers(app: Hono, admission: Pick<Admission, 'draining'>): void {
-  app.use(async (context, next) => {
-    const id = requestId(context.req.header('x-request-id'));
-    context.set('requestId', id);
-    context.header('x-request-id', id);
-    context.header('x-content-type-options', 'nosniff');
-    try {
-      await next();
-    } finally {
-      // Otherwise the connection stays open for the client's next request, and the server with it.
-      if (admission.draining) context.header('connection', 'close');
-    }
-  });
+/** The id of a request, the same one each time. */
+export function requestIdOf(context: Context): string {
+  const known = context.get('requestId') as string | undefined;
+  if (known !== undefined) return known;
+  const id = requestId(context.req.header('x-request-id'));
+  context.set('requestId', id);
+  return id;
 }
 
-declare module 'hono' {
-  interface ContextVariableMap {
-    /** To be called with the body of an answer while its headers can still be written. */
-    announce: (answer: unknown) => void;
-  }
-}
-
-const HEADER = 'x-bandolier-position';
+const POSITION = 'x-bandolier-position';
 const PAIR = /^([a-z0-9][a-z0-9-]{0,62})=(\d{1,15})$/;
 const MOST_PAIRS = 16;
 
+type Positions = Pick<CatalogPositions, 'of' | 'reached'>;
+
 /**
- * Reads-your-writes over several processes: every answer says how far its catalog is known here
- * (`X-Bandolier-Position: default=1042`), and a request that brings that line waits until as much is known.
+ * What every answer has beside its own headers: the id of its request, and how far its catalog is known here.
+ *
+ * The latter is reads-your-writes over several processes: every answer says it (`X-Bandolier-Position: default=1042`),
+ * and a request that brings that line waits until as much is known.
  */
-export function keepPositions(app: Hono, positions: CatalogPositions): void {
-  app.use(async (context, next) => {
-    const wanted = context.req.header(HEADER);
-    if (wanted !== undefined) await positions.reached(pairsOf(wanted), context.req.raw.signal);
-    let isAnnounced = false;
-    const announce = (answer: unknown): void => {
-      isAnnounced = true;
-      const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(answer);
-      const position = catalog === null ? null : positions.of(catalog);
-      if (position !== null) context.header(HEADER, `${catalog}=${position}`);
+export class AnswerHeaders {
+  readonly #positions: Positions;
+  readonly #admission: Pick<Admission, 'draining'>;
+
+  constructor(positions: Positions, admission: Pick<Admission, 'draining'>) {
+    this.#positions = positions;
+    this.#admission = admission;
+  }
+
+  /**
+   * Plain, and not `Headers`, which take as long to make and to write as all the rest of an answer.
+   * @param answer its body, which may name a catalog
+   */
+  of(context: Context, answer?: unknown): Record<string, string> {
+    const headers: Record<string, string> = {
+      'x-request-id': requestIdOf(context),
+      'x-content-type-options': 'nosniff',
     };
-    context.set('announce', announce);
-    await next();
-    // Problems. A header that is added to a finished answer is a copy of it, which takes as long as all the rest.
-    if (!isAnnounced) announce(undefined);
-  });
+    const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(answer);
+    const position = catalog === null ? null : this.#positions.of(catalog);
+    if (position !== null) headers[POSITION] = `${catalog}=${position}`;
+    // Otherwise the connection stays open for the client's next request, and the server with it.
+    if (this.#admission.draining) headers.connection = 'close';
+    return headers;
+  }
+
+  /** The same handler, which begins when each catalog is known here as far as the request says. */
+  whenKnown(handler: Handler): Handler {
+    return (context, next) => {
+      const wanted = context.req.header(POSITION);
+      if (wanted === undefined) return handler(context, next);
+      return this.#reached(wanted, context).then(() => handler(context, next));
+    };
+  }
+
+  async #reached(wanted: string, { req }: Context): Promise<void> {
+    await this.#positions.reached(pairsOf(wanted), req.raw.signal);
+  }
 }
 
 function pairsOf(header: string): [catalog: string, position: number][] {

@@ -16,10 +16,10 @@ import type { Tasks } from '../rewards/tasks.ts';
 import type { Routing } from '../routing/routing.ts';
 import type { Sources } from '../sources/sources.ts';
 import type { Admission } from './admission.ts';
-import { keepPositions, markAnswers } from './answer-headers.ts';
+import { AnswerHeaders } from './answer-headers.ts';
 import { BodyIntake } from './body-intake.ts';
-import { mountDocumentation, openApiDocument } from './documentation.ts';
-import type { Endpoint } from './endpoint-definition.ts';
+import { type MountPage, mountDocumentation, openApiDocument } from './documentation.ts';
+import type { Endpoint, Mount } from './endpoint-definition.ts';
 import { caseEndpoints } from './endpoints/cases.ts';
 import { catalogEndpoints } from './endpoints/catalogs.ts';
 import { contextEndpoints } from './endpoints/context.ts';
@@ -35,7 +35,7 @@ import { routingEndpoints } from './endpoints/routing.ts';
 import { sourceEndpoints } from './endpoints/sources.ts';
 import { taskEndpoints } from './endpoints/tasks.ts';
 import { toolEndpoints } from './endpoints/tools.ts';
-import { answerFailures, type FailureLog, refuseOtherMethods } from './failures.ts';
+import { answerFailures, type FailureLog, refuseTheRest } from './failures.ts';
 import { type McpFace, mountMcp } from './mcp.ts';
 
 /** Everything that endpoints ask. */
@@ -97,24 +97,26 @@ export function apiEndpoints(nouns: Nouns): Endpoint[] {
 /** The whole HTTP surface; `app.request()` answers without a server. */
 export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): Hono {
   const app = new Hono();
-  answerFailures(app, log);
-  markAnswers(app, admission);
-  keepPositions(app, nouns.positions);
+  const headers = new AnswerHeaders(nouns.positions, admission);
+  const mount: Mount = (methods, path, handler) => app.on(methods, path, headers.whenKnown(handler));
+  answerFailures(app, headers, log);
 
   const endpoints = apiEndpoints(nouns);
-  const parts = { bodies: new BodyIntake(), log };
+  const parts = { bodies: new BodyIntake(), headers, log };
   for (const { method, path, respond } of endpoints) {
-    app.on(method, path, (context) => respond(context, parts));
+    mount([method], path, (context) => respond(context, parts));
   }
-  mountMcp(app, nouns.mcp, parts);
-  mountMetrics(app, nouns.health);
-  mountDocumentation(app, () => openApiDocument(endpoints));
+  mountMcp(mount, nouns.mcp, { ...parts, admission });
+  const page: MountPage = (path, make) =>
+    mount(['GET'], path, async (context) => {
+      const { body, headers: own } = await make();
+      return new Response(body, { headers: { ...headers.of(context), ...own } });
+    });
+  page('/metrics', async () => ({ body: await nouns.health.metrics(), headers: METRICS_TYPE }));
+  mountDocumentation(page, () => openApiDocument(endpoints));
 
-  refuseOtherMethods(app);
+  refuseTheRest(app, headers);
   return app;
 }
 
-function mountMetrics(app: Hono, health: Health): void {
-  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
-  app.get('/metrics', async (context) => context.body(await health.metrics(), 200, headers));
-}
+const METRICS_TYPE = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };

@@ -64,7 +64,7 @@ export class BodyIntake {
     try {
       take(BASE_BYTES, 0);
       const source = sourceOf(context);
-      if (isHere(source)) body.take(source);
+      if (source instanceof IncomingMessage && isHere(source)) body.take(source);
       else if (source !== null) await body.readFrom(source, this.#pace);
       take(body.bytes.length + body.scanner.values * VALUE_BYTES, body.room);
     } catch (error) {
@@ -89,9 +89,12 @@ function sourceOf({ env, req }: Context): Readable | null {
   return req.raw.body === null ? null : Readable.fromWeb(req.raw.body as ReadableStream);
 }
 
-/** Small bodies come in one packet with their heads: Node has all of them before anybody asks. */
-function isHere(source: Readable | null): source is IncomingMessage {
-  return source instanceof IncomingMessage && source.complete && !source.destroyed;
+/**
+ * Whether Node has all of a body, as it has of small ones: they come in one packet with their heads. It says so only a
+ * little later (`complete`), unless the head says how long the body is.
+ */
+export function isHere({ complete, destroyed, headers, readableLength }: IncomingMessage): boolean {
+  return !destroyed && (complete || readableLength === Number(headers['content-length']));
 }
 
 /** How slowly a body may come. */
@@ -151,6 +154,8 @@ export class ArrivingBody {
   /** Takes in a body that Node has already. @throws Problem when it is too large. */
   take(source: IncomingMessage): void {
     const bytes: Uint8Array | null = source.read();
+    // So that it ends, and the connection is free for the next request.
+    source.resume();
     if (bytes !== null) this.add(bytes);
   }
 

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { createRoute, OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
-import type { Hono } from 'hono';
 import type { ProblemCode } from '../errors/problem.ts';
 import type { AnswerNotes, Endpoint, EndpointDefinition, RequestParts } from './endpoint-definition.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_STATUS, problemSchema } from './problem-json.ts';
@@ -162,21 +161,31 @@ const WELCOME = {
   report: 'POST /v1/decisions/{decisionId}/rewards {"tool": "refund_payment", "outcome": "success"}',
 };
 
+/** A page for readers: its own headers, and what it is. */
+interface Page {
+  readonly body: string | Uint8Array<ArrayBuffer>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type MountPage = (path: string, make: () => Page | Promise<Page>) => void;
+
 /** / says what this is. /openapi.json and /docs, from files on this machine: they work without a network. */
-export function mountDocumentation(app: Hono, document: () => unknown): void {
-  app.get('/', (context) => context.body(`${JSON.stringify(WELCOME, null, 2)}\n`, 200, JSON_TYPE));
-  app.get('/openapi.json', (context) => {
-    return context.body(JSON.stringify(document()), 200, { 'content-type': 'application/json' });
-  });
-  app.get('/docs', (context) =>
-    context.html(PAGE, 200, { 'content-security-policy': CONTENT_SECURITY_POLICY }),
-  );
-  app.get('/docs/start.js', (context) => context.body(START, 200, { 'content-type': 'text/javascript' }));
+export function mountDocumentation(page: MountPage, document: () => unknown): void {
+  page('/', () => ({ body: `${JSON.stringify(WELCOME, null, 2)}\n`, headers: JSON_TYPE }));
+  page('/openapi.json', () => ({ body: JSON.stringify(document()), headers: JSON_TYPE }));
+  page('/docs', () => ({
+    body: PAGE,
+    headers: {
+      'content-type': 'text/html; charset=UTF-8',
+      'content-security-policy': CONTENT_SECURITY_POLICY,
+    },
+  }));
+  page('/docs/start.js', () => ({ body: START, headers: { 'content-type': 'text/javascript' } }));
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   for (const [file, mediaType] of Object.entries(ASSETS)) {
-    app.get(`/docs/${file}`, async (context) => {
-      const headers = { 'content-type': mediaType, 'cache-control': 'public, max-age=86400' };
-      return context.body(new Uint8Array(await readFile(join(folder, file))), 200, headers);
-    });
+    page(`/docs/${file}`, async () => ({
+      body: new Uint8Array(await readFile(join(folder, file))),
+      headers: { 'content-type': mediaType, 'cache-control': 'public, max-age=86400' },
+    }));
   }
 }

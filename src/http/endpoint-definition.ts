@@ -1,6 +1,7 @@
 import type { RouteConfig, z } from '@hono/zod-openapi';
-import type { Context } from 'hono';
+import type { Context, Handler } from 'hono';
 import type { ProblemCode } from '../errors/problem.ts';
+import type { AnswerHeaders } from './answer-headers.ts';
 import type { BodyIntake } from './body-intake.ts';
 import type { FailureLog } from './failures.ts';
 import type { BodyLimits } from './json-scanner.ts';
@@ -90,8 +91,12 @@ export interface Endpoint {
   readonly respond: (context: Context, parts: EndpointParts) => Promise<Response>;
 }
 
+/** Adds a handler to the app. Every method of a path has one of its own, and there is no other middleware. */
+export type Mount = (methods: string[], path: string, handler: Handler) => void;
+
 /** What the endpoints of one process share. */
 export interface EndpointParts {
   readonly bodies: BodyIntake;
+  readonly headers: AnswerHeaders;
   readonly log: FailureLog;
 }

@@ -1,17 +1,18 @@
 import type { Context } from 'hono';
 import { Problem } from '../errors/problem.ts';
 import type { Ticket } from './admission.ts';
+import { requestIdOf } from './answer-headers.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { emptyBody } from './body-problems.ts';
 import { documentationOf } from './documentation.ts';
 import type {
   Endpoint,
   EndpointDefinition,
+  EndpointParts,
   RequestContext,
   RequestInput,
   RequestParts,
 } from './endpoint-definition.ts';
-import type { FailureLog } from './failures.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import { ORDINARY_BODY } from './json-scanner.ts';
 import { type GivenBody, RequestInputs } from './request-input.ts';
@@ -23,10 +24,11 @@ export function endpoint<Parts extends RequestParts>(definition: EndpointDefinit
     documentation: documentationOf(definition),
     method: definition.method.toUpperCase(),
     path: definition.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    respond: async (context, { bodies, log }) => {
+    respond: async (context, parts) => {
       const use = async (body?: GivenBody): Promise<Response> =>
-        answer(definition, await inputs.read(context, body), context, log);
-      return definition.request.body === undefined ? use() : withBody(definition, context, bodies, use);
+        answer(definition, await inputs.read(context, body), context, parts);
+      if (definition.request.body === undefined) return use();
+      return withBody(definition, context, parts.bodies, use);
     },
   };
 }
@@ -57,34 +59,44 @@ async function answer<Parts extends RequestParts>(
   definition: EndpointDefinition<Parts>,
   input: RequestInput<Parts>,
   context: Context,
-  log: FailureLog,
+  { headers, log }: EndpointParts,
 ): Promise<Response> {
-  const answer = await definition.handle(input, requestContext(context));
-  const { body: answered, stream, headers: own, status } = answer;
-  context.var.announce?.(answered);
+  const { body, stream, headers: own, status } = await definition.handle(input, new AskedContext(context));
+  const shared = headers.of(context, body);
   if (stream !== undefined) {
     const format = definition.answers[status]?.stream ?? 'lines';
     const onError = (error: unknown): void => {
       const { path } = definition;
-      log.error({ requestId: context.var.requestId, path, err: error }, 'The answer broke off.');
+      log.error({ requestId: requestIdOf(context), path, err: error }, 'The answer broke off.');
     };
     const { ticket } = (context.env ?? {}) as { readonly ticket?: Ticket };
-    const body = streamOf(stream, format, { ticket, onError });
-    return context.body(body, status as 200, { 'content-type': STREAM_MEDIA_TYPES[format], ...own });
+    return new Response(streamOf(stream, format, { ticket, onError }), {
+      status,
+      headers: { ...shared, 'content-type': STREAM_MEDIA_TYPES[format], ...own },
+    });
   }
-  if (answered === undefined) return context.body(null, 204, { ...own });
-  const headers = { 'content-type': 'application/json', ...own };
-  return context.body(JSON.stringify(answered), status as 200, headers);
+  if (body === undefined) return new Response(null, { status: 204, headers: { ...shared, ...own } });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { ...shared, 'content-type': 'application/json', ...own },
+  });
 }
 
 /** The signal is made when it is read first: most endpoints answer before a client could hang up. */
-function requestContext({ var: { requestId }, req }: Context): RequestContext {
-  return {
-    requestId,
-    get signal() {
-      return hangUp(req.raw.signal);
-    },
-  };
+class AskedContext implements RequestContext {
+  readonly #context: Context;
+
+  constructor(context: Context) {
+    this.#context = context;
+  }
+
+  get requestId(): string {
+    return requestIdOf(this.#context);
+  }
+
+  get signal(): AbortSignal {
+    return hangUp(this.#context.req.raw.signal);
+  }
 }
 
 /** Its reason is a `Problem`, which is not logged, since the client has gone. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Problem } from '../errors/problem.ts';
 import type { Admission, RequestClass, Ticket } from './admission.ts';
+import { isHere } from './body-intake.ts';
 import { refuse } from './refusals.ts';
 import type { RequestGuard } from './request-guard.ts';
 
@@ -59,7 +60,7 @@ export function front(guard: RequestGuard, admission: Admission, handle: Handle)
     if (ticket === null) return refuseLater(() => refuse(request, response, TOO_MANY));
     if (ticket.isWaiting) response.once('close', () => ticket.giveUp());
     if (!(await ticket.turn)) return;
-    if (!request.complete) {
+    if (!isHere(request)) {
       ticket.pause();
       request.once('end', () => ticket.resume());
     }

@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { Context, Hono } from 'hono';
+import type { Context } from 'hono';
 import type { Problem } from '../errors/problem.ts';
-import type { Ticket } from './admission.ts';
+import type { Admission, Ticket } from './admission.ts';
+import { requestIdOf } from './answer-headers.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { invalid } from './body-problems.ts';
-import type { FailureLog } from './failures.ts';
+import type { EndpointParts, Mount } from './endpoint-definition.ts';
 import { parseBody, requireJson } from './json-body.ts';
 import type { BodyLimits } from './json-scanner.ts';
 import { asProblem, PROBLEM_STATUS, problemHeaders, problemJson } from './problem-json.ts';
@@ -30,25 +31,27 @@ const MESSAGE: BodyLimits = {
 
 /** Mounts the Model Context Protocol at `/mcp`, `/mcp/{catalog}` and `/mcp?catalog=`. */
 export function mountMcp(
-  app: Hono,
+  mount: Mount,
   mcp: McpFace,
-  { bodies, log }: { bodies: BodyIntake; log: FailureLog },
+  { bodies, headers, log, admission }: EndpointParts & { readonly admission: Pick<Admission, 'draining'> },
 ): void {
   const respond = async (context: Context): Promise<Response> => {
     try {
-      return await answer(context, mcp, bodies);
+      const response = await answer(context, mcp, bodies);
+      if (admission.draining) response.headers.set('connection', 'close');
+      return response;
     } catch (error) {
       const problem = asProblem(error);
       if (problem.code === 'internal') {
         log.error(
-          { requestId: context.var.requestId, path: context.req.path, err: problem.cause },
+          { requestId: requestIdOf(context), path: context.req.path, err: problem.cause },
           problem.message,
         );
       }
-      return refusal(context, problem);
+      return refusal(context, problem, headers.of(context));
     }
   };
-  for (const path of ['/mcp', '/mcp/:catalog']) app.on(['GET', 'POST', 'DELETE'], path, respond);
+  for (const path of ['/mcp', '/mcp/:catalog']) mount(['GET', 'POST', 'DELETE'], path, respond);
 }
 
 async function answer(context: Context, mcp: McpFace, bodies: BodyIntake): Promise<Response> {
@@ -93,15 +96,17 @@ const INVALID_REQUEST = -32_600;
 const INTERNAL_ERROR = -32_603;
 
 /** A problem as clients of this protocol read it: an error of JSON-RPC that belongs to no message, with the problem as its data. */
-function refusal(context: Context, problem: Problem): Response {
+function refusal(context: Context, problem: Problem, headers: Record<string, string>): Response {
   const status = PROBLEM_STATUS[problem.code];
   const code =
     problem.code === 'malformed-request' ? PARSE_ERROR : status >= 500 ? INTERNAL_ERROR : INVALID_REQUEST;
   const error = {
     code,
     message: `${problem.message} ${problem.suggestedFix}`,
-    data: problemJson(problem, context.var.requestId),
+    data: problemJson(problem, requestIdOf(context)),
   };
-  const headers = { ...problemHeaders(problem), 'content-type': 'application/json' };
-  return context.body(JSON.stringify({ jsonrpc: '2.0', id: null, error }), status, headers);
+  return new Response(JSON.stringify({ jsonrpc: '2.0', id: null, error }), {
+    status,
+    headers: { ...headers, ...problemHeaders(problem), 'content-type': 'application/json' },
+  });
 }

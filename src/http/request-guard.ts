@@ -23,6 +23,8 @@ export class RequestGuard {
   readonly #allowed: readonly Authority[];
   /** SHA-256 of the key, so that every comparison is one of 32 bytes; null: no key is needed. */
   readonly #key: Buffer | null;
+  /** The last one that was found to be allowed: clients send the same one each time. */
+  #knownHost: string | null = null;
 
   /**
    * @param allowedHosts beside loopback names: `router.example.com,10.0.0.7:8080`; without a port, every port.
@@ -57,13 +59,18 @@ export class RequestGuard {
     if (hosts.length !== 1) {
       return malformed(`The request has ${hosts.length === 0 ? 'no' : 'several'} \`Host\` headers.`);
     }
+    const isPath = request.url?.startsWith('/') ?? false;
+    if (isPath && hosts[0] === this.#knownHost) return null;
     const host = authorityOf(hosts[0]);
     if (host === null) return malformed(`The \`Host\` header ${quoted(hosts[0])} is no name with a port.`);
     const target = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '');
     if (target !== null && target[1].toLowerCase() !== hosts[0].toLowerCase()) {
       return malformed('The request target and the `Host` header name different hosts.');
     }
-    if (this.#isAllowed(host)) return null;
+    if (this.#isAllowed(host)) {
+      this.#knownHost = hosts[0];
+      return null;
+    }
     return new Problem(
       'host-not-allowed',
       `This router is not known as ${quoted(hosts[0])}.`,
@@ -129,6 +136,7 @@ function keyMissing({ headers }: IncomingMessage): Problem {
 }
 
 export function isJson(contentType: string | undefined): boolean {
+  if (contentType === 'application/json') return true;
   const mediaType = contentType?.split(';')[0].trim().toLowerCase() ?? '';
   return /^application\/([\w.-]+\+)?json$/.test(mediaType);
 }

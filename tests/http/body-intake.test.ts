@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Context } from 'hono';
@@ -25,13 +26,16 @@ function arriving(headers: Record<string, string> = {}) {
   };
 }
 
-/** A request that Node has to its end before anybody reads it. */
-function here(...pieces: Uint8Array[]): Context {
+/** A request whose body Node has before anybody reads it. */
+function here(...pieces: Uint8Array[]) {
   const incoming = new IncomingMessage(new Socket());
   for (const piece of pieces) incoming.push(piece);
-  incoming.push(null);
-  incoming.complete = true;
-  return { env: { incoming }, req: { header: () => undefined } } as unknown as Context;
+  const context = { env: { incoming }, req: { header: () => undefined } } as unknown as Context;
+  const end = (): void => {
+    incoming.push(null);
+    incoming.complete = true;
+  };
+  return { context, incoming, end };
 }
 
 function complete(bytes: number) {
@@ -106,17 +110,39 @@ describe('bodies', () => {
       [Buffer.from('{"put":[1, 22]}')],
       [alone('{"put":'), alone('[1, 22'), Buffer.from(']}')],
     ]) {
-      const body = await intake.read(here(...pieces), TOOLS_BODY);
+      const { context, end } = here(...pieces);
+      end();
+      const body = await intake.read(context, TOOLS_BODY);
       expect(Buffer.from(body.bytes).toString()).toBe('{"put":[1, 22]}');
       expect(body.lists).toMatchObject([{ key: 'put', bounds: [8, 9, 10, 13] }]);
       expect(intake.held).toBeGreaterThan(body.bytes.buffer.byteLength);
       body.release();
       expect(intake.held).toBe(0);
     }
-    expect((await intake.read(here(), TOOLS_BODY)).bytes).toHaveLength(0);
+    const empty = here();
+    empty.end();
+    expect((await intake.read(empty.context, TOOLS_BODY)).bytes).toHaveLength(0);
+    const large = here(alone('{"put":[1, 22]}'));
+    large.end();
     const small = { ...TOOLS_BODY, bytes: 14 };
-    const tooLarge = expect.objectContaining({ code: 'body-too-large' });
-    await expect(intake.read(here(alone('{"put":[1, 22]}')), small)).rejects.toEqual(tooLarge);
+    await expect(intake.read(large.context, small)).rejects.toMatchObject({ code: 'body-too-large' });
+  });
+
+  it('that are as long as their heads say are not waited for any longer, and end all the same', async () => {
+    const intake = new BodyIntake();
+    const { context, incoming, end } = here(Buffer.from('{"put":[1]}'));
+    incoming.headers = { 'content-length': '11' };
+    const ended = once(incoming, 'end');
+    (await intake.read(context, TOOLS_BODY)).release();
+    end();
+    await ended;
+    const short = here(Buffer.from('{"put":[1]'));
+    short.incoming.headers = { 'content-length': '11' };
+    const reading = intake.read(short.context, TOOLS_BODY);
+    expect(await Promise.race([reading, settled().then(() => 'is waited for')])).toBe('is waited for');
+    short.incoming.push('}');
+    short.end();
+    (await reading).release();
   });
 
   it('whose pieces have their memory for themselves are put together', async () => {

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { afterEach, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
+import { AnswerHeaders } from '../../src/http/answer-headers.ts';
 import { answerFailures } from '../../src/http/failures.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -9,7 +10,8 @@ it('says once a minute that a store is away, and how many requests it cost; othe
   vi.useFakeTimers({ toFake: ['performance'] });
   const lines: object[] = [];
   const app = new Hono();
-  answerFailures(app, { error: (fields) => lines.push(fields) });
+  const headers = new AnswerHeaders({ of: () => null, reached: async () => {} }, { draining: false });
+  answerFailures(app, headers, { error: (fields) => lines.push(fields) });
   app.get('/away', () => {
     throw new StoreUnavailableError('Redis is away');
   });

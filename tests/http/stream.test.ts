@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi';
 import { Hono } from 'hono';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Admission, type Ticket } from '../../src/http/admission.ts';
+import { AnswerHeaders } from '../../src/http/answer-headers.ts';
 import { BodyIntake } from '../../src/http/body-intake.ts';
 import { openApiDocument } from '../../src/http/documentation.ts';
 import { endpoint } from '../../src/http/endpoint.ts';
@@ -38,6 +39,7 @@ async function served(...given: Parameters<typeof streaming>) {
   const logged: { err: Error }[] = [];
   const parts = {
     bodies: new BodyIntake(),
+    headers: new AnswerHeaders({ of: () => null, reached: async () => {} }, { draining: false }),
     log: { error: (fields: object) => void logged.push(fields as never) },
   };
   const { path, respond } = streaming(...given);

@@ -78,7 +78,8 @@ export const rewardEndpoints = (rewards: Rewards): Endpoint[] => [
     problems: ['decision-not-found', 'reward-late'],
     handle: async ({ params, headers, body }) => {
       const idempotencyKey = oneKey(headers['idempotency-key'], body.idempotencyKey);
-      const report = { ...body, ...params, ...(idempotencyKey !== undefined && { idempotencyKey }) };
+      const report = { ...body, ...params };
+      if (idempotencyKey !== undefined) report.idempotencyKey = idempotencyKey;
       const [result] = await rewards.report([report]);
       if ('problem' in result) throw result.problem;
       return { status: 202, body: result };
