@@ -42,13 +42,18 @@ export class Projection {
 
   /** Rᵀe; the array belongs to the caller. @throws RangeError when e does not have D dimensions. */
   project(embedding: Float32Array): Float32Array {
+    return this.projected(embedding).slice();
+  }
+
+  /** Rᵀe; valid until the next one is projected. @throws RangeError when e does not have D dimensions. */
+  projected(embedding: Float32Array): Float32Array {
     const { dimensions, stride } = this.#vectors;
     if (embedding.length !== dimensions) {
       throw new RangeError(`the embedding must have ${dimensions} dimensions, got ${embedding.length}`);
     }
     this.#in.set(embedding);
     this.#kernels.scan(this.#matrix, stride, this.tools.dimensions, this.#in, this.#out);
-    return this.#out.slice();
+    return this.#out;
   }
 
   /** Updates `tools` at these slots. @throws RangeError when a slot does not exist. */
@@ -63,7 +68,7 @@ export class Projection {
     for (const slot of slots) {
       const version = vectors.version(slot);
       if (slot >= 0 && slot < vectors.capacity && version === this.#versions[slot]) continue;
-      const projected = this.project(vectors.get(slot));
+      const projected = this.projected(vectors.get(slot));
       this.#versions[slot] = version;
       this.tools.put(slot, projected);
     }

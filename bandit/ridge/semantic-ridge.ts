@@ -114,13 +114,9 @@ export class SemanticRidge {
   ): SemanticScores {
     if (this.#scorer === null) throw new Error('this ridge only folds; make it with derived: true to score');
     this.#projection?.refresh(slots);
-    const scores = (this.#frozen ?? this.#scorer).score(
-      this.project(query),
-      slots,
-      similarity,
-      extras,
-      width,
-    );
+    // Nothing else is projected before it is read.
+    const projected = query === null ? null : (this.#projection?.projected(query) ?? query);
+    const scores = (this.#frozen ?? this.#scorer).score(projected, slots, similarity, extras, width);
     this.#raise(scores, extras, width);
     return scores;
   }

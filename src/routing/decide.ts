@@ -88,7 +88,7 @@ export function decide(
     const less = startedAnew(carried!, request, detail, tokensOf);
     return decide({ ...question, carried: less }, catalog, assigned);
   }
-  return recordDecision({ ...question, learner, assigned, found, ranking, slate, catalog });
+  return recordDecision(question, { learner, assigned, found, ranking, slate, catalog });
 }
 
 function settingsOf({ variant, serves }: AssignedVariant, settings: CatalogSettings): DrawSettings {

@@ -69,17 +69,13 @@ export function findCandidates(
   const { parts, withContext, used, memos, searched } = query;
   // With what a user has it is a query of that user alone: nothing of it is kept for others.
   const isOfUser = withContext !== undefined || (used !== undefined && used.size > 0);
-  const texts = isOfUser
-    ? {
-        parts: withContext === undefined ? parts : [...parts, withContext],
-        ...(used !== undefined && { used }),
-      }
-    : { parts, memo: memos?.tools };
   const search = (limit: number, more: readonly number[]): Shortlist => {
     const { candidates, origins } = catalog.index.search({
       embedding: query.features.embedding,
       tokens: query.tokens,
-      ...texts,
+      parts: withContext === undefined ? parts : [...parts, withContext],
+      used,
+      memo: isOfUser ? undefined : memos?.tools,
       searched,
       rerank,
       limit,
@@ -155,6 +151,8 @@ function everyTool(tools: ToolTable, exclude: ReadonlySet<number>): number[] {
   return [...tools.servedTools()].map(({ slot }) => slot).filter((slot) => !exclude.has(slot));
 }
 
+const NO_PINS: Pick<Found, 'pinned' | 'notes'> = { pinned: [], notes: [] };
+
 /** The request's pins and after them the catalog's for the domain of its query, at most `k` of them. */
 function pinsOf(
   { k, pin = [] }: RouteRequest,
@@ -163,6 +161,7 @@ function pinsOf(
   at: number,
   domain: string | null,
 ): Pick<Found, 'pinned' | 'notes'> {
+  if (pin.length === 0 && settings.pins.length === 0) return NO_PINS;
   const names = [...new Set([...pin, ...pinnedNow(settings.pins, at, domain)])];
   // Of a merge the representative is served, whichever member is pinned.
   const served = new Set(slotsOf(names, tools).map((slot) => merges.representativeOf(slot)));
@@ -181,7 +180,7 @@ function pinsOf(
 }
 
 function slotsOf(names: readonly string[] | undefined, tools: ToolTable): number[] {
-  if (names === undefined) return [];
+  if (names === undefined || names.length === 0) return [];
   const slots = names.map((name) => tools.get(tools.nameOf(name))?.slot);
   return [...new Set(slots.filter((slot) => slot !== undefined))];
 }

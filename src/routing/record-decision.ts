@@ -15,7 +15,8 @@ import type { Slate } from './select-slate.ts';
 import type { Spent } from './select-under-budget.ts';
 import type { UnderstoodQuery } from './understand-query.ts';
 
-interface DecisionParts {
+/** What is recorded of a question. */
+interface Asked {
   readonly id: string;
   readonly at: number;
   readonly request: RouteRequest;
@@ -24,6 +25,10 @@ interface DecisionParts {
   readonly carried?: Carried;
   readonly context?: DecisionContext;
   readonly notes?: readonly string[];
+}
+
+/** What was found out for it. */
+interface DecisionParts {
   readonly learner: LearnerVersion;
   readonly assigned: AssignedVariant | null;
   readonly found: Found;
@@ -33,8 +38,9 @@ interface DecisionParts {
 }
 
 /** The record of a decision: all that explaining, learning and evaluating it will ever need. */
-export function recordDecision(parts: DecisionParts): Decision {
-  const { id, at, request, text, query, learner, assigned, found, ranking, slate, catalog } = parts;
+export function recordDecision(question: Asked, parts: DecisionParts): Decision {
+  const { id, at, request, text, query } = question;
+  const { learner, assigned, found, ranking, slate, catalog } = parts;
   const { budget, instructions } = slate;
   const { state } = catalog;
   const { candidates } = found;
@@ -62,8 +68,8 @@ export function recordDecision(parts: DecisionParts): Decision {
   const hashes = slate.order.map((index) => state.merges.served(candidates.slots[index])!.hash);
   const thread = threadOf(request);
   const taken =
-    parts.carried &&
-    takenOver(parts.carried, {
+    question.carried &&
+    takenOver(question.carried, {
       format: request.format,
       slate: slate.order,
       candidates: names,
@@ -72,7 +78,10 @@ export function recordDecision(parts: DecisionParts): Decision {
       budget,
       instructions,
     });
-  const notes = [...(parts.notes ?? []), ...found.notes, ...(taken?.notes ?? [])];
+  const notes = [...(question.notes ?? []), ...found.notes, ...(taken?.notes ?? [])];
+  // Written to, because a computed key in a literal takes longer than the rest of it.
+  const features: Record<string, Float32Array> = {};
+  features[learner.version] = ranking.features;
   return {
     id,
     catalog: catalog.name,
@@ -115,21 +124,22 @@ export function recordDecision(parts: DecisionParts): Decision {
     reasons,
     hashes,
     columns,
-    sufficiency: sufficiencyOf(columns, parts, budget?.core ?? request.k),
+    sufficiency: sufficiencyOf(columns, question, state, budget?.core ?? request.k),
     ...(request.rating !== undefined && { rating: request.rating }),
     extras: learner.policy.extras,
-    features: { [learner.version]: ranking.features },
+    features,
     ...(budget !== undefined && { budget }),
     ...(instructions !== undefined && { instructions }),
     ...(taken !== undefined && { carried: taken.carried }),
     ...(thread !== undefined && { thread }),
-    ...(parts.context !== undefined && { context: parts.context }),
+    ...(question.context !== undefined && { context: question.context }),
     ...(notes.length > 0 && { notes }),
     ...(assigned !== null && { assignments: [assigned.assignment] }),
   };
 }
 
 function mergedOf(slots: Int32Array, { tools, merges }: CatalogState): Pick<Decision, 'merged'> {
+  if (merges.size === 0) return {};
   const stand = [...slots].filter((slot) => merges.membersOf(slot).length > 0);
   if (stand.length === 0) return {};
   const ids = stand.map((slot) => [tools.atSlot(slot)!.tool.name, merges.approvedOf(slot)!.id]);
@@ -139,11 +149,12 @@ function mergedOf(slots: Int32Array, { tools, merges }: CatalogState): Pick<Deci
 /** The probability that the slate suffices, from what is known before it is drawn. */
 function sufficiencyOf(
   columns: Decision['columns'],
-  { request: { rating }, query, catalog }: DecisionParts,
+  { request: { rating }, query }: Asked,
+  { sufficiency }: CatalogState,
   served: number | readonly number[],
 ): number {
   const features = sufficiencyFeatures(columns, served, query.parts.length);
-  return catalog.state.sufficiency.probability({ features, rating });
+  return sufficiency.probability({ features, rating });
 }
 
 function variantOf({ assignment: { experiment, variant } }: AssignedVariant) {

@@ -97,33 +97,35 @@ export async function routeQuery(
 
   // From here to the log in one turn of the event loop, on one state.
   const plain = comparable(understood, catalog.state);
-  const exclude = [
-    ...(request.exclude ?? []),
-    ...catalog.state.merges.unservable(parts.unavailable(catalog.name)),
-  ];
+  const away = catalog.state.merges.unservable(parts.unavailable(catalog.name));
   const at = parts.now();
-  const costs = countsTokens(request) ? { costs: parts.costs } : {};
+  const costs = countsTokens(request) ? parts.costs : undefined;
   const context = contextOf(
-    { id, at, request, query: plain, expanded, ...costs },
+    { id, at, request, query: plain, expanded, costs },
     user,
     parts.contexts,
     catalog,
   );
-  const query = { ...plain, ...context?.search };
   const notes = [...(context?.notes ?? []), ...(carried === 'unread' ? [UNREAD] : [])];
-  const question = {
-    ...{ id, at, request: { ...request, exclude }, text: asked.text, query },
-    ...costs,
-    ...(context?.kept !== undefined && { context: context.kept }),
-    ...(notes.length > 0 && { notes }),
-    ...(carried !== 'unread' && carried !== undefined && { carried }),
+  // What is absent is undefined, so that all questions have one shape: what reads it reads it often.
+  const question: Question = {
+    id,
+    at,
+    request: away.length === 0 ? request : { ...request, exclude: [...(request.exclude ?? []), ...away] },
+    text: asked.text,
+    query: context === null ? plain : { ...plain, ...context.search },
+    costs,
+    carried: carried === 'unread' ? undefined : carried,
+    context: context?.kept,
+    notes: notes.length > 0 ? notes : undefined,
   };
-  const { assigned, ...leftOut } = assign(request, id, catalog.state);
+  const assignment = assign(request, id, catalog.state);
+  const { assigned } = assignment;
   const { asked: decidedOn, decided } = decideWithin(question, catalog, assigned);
   const decision = digest === undefined ? decided : { ...decided, request: digest };
   if (!(await log.append(decision))) return again(await firstOf(id, log));
 
-  parts.exposures.leaveOut(catalog, leftOut);
+  parts.exposures.leaveOut(catalog, assignment);
   if (assigned !== null) parts.exposures.decide(catalog, assigned.assignment);
   if (decision.activation === 'now') expose(decision, catalog, parts);
   parts.shadows.rank(decidedOn, decision, catalog);
