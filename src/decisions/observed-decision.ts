@@ -13,45 +13,47 @@ import {
 
 /** Returns the part of a decision that learning needs: for the slate, and for tools that were called without being in it. */
 export function observedDecision(decision: Decision, reported: readonly string[]): ObservedDecision {
-  const slate = decision.slate.map((index) => decision.candidates[index]);
-  const others = [...new Set(reported)].filter((tool) => !slate.includes(tool));
-  const tools = [...slate, ...others];
-  const indices = [...decision.slate, ...others.map((tool) => decision.candidates.indexOf(tool))];
-  const width = decision.extras.length;
-  const features = Object.entries(decision.features).map(([version, all]) => {
-    const rows = new Float32Array(tools.length * width);
-    for (let at = 0; at < indices.length; at++) {
-      if (indices[at] < 0) continue;
-      for (let i = 0; i < width; i++) rows[at * width + i] = all[indices[at] * width + i];
-    }
-    return [version, rows] as const;
-  });
-  return {
+  const { candidates, columns, query, task, assignments, instructions, discoveries, context } = decision;
+  const tools = decision.slate.map((index) => candidates[index]);
+  const indices = [...decision.slate];
+  for (const tool of reported) {
+    if (tools.includes(tool)) continue;
+    tools.push(tool);
+    indices.push(candidates.indexOf(tool));
+  }
+  const shown = decision.slate.length;
+  const merged = observedMerges(decision, tools.slice(0, shown));
+  const features: Record<string, Float32Array> = {};
+  for (const version in decision.features) {
+    features[version] = tableRowsOf(decision.features[version], decision.extras.length, indices);
+  }
+  const observed: { -readonly [Member in keyof ObservedDecision]: ObservedDecision[Member] } = {
     id: decision.id,
     at: decision.at,
     deadline: rewardDeadline(decision),
     fingerprint: decision.fingerprint,
-    embedding: decision.query.embedding,
-    terms: decision.query.terms,
+    embedding: query.embedding,
+    terms: query.terms,
     tools,
-    shown: slate.length,
-    ...observedMerges(decision, slate),
+    shown,
     columns: {
-      similarity: rowsOf(decision.columns.similarity, indices),
-      lexical: rowsOf(decision.columns.lexical, indices),
-      dense: rowsOf(decision.columns.dense, indices),
-      retrieval: rowsOf(decision.columns.retrieval, indices),
+      similarity: rowsOf(columns.similarity, indices),
+      lexical: rowsOf(columns.lexical, indices),
+      dense: rowsOf(columns.dense, indices),
+      retrieval: rowsOf(columns.retrieval, indices),
     },
-    features: Object.fromEntries(features),
+    features,
     unit: unitNumber(decision.unit),
-    ...(decision.task !== undefined && { task: decision.task }),
     learn: decision.learn,
-    ...(decision.assignments !== undefined && { assignments: decision.assignments }),
-    ...(decision.instructions !== undefined && { instructions: observedInstructions(decision.instructions) }),
     sufficiency: observedSufficiency(decision),
-    ...(decision.discoveries !== undefined && { discovered: discoveredCount(decision) }),
-    ...(decision.context !== undefined && { context: observedContext(decision.context) }),
   };
+  if (merged !== undefined) observed.merged = merged;
+  if (task !== undefined) observed.task = task;
+  if (assignments !== undefined) observed.assignments = assignments;
+  if (instructions !== undefined) observed.instructions = observedInstructions(instructions);
+  if (discoveries !== undefined) observed.discovered = discoveredCount(decision);
+  if (context !== undefined) observed.context = observedContext(context);
+  return observed;
 }
 
 /** Returns the query of a decision as policies read it: with what was chosen of the context of its user. */
@@ -69,9 +71,10 @@ function observedContext({ items, features }: DecisionContext): ObservedContext 
   return { items: items.map(({ number }) => ({ number })), features: [...features] };
 }
 
-function observedMerges({ merged }: Decision, slate: readonly string[]): Pick<ObservedDecision, 'merged'> {
-  const shown = slate.filter((name) => merged !== undefined && Object.hasOwn(merged, name));
-  return shown.length === 0 ? {} : { merged: Object.fromEntries(shown.map((name) => [name, merged![name]])) };
+function observedMerges({ merged }: Decision, slate: readonly string[]): ObservedDecision['merged'] {
+  if (merged === undefined) return undefined;
+  const shown = slate.filter((name) => Object.hasOwn(merged, name));
+  return shown.length === 0 ? undefined : Object.fromEntries(shown.map((name) => [name, merged[name]]));
 }
 
 function observedInstructions({
@@ -104,5 +107,15 @@ function rowsOf(column: Float32Array, indices: readonly number[]): Float32Array 
   // Not `Float32Array.from`, which calls a function for each of the few.
   const rows = new Float32Array(indices.length);
   for (let at = 0; at < rows.length; at++) rows[at] = indices[at] < 0 ? Number.NaN : column[indices[at]];
+  return rows;
+}
+
+/** Returns rows of a row-major table; zeros for a tool that was no candidate. */
+function tableRowsOf(table: Float32Array, width: number, indices: readonly number[]): Float32Array {
+  const rows = new Float32Array(indices.length * width);
+  for (let at = 0; at < indices.length; at++) {
+    if (indices[at] < 0) continue;
+    for (let i = 0; i < width; i++) rows[at * width + i] = table[indices[at] * width + i];
+  }
   return rows;
 }

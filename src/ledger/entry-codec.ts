@@ -352,43 +352,63 @@ function decodeCases(packed: PackedCases, arrays: readonly NumberArray[]): Cases
   return { ...packed, cases };
 }
 
-function encodeObservation({ key, ...entry }: ObservationEntry): Buffer {
+function encodeObservation(entry: ObservationEntry): Buffer {
   const bits = WRITER.emptied();
-  const { id, tools } = entry.decision;
   const decision = writeObserved(bits, entry.decision);
-  const reports = entry.reports.map((report): PackedReport => {
-    const { rewardId, tool, at, value, weight, latencyMs, cost, ...others } = report;
-    for (const number of [value, weight]) bits.f64(number);
-    if (latencyMs !== undefined) bits.f64(latencyMs);
-    if (cost !== undefined) bits.f64(cost);
-    const place = tool === null ? -1 : tools.indexOf(tool);
-    return {
-      ...others,
-      ...(at !== entry.at && { at }),
-      id: rewardId.startsWith(id) ? rewardId.slice(id.length) : [rewardId],
-      tool: place < 0 ? tool : place,
-      has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2),
-    };
-  });
-  const isUsual = key === usualKey(entry.reports);
-  return pack({ ...entry, ...(!isUsual && { key }), decision, reports }, [bits.written]);
+  const reports = entry.reports.map((report) => writeReport(bits, report, entry));
+  const key = entry.key === usualKey(entry.reports) ? undefined : entry.key;
+  return pack({ ...entry, key, decision, reports }, [bits.written]);
+}
+
+/** Writes the numbers of a report; returns the rest. */
+function writeReport(
+  bits: BitWriter,
+  { rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating }: OutcomeReport,
+  { at: entryAt, decision: { id, tools } }: ObservationEntry,
+): PackedReport {
+  bits.f64(value);
+  bits.f64(weight);
+  if (latencyMs !== undefined) bits.f64(latencyMs);
+  if (cost !== undefined) bits.f64(cost);
+  const place = tool === null ? -1 : tools.indexOf(tool);
+  return {
+    outcome,
+    occurredAt,
+    rating,
+    at: at === entryAt ? undefined : at,
+    id: rewardId.startsWith(id) ? rewardId.slice(id.length) : [rewardId],
+    tool: place < 0 ? tool : place,
+    has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2),
+  };
 }
 
 function decodeObservation(packed: PackedObservation, arrays: readonly NumberArray[]): ObservationEntry {
   const bits = bitsOf(arrays);
   const decision = readObserved(bits, packed.decision);
-  const reports = packed.reports.map(({ has, id, tool, at = packed.at, ...others }): OutcomeReport => {
-    const [value, weight] = [bits.f64(), bits.f64()];
-    return {
-      ...others,
-      ...{ at, value, weight },
-      rewardId: typeof id === 'string' ? decision.id + id : id[0],
-      tool: typeof tool === 'number' ? decision.tools[tool] : tool,
-      ...(has & 1 && { latencyMs: bits.f64() }),
-      ...(has & 2 && { cost: bits.f64() }),
-    };
-  });
+  const reports = packed.reports.map((report) => readReport(bits, report, packed.at, decision));
   return { ...packed, key: packed.key ?? usualKey(reports), decision, reports };
+}
+
+/** Names every member, since every replica reads every report: to copy all members but some takes the engine longer. */
+function readReport(
+  bits: BitReader,
+  { has, id, tool, outcome, at, occurredAt, rating }: PackedReport,
+  entryAt: number,
+  decision: ObservedDecision,
+): OutcomeReport {
+  const report: { -readonly [Member in keyof OutcomeReport]: OutcomeReport[Member] } = {
+    rewardId: typeof id === 'string' ? decision.id + id : id[0],
+    tool: typeof tool === 'number' ? decision.tools[tool] : tool,
+    outcome,
+    value: bits.f64(),
+    weight: bits.f64(),
+    at: at ?? entryAt,
+  };
+  if (has & 1) report.latencyMs = bits.f64();
+  if (has & 2) report.cost = bits.f64();
+  if (occurredAt !== undefined) report.occurredAt = occurredAt;
+  if (rating !== undefined) report.rating = rating;
+  return report;
 }
 
 function usualKey([first]: readonly OutcomeReport[]): string {
