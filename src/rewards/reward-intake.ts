@@ -4,10 +4,16 @@ import type { ContextOutcome } from '../context/route-contexts.ts';
 import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import { Problem } from '../errors/problem.ts';
 import { isStoreAway, type RetryableError } from '../errors/store-errors.ts';
-import { providerName } from '../ledger/provider-name.ts';
 import type { RefusedReports } from './refused-reports.ts';
+import { joinedNotes, noteOnContext, noteOnTool, toolOf } from './report-notes.ts';
 import type { RewardsJob } from './reward-job.ts';
-import { completeOutcome, type DecisionReport, type RewardResult, rewardIdFor } from './reward-report.ts';
+import {
+  completeOutcome,
+  type DecisionReport,
+  type RewardReceipt,
+  type RewardResult,
+  rewardIdFor,
+} from './reward-report.ts';
 
 /** The time of the store, and how far it is ahead of right clocks; ms. */
 interface RewardClock {
@@ -15,8 +21,6 @@ interface RewardClock {
   readonly lead: number;
 }
 
-const NO_CONTEXT =
-  'Nothing was learned from `context`: the request named no user (`userId`) who had items, or wanted none of them (`maxContext: 0`).';
 /** How far the clock of an agent may be wrong. */
 const CLOCKS_DIFFER_MS = 60_000;
 
@@ -30,6 +34,12 @@ export interface TakenReports<Found extends DecisionHead = DecisionHead> {
 interface CheckedReports<Found extends DecisionHead> extends TakenReports<Found> {
   /** What they say about the items of the user's context. */
   readonly uses: readonly ContextOutcome[];
+}
+
+/** The results of the reports of one decision, in order, and what is new among them; null: nothing. */
+interface Checked<Found extends DecisionHead> {
+  readonly results: readonly RewardResult[];
+  readonly taken: CheckedReports<Found> | null;
 }
 
 /** Where checked reports go; one adapter per mode. */
@@ -78,6 +88,7 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
    * @throws StoreUnavailableError when none of them was accepted; OutcomeUnknownError
    */
   async report(reports: readonly DecisionReport[]): Promise<RewardResult[]> {
+    if (reports.length === 1) return [await this.#reportOne(reports[0])];
     const results = new Array<RewardResult>(reports.length);
     const byDecision = new Map<string, number[]>();
     for (const [index, { decisionId }] of reports.entries()) {
@@ -85,13 +96,12 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     }
     const taken = await Promise.all(
       [...byDecision].map(async ([decisionId, indices]) => {
-        try {
-          return await this.#take(decisionId, indices, reports, results);
-        } catch (error) {
-          if (!(error instanceof Problem)) throw error;
-          for (const index of indices) results[index] ??= { problem: error };
-          return null;
-        }
+        const own = await this.#take(
+          decisionId,
+          indices.map((index) => reports[index]),
+        );
+        for (const [at, index] of indices.entries()) results[index] = own.results[at];
+        return own.taken;
       }),
     );
     const sent = taken.filter((one) => one !== null);
@@ -99,17 +109,29 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     const noted = sent.filter(({ decision, uses }) => uses.length > 0 && !failed.has(decision.id));
     const remarks = await Promise.all(noted.map(({ decision, uses }) => this.#noteUses(decision, uses)));
     const remarkOn = new Map(remarks.flatMap((some) => [...some]));
-    for (const [index, result] of results.entries()) {
-      const remark = 'status' in result && result.status !== 'duplicate' && remarkOn.get(result.rewardId);
-      if (remark) results[index] = { ...result, note: joinedNotes(result.note, remark) };
+    return results.map((result, index) => {
       const { decisionId } = reports[index];
-      const problem = failed.get(decisionId);
-      if (problem !== undefined && 'status' in result && result.status !== 'duplicate') {
-        results[index] = { problem };
-      } else if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
-      else if (result.status === 'duplicate') this.#refused.count(decisionId, 'duplicate');
-    }
-    return results;
+      const problem = isNew(result) ? failed.get(decisionId) : undefined;
+      return problem === undefined ? this.#counted(decisionId, remarked(result, remarkOn)) : { problem };
+    });
+  }
+
+  /** The same for one report, which is all that most requests bring. */
+  async #reportOne(report: DecisionReport): Promise<RewardResult> {
+    const { decisionId } = report;
+    const { results, taken } = await this.#take(decisionId, [report]);
+    const [result] = results;
+    if (taken === null) return this.#counted(decisionId, result);
+    await this.#catalogs.holding(taken.catalog.name, () => this.#sink.send([taken]));
+    if (taken.uses.length === 0) return result;
+    return remarked(result, await this.#noteUses(taken.decision, taken.uses));
+  }
+
+  /** Counts the report if it was refused. */
+  #counted(decisionId: string, result: RewardResult): RewardResult {
+    if ('problem' in result) this.#refused.count(decisionId, result.problem.code);
+    else if (result.status === 'duplicate') this.#refused.count(decisionId, 'duplicate');
+    return result;
   }
 
   /**
@@ -133,14 +155,19 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     return failed;
   }
 
-  /** Checks the reports of one decision and fills in their results. Returns what is new among them; null: nothing. */
-  async #take(
-    decisionId: string,
-    indices: readonly number[],
-    reports: readonly DecisionReport[],
-    results: RewardResult[],
-  ): Promise<CheckedReports<Found> | null> {
-    const decision = await this.#findShown(decisionId);
+  /** Checks the reports of one decision. */
+  async #take(decisionId: string, reports: readonly DecisionReport[]): Promise<Checked<Found>> {
+    try {
+      return this.#check(await this.#findShown(decisionId), reports);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return { results: reports.map(() => ({ problem: error })), taken: null };
+    }
+  }
+
+  /** @throws Problem reward-late; as `Catalogs.get` */
+  #check(decision: Found, reports: readonly DecisionReport[]): Checked<Found> {
+    const { id: decisionId } = decision;
     const catalog = this.#catalogs.get(decision.catalog);
     const contract = catalog.state.settings.rewards;
     const at = this.#clock.now();
@@ -148,39 +175,41 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
     if (isLate && contract.onLate === 'reject') throw lateProblem(decision);
 
     const known = catalog.state.decisions.get(decisionId);
+    const results: RewardResult[] = [];
     const accepted: TakenReports['reported']['reports'] = [];
     const uses: ContextOutcome[] = [];
-    for (const index of indices) {
-      const report = named(reports[index], decision, catalog);
+    for (const report of reports) {
       const rewardId = rewardIdFor(decisionId, report.idempotencyKey);
       const repeated = known?.rewards.has(rewardId) || accepted.some((other) => other.rewardId === rewardId);
       if (repeated) {
-        results[index] = { rewardId, status: 'duplicate' };
+        results.push({ rewardId, status: 'duplicate' });
         continue;
       }
       const occurredAt = this.#occurredAt(report, decision, at);
       if (occurredAt instanceof Problem) {
-        results[index] = { problem: occurredAt };
+        results.push({ problem: occurredAt });
         continue;
       }
       const { outcome, value } = completeOutcome(report);
-      const { tool = null, weight = 1, latencyMs, cost, rating } = report;
+      const { weight = 1, latencyMs, cost, rating } = report;
+      const tool = toolOf(report, decision, catalog);
       if (decision.hasContext) uses.push({ rewardId, items: report.context, tool, outcome: value });
       accepted.push({ rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating });
       const status = isLate && contract.onLate === 'log' ? 'late' : 'queued';
-      const hasItems = (report.context ?? []).length > 0;
       const note = joinedNotes(
-        noteOn(report, decision, catalog),
-        hasItems && !decision.hasContext ? NO_CONTEXT : undefined,
+        noteOnTool(tool, value, decision, catalog),
+        noteOnContext(report.context, decision),
       );
-      results[index] = note === undefined ? { rewardId, status } : { rewardId, status, note };
+      results.push(note === undefined ? { rewardId, status } : { rewardId, status, note });
     }
-    if (accepted.length === 0) return null;
-    const all = indices.map((index) => reports[index]);
+    if (accepted.length === 0) return { results, taken: null };
     // In a task a shown tool may be of use later: of single reports only one that is about the whole slate closes it.
-    const isFinal = decision.task === undefined || all.some(({ tool }) => tool === undefined);
-    const closes = isFinal && !all.some(({ more }) => more === true);
-    return { catalog, decision, reported: { decisionId, closes, reports: accepted }, uses };
+    const isFinal = decision.task === undefined || reports.some(({ tool }) => tool === undefined);
+    const closes = isFinal && !reports.some(({ more }) => more === true);
+    return {
+      results,
+      taken: { catalog, decision, reported: { decisionId, closes, reports: accepted }, uses },
+    };
   }
 
   /** Returns when it happened in the time of the store, between the decision and now. */
@@ -207,54 +236,14 @@ export class RewardIntake<Found extends DecisionHead = DecisionHead> {
   }
 }
 
-/**
- * The same report with the name of its tool, if it has the provider name. The slate decides: another tool may have been put since
- * that has the name under which this one was shown.
- */
-function named(
-  report: DecisionReport,
-  { shown }: DecisionHead,
-  { state: { tools } }: Catalog,
-): DecisionReport {
-  const { tool } = report;
-  if (tool === undefined) return report;
-  const inSlate = shown.find((name) => providerName(name) === tool) ?? shown.find((name) => name === tool);
-  return { ...report, tool: inSlate ?? tools.nameOf(tool) };
+function isNew(result: RewardResult): result is RewardReceipt {
+  return 'status' in result && result.status !== 'duplicate';
 }
 
-/**
- * Whether a decision showed a tool, itself or a merge that it was a member of then, whatever is merged now.
- * @param tool its name, or its provider name
- */
-export function hasShown(
-  { shown, merged = {} }: DecisionHead,
-  { merges, tools }: Catalog['state'],
-  tool: string,
-): boolean {
-  if (shown.some((name) => name === tool || providerName(name) === tool)) return true;
-  return Object.values(merged).some((id) => merges.has(id, tools.nameOf(tool)));
-}
-
-function noteOn(
-  { tool, value, outcome }: DecisionReport,
-  decision: DecisionHead,
-  { name, state }: Catalog,
-): string | undefined {
-  if (tool === undefined) {
-    const positive = completeOutcome({ value, outcome }).value > 0;
-    return positive
-      ? 'No tool was named: this is counted, but teaches nothing about tools. Name the tool that helped.'
-      : 'No tool was named: the decision closes, and every shown tool counts as not helpful.';
-  }
-  if (hasShown(decision, state, tool)) return undefined;
-  return state.tools.find(tool) === undefined
-    ? `"${tool}" is no tool of catalog "${name}": this will be rejected. Send the name as the slate has it.`
-    : `"${tool}" was not in the slate; its outcome is learned as a call, with a fifth of the weight.`;
-}
-
-function joinedNotes(...notes: readonly (string | undefined)[]): string | undefined {
-  const said = notes.filter((note) => note !== undefined);
-  return said.length === 0 ? undefined : said.join(' ');
+/** A result with what is to be said of how the items of the user's context were used. */
+function remarked(result: RewardResult, remarks: ReadonlyMap<string, string>): RewardResult {
+  const remark = isNew(result) && remarks.get(result.rewardId);
+  return remark ? { ...result, note: joinedNotes(result.note, remark) } : result;
 }
 
 function asProblem(error: Problem | RetryableError): Problem {

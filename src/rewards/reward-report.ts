@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import type { Problem } from '../errors/problem.ts';
 import type { Outcome } from '../ledger/entry.ts';
 
@@ -103,7 +103,7 @@ export function rewardIdFor(decisionId: string, idempotencyKey?: string): string
     idempotencyKey === undefined
       ? // These digits of a UUID are random, and Node draws UUIDs in advance.
         randomUUID().slice(-TAIL_DIGITS)
-      : digest(idempotencyKey).slice(0, TAIL_DIGITS);
+      : hash('sha256', idempotencyKey).slice(0, TAIL_DIGITS);
   return `${decisionId}.${tail}${checkOf(decisionId, tail)}`;
 }
 
@@ -116,9 +116,5 @@ export function isRewardId(rewardId: string): boolean {
 }
 
 function checkOf(decisionId: string, tail: string): string {
-  return digest(`reward/${decisionId}.${tail}`).slice(0, CHECK_DIGITS);
-}
-
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', `reward/${decisionId}.${tail}`).slice(0, CHECK_DIGITS);
 }

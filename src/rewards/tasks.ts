@@ -4,7 +4,7 @@ import { type DecisionHead, rewardDeadline } from '../decisions/decision.ts';
 import type { DecisionLogs } from '../decisions/decision-log.ts';
 import { Problem } from '../errors/problem.ts';
 import { taskKey } from '../ledger/unit.ts';
-import { hasShown } from './reward-intake.ts';
+import { hasShown } from './report-notes.ts';
 import {
   type DecisionReport,
   type RewardResult,
