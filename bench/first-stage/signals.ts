@@ -2,8 +2,8 @@ import type { CaseOutcome, Example, QueryFeatures, Recall } from '../../bandit/p
 import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import { Bm25Index } from '../../src/retrieval/bm25.ts';
 import { lexicalText } from '../../src/retrieval/document-text.ts';
+import type { SearchedText } from '../../src/retrieval/searched-texts.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
-import type { SearchedText } from '../../src/retrieval/tool-index.ts';
 import type { PreparedTool } from '../../src/simulation/simulated-catalog.ts';
 
 /** Another way to say which tools fit a query; it may learn from the same events as the policy. */

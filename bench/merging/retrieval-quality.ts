@@ -1,7 +1,7 @@
 import type { Embedder } from '../../src/models/embedder.ts';
 import { splitQuery } from '../../src/queries/split-query.ts';
+import type { SearchedText } from '../../src/retrieval/searched-texts.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
-import type { SearchedText } from '../../src/retrieval/tool-index.ts';
 import type { LabelledQuery } from '../queries/tool-set.ts';
 import type { ToolCatalog } from './tool-catalog.ts';
 

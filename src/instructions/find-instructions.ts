@@ -1,8 +1,8 @@
 import type { Candidates } from '../../bandit/policy.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { RetrievalMemo } from '../retrieval/retrieval-memo.ts';
+import type { SearchedText } from '../retrieval/searched-texts.ts';
 import type { ShortlistRequest } from '../retrieval/shortlist.ts';
-import type { SearchedText } from '../retrieval/tool-index.ts';
 import type { InstructionRecord, InstructionTable } from '../state/instruction-table.ts';
 
 /** A query as retrieval compares it. */

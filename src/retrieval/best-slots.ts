@@ -47,22 +47,18 @@ export interface ProposalRequest {
   readonly exclude?: ReadonlySet<number>;
 }
 
-/** Returns the slots with the largest scores, best first. @param scores one for each slot of `found`. */
-export function proposals(found: Int32Array, scores: Float64Array, request: ProposalRequest): Int32Array {
-  return bestOf(found, scores, request).list();
-}
-
-function bestOf(
+/** Returns the slots with the largest scores, best first. @param scores one for each slot of `found`; what comes after them does not count. */
+export function proposals(
   found: Int32Array,
   scores: Float64Array,
   { limit, exclude = NOTHING }: ProposalRequest,
-): BestSlots {
+): Int32Array {
   const best = new BestSlots(limit);
-  const least = leastBin(scores, limit + exclude.size);
+  const least = leastBin(scores, found.length, limit + exclude.size);
   for (let i = 0; i < found.length; i++) {
     if (binOf(scores[i]) >= least && !exclude.has(found[i])) best.offer(found[i], scores[i]);
   }
-  return best;
+  return best.list();
 }
 
 /** Of equal width, for scores of 0…1; those below and above are in the first and the last one. */
@@ -72,10 +68,10 @@ function binOf(score: number): number {
   return Math.max(0, Math.min(BINS - 1, score * BINS) | 0);
 }
 
-/** Returns the bin that has the `count`-th largest score: counting all takes less than moving those that are not kept in the end. */
-function leastBin(scores: Float64Array, count: number): number {
+/** Returns the bin that has the `count`-th largest of so many scores: counting all takes less than moving those that are not kept in the end. */
+function leastBin(scores: Float64Array, length: number, count: number): number {
   const counts = new Int32Array(BINS);
-  for (let i = 0; i < scores.length; i++) counts[binOf(scores[i])]++;
+  for (let i = 0; i < length; i++) counts[binOf(scores[i])]++;
   let bin = BINS - 1;
   for (let above = counts[bin]; bin > 0 && above < count; above += counts[bin]) bin--;
   return bin;
@@ -93,9 +89,11 @@ export function withinReach(
   margin: number,
   request: ProposalRequest,
 ): Int32Array {
-  if (request.limit === 0) return found.subarray(0, 0);
-  // So many slots have at least bar − margin for certain.
-  const least = bestOf(found, scores, request).bar - 2 * margin;
+  const { limit, exclude = NOTHING } = request;
+  if (limit === 0) return found.subarray(0, 0);
+  // So many slots have at least the score where this bin begins, less the margin, for certain.
+  const bin = leastBin(scores, found.length, limit + exclude.size);
+  const least = bin === 0 ? Number.NEGATIVE_INFINITY : bin / BINS - 2 * margin;
   const near: number[] = [];
   for (let i = 0; i < found.length; i++) if (scores[i] >= least) near.push(found[i]);
   return Int32Array.from(near);

@@ -1,4 +1,5 @@
 import { EMPTY_SPARSE_VECTOR, type SparseVector } from '../../bandit/sparse-vector.ts';
+import { TermTable } from './term-table.ts';
 import type { Term } from './tokenise.ts';
 
 export const BM25_K1 = 1.2;
@@ -15,6 +16,8 @@ const GRAMS = 0.5;
  */
 export class Bm25Index {
   readonly #postings = new Map<number, Postings>();
+  /** Of one query at a time. */
+  readonly #query = new TermTable();
   /** Distinct terms by slot; undefined where there is no document. */
   readonly #documents: (Uint32Array | undefined)[] = [];
   #lengths = new Float64Array(64);
@@ -72,11 +75,12 @@ export class Bm25Index {
     const scores = this.#scores.fill(0);
     const norms = this.#currentNorms();
     let maximum = 0;
-    for (const [term, repeats] of countTerms(query)) {
-      const postings = this.#postings.get(term);
+    const { terms, values: repeats, size: distinct } = this.#count(query);
+    for (let position = 0; position < distinct; position++) {
+      const postings = this.#postings.get(terms[position]);
       if (postings === undefined) continue;
       const { slots, counts, size } = postings;
-      const weight = repeats * inverseDocumentFrequency(this.#documentCount, size) * (BM25_K1 + 1);
+      const weight = repeats[position] * inverseDocumentFrequency(this.#documentCount, size) * (BM25_K1 + 1);
       for (let at = 0; at < size; at++) {
         const slot = slots[at];
         const score = scores[slot] + (weight * counts[at]) / (counts[at] + norms[slot]);
@@ -97,32 +101,41 @@ export class Bm25Index {
     query: Uint32Array,
     gramsOf?: (words: ReadonlySet<Term>) => ReadonlyMap<Term, readonly Term[]>,
   ): SparseVector {
-    const weights = new Map<Term, number>();
+    const weights = this.#count(query);
     const unknown = new Set<Term>();
-    for (const [term, count] of countTerms(query)) {
+    for (let position = 0; position < weights.size; position++) {
+      const term = weights.terms[position];
       const frequency = this.#postings.get(term)?.size ?? 0;
-      weights.set(term, count * Math.log(1 + this.#documentCount / (1 + frequency)));
+      weights.values[position] *= Math.log(1 + this.#documentCount / (1 + frequency));
       if (frequency === 0) unknown.add(term);
     }
     if (unknown.size > 0 && gramsOf !== undefined) {
       for (const [term, grams] of gramsOf(unknown)) {
-        const weight = weights.get(term)!;
-        weights.set(term, weight * Math.sqrt(1 - GRAMS));
+        const position = weights.positionOf(term);
+        const weight = weights.values[position];
+        weights.values[position] = weight * Math.sqrt(1 - GRAMS);
         const share = weight * Math.sqrt(GRAMS / grams.length);
-        for (const gram of grams) weights.set(gram, (weights.get(gram) ?? 0) + share);
+        for (const gram of grams) weights.add(gram, share);
       }
     }
-    const terms = Uint32Array.from(weights.keys()).sort();
+    const terms = weights.terms.slice(0, weights.size).sort();
     const values = new Float64Array(terms.length);
     let squares = 0;
     for (let i = 0; i < terms.length; i++) {
-      values[i] = weights.get(terms[i])!;
+      values[i] = weights.values[weights.positionOf(terms[i])];
       squares += values[i] * values[i];
     }
     if (squares === 0) return EMPTY_SPARSE_VECTOR;
     const norm = Math.sqrt(squares);
     for (let i = 0; i < values.length; i++) values[i] /= norm;
     return { terms, weights: new Float32Array(values) };
+  }
+
+  /** Returns how often a query has each of its terms; valid until the next call. */
+  #count(query: Uint32Array): TermTable {
+    this.#query.clear();
+    for (let at = 0; at < query.length; at++) this.#query.add(query[at], 1);
+    return this.#query;
   }
 
   #currentNorms(): Float64Array {

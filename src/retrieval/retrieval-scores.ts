@@ -1,5 +1,6 @@
 import { type ProposalRequest, proposals, withinReach } from './best-slots.ts';
 import type { Bm25Hits } from './bm25.ts';
+import type { ScoreColumns } from './score-columns.ts';
 import type { VectorHits } from './vectors/vector-index.ts';
 
 /** The retrieval scores of one tool for one query. */
@@ -35,27 +36,39 @@ export class FusedScores implements RetrievalScores {
   readonly #words: Bm25Hits;
   readonly #vectors: VectorHits | null;
   readonly #range: number;
+  /** For scores of all tools, for as long as a method takes. */
+  readonly columns: ScoreColumns;
 
-  constructor(words: Bm25Hits, vectors: VectorHits | null) {
+  constructor(words: Bm25Hits, vectors: VectorHits | null, columns: ScoreColumns) {
+    this.columns = columns;
     this.#words = words;
     this.#vectors = vectors;
     this.#range = vectors === null ? 0 : vectors.maximum - vectors.minimum;
   }
 
-  /** Returns the same scores of these slots, which stay when the index is searched again. */
-  copyOf(slots: Int32Array): FusedScores {
+  /** Returns the same scores, which stay when the index is searched again: those of all slots, or where too few cosines are known of these. */
+  copyOf(...known: readonly Int32Array[]): FusedScores {
     const { scores, maximum } = this.#words;
-    const words = { scores: scores.slice(), maximum };
-    if (this.#vectors === null) return new FusedScores(words, null);
-    const similarities = new Float64Array(scores.length);
-    for (let i = 0; i < slots.length; i++) similarities[slots[i]] = this.#vectors.similarity(slots[i]);
-    const similarity = (slot: number): number => similarities[slot];
-    return new FusedScores(words, { ...this.#vectors, slots, similarity, rough: null });
+    if (this.#vectors === null) {
+      return new FusedScores({ scores: scores.slice(), maximum }, null, this.columns);
+    }
+    const { scanned, minimum } = this.#vectors;
+    const words = scanned === null ? new Float64Array(scores.length) : scores.slice();
+    const cosines = scanned?.cosines.slice() ?? new Float32Array(scores.length).fill(minimum);
+    const margin = scanned?.margin ?? 0;
+    for (const slot of scanned === null ? known.flatMap((slots) => [...slots]) : []) {
+      words[slot] = scores[slot];
+      cosines[slot] = this.#vectors.similarity(slot);
+    }
+    const similarity = margin > 0 ? this.#vectors.similarity : (slot: number): number => cosines[slot];
+    const vectors = { ...this.#vectors, similarity, scanned: { cosines, margin } };
+    return new FusedScores({ scores: words, maximum }, vectors, this.columns);
   }
 
-  /** Whether no score takes long, and none is rough. */
-  get isExact(): boolean {
-    return this.#vectors === null || this.#vectors.rough === null;
+  /** No g that `writeAbout` writes is further from the exact one. */
+  get margin(): number {
+    const margin = this.#vectors?.scanned?.margin ?? 0;
+    return ROUNDING + (this.#range > 0 ? (0.5 * margin) / this.#range : 0);
   }
 
   lexical(slot: number): number {
@@ -76,28 +89,29 @@ export class FusedScores implements RetrievalScores {
 
   /** Returns the slots with the largest g, best first. */
   proposals(slots: Int32Array, request: ProposalRequest): Int32Array {
-    const rough = this.#vectors?.rough ?? null;
-    if (rough === null || this.#range <= 0) return proposals(slots, this.basesOf(slots), request);
-    const { scores, maximum } = this.#words;
-    const { cosines, margin } = rough;
-    const perCosine = 0.5 / this.#range;
-    const perWord = maximum > 0 ? 0.5 / maximum : 0;
-    const least = this.#vectors!.minimum;
-    const abouts = new Float64Array(slots.length);
-    for (let i = 0; i < slots.length; i++) {
-      abouts[i] = perWord * scores[slots[i]] + perCosine * (cosines[slots[i]] - least);
-    }
-    const near = withinReach(slots, abouts, perCosine * margin + ROUNDING, request);
-    return proposals(near, this.basesOf(near), request);
+    const [abouts] = this.columns.take(1, slots.length);
+    this.writeAbout(slots, abouts);
+    const near = withinReach(slots, abouts, this.margin, request);
+    const bases = new Float64Array(near.length);
+    for (let i = 0; i < near.length; i++) bases[i] = this.fuse(this.lexical(near[i]), this.dense(near[i]));
+    return proposals(near, bases, request);
   }
 
-  /** Returns g of all these slots, in their order. */
-  basesOf(slots: Int32Array): Float64Array {
-    const bases = new Float64Array(slots.length);
-    for (let i = 0; i < slots.length; i++) {
-      bases[i] = this.fuse(this.lexical(slots[i]), this.dense(slots[i]));
+  /** Writes about g of these slots, in their order: dividing each score, and asking for each cosine, takes longer. */
+  writeAbout(slots: Int32Array, out: Float64Array): void {
+    const { scores, maximum } = this.#words;
+    const share = this.#vectors === null ? 1 : 0.5;
+    const perWord = maximum > 0 ? share / maximum : 0;
+    for (let i = 0; i < slots.length; i++) out[i] = perWord * scores[slots[i]];
+    if (this.#vectors === null || this.#range <= 0) return;
+    const { scanned, minimum } = this.#vectors;
+    const perCosine = share / this.#range;
+    if (scanned === null) {
+      for (let i = 0; i < slots.length; i++) out[i] += share * this.dense(slots[i]);
+      return;
     }
-    return bases;
+    const { cosines } = scanned;
+    for (let i = 0; i < slots.length; i++) out[i] += perCosine * (cosines[slots[i]] - minimum);
   }
 
   /** Returns the g of an h and a c. */

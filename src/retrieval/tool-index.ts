@@ -3,12 +3,14 @@ import type { SparseVector } from '../../bandit/sparse-vector.ts';
 import type { ToolVectors } from '../../bandit/tool-vectors.ts';
 import type { InstructionDefinition } from '../ledger/instruction-definition.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { BestSlots, inTurns, type ProposalRequest, proposals } from './best-slots.ts';
+import { BestSlots, inTurns, type ProposalRequest } from './best-slots.ts';
 import { type Bm25Hits, Bm25Index } from './bm25.ts';
 import { instructionText, lexicalText } from './document-text.ts';
 import { DecomposedScores, PartScores, UsedScores } from './part-scores.ts';
 import { LISTED, type RetrievalMemo, type Retrieved } from './retrieval-memo.ts';
 import { FusedScores, type RetrievalScores, type ToolScores } from './retrieval-scores.ts';
+import { ScoreColumns } from './score-columns.ts';
+import type { FoundPart, FoundText, SearchedText, SearchedTexts } from './searched-texts.ts';
 import { type Shortlist, type ShortlistRequest, shortlist } from './shortlist.ts';
 import { SlotSet } from './slot-set.ts';
 import { gramsIn, tokenise } from './tokenise.ts';
@@ -23,14 +25,6 @@ const OFFERED_BY_WORDS = 200;
 /** With more exclusions an approximate index is asked for more tools than otherwise. */
 const MOST_EXCLUDED = OFFERED_BY_WORDS - LISTED;
 
-/** A query, or a part of one. */
-export interface SearchedText {
-  /** e(q), or null when there is none: BM25 decides alone. */
-  readonly embedding: Float32Array | null;
-  /** Its terms, of `tokenise`. */
-  readonly tokens: Uint32Array;
-}
-
 export interface ToolSearch extends ShortlistRequest, SearchedText {
   /** The parts of a query that asks for several things; their embeddings are null if the query's is. */
   readonly parts?: readonly SearchedText[];
@@ -40,41 +34,6 @@ export interface ToolSearch extends ShortlistRequest, SearchedText {
   readonly memo?: RetrievalMemo | undefined;
   /** What was found for texts of this request in an earlier search of the same turn; it is read, and added to. */
   readonly searched?: SearchedTexts | undefined;
-}
-
-/** What was found for the texts of one query, all scores of each, so that who searches for it again with more texts searches for those alone. */
-export class SearchedTexts {
-  #contents: object | null = null;
-  #whole: { readonly tokens: Uint32Array; readonly found: FoundText } | null = null;
-  /** By their tokens. */
-  readonly #parts = new Map<Uint32Array, FoundPart>();
-
-  /** Forgets what was found among other contents. */
-  among(contents: object): this {
-    if (this.#contents !== contents) {
-      this.#contents = contents;
-      this.#whole = null;
-      this.#parts.clear();
-    }
-    return this;
-  }
-
-  whole({ tokens }: SearchedText): FoundText | null {
-    return this.#whole?.tokens === tokens ? this.#whole.found : null;
-  }
-
-  part({ tokens }: SearchedText): FoundPart | null {
-    return this.#parts.get(tokens) ?? null;
-  }
-
-  keepWhole({ tokens }: SearchedText, found: FoundText): void {
-    const slots = found.slots.slice();
-    this.#whole = { tokens, found: { ...found, slots, scores: found.scores.copyOf(slots) } };
-  }
-
-  keepPart({ tokens }: SearchedText, found: FoundPart): void {
-    this.#parts.set(tokens, found);
-  }
 }
 
 export interface ToolSearchResult extends Shortlist {
@@ -93,6 +52,7 @@ class TextIndex<Indexed extends { readonly slot: number }> {
   readonly #createVectorIndex: CreateVectorIndex;
   readonly #live = new SlotSet();
   readonly #words = new Bm25Index();
+  readonly #columns = new ScoreColumns();
   #vectors: VectorIndex | null = null;
   #dimensions = 0;
   #contents: object | null = null;
@@ -193,9 +153,9 @@ class TextIndex<Indexed extends { readonly slot: number }> {
   #retrieve(request: ToolSearch): FoundTools {
     const { used = NOTHING_USED } = request;
     const parts = (request.parts ?? []).map((part): FoundPart => this.#searchPart(part, request));
-    const { capacity, ...whole } = this.#searchWhole(request, parts.length > 0 || used.size > 0);
+    const whole = this.#searchWhole(request);
     if (used.size > 0) {
-      parts.push({ slots: this.#liveOf(used.keys()), scores: new UsedScores(used, capacity) });
+      parts.push({ slots: this.#liveOf(used.keys()), scores: new UsedScores(used, whole.capacity) });
     }
     const { slots: near, scores, bestBm25, bestSimilarity } = whole;
     const best = { bestBm25, bestSimilarity };
@@ -212,20 +172,20 @@ class TextIndex<Indexed extends { readonly slot: number }> {
       ...best,
       scores: all,
       isRepeatable: isComplete && parts.every((part) => part.slots.length === this.#live.size),
-      lists: (asked) => all.basesOf(slots).map((bases) => proposals(slots, bases, asked)),
+      lists: (asked) => all.lists(slots, asked),
     };
   }
 
-  #searchWhole(request: ToolSearch, all: boolean): FoundText {
+  #searchWhole(request: ToolSearch): FoundText {
     const searched = request.searched?.among(this.contents);
     const known = searched?.whole(request);
     if (known != null) return known;
-    const found = this.#searchText(request, wanted(request), all);
-    if (found.slots.length === this.#live.size && found.scores.isExact) searched?.keepWhole(request, found);
+    const found = this.#searchText(request, enoughFor(request));
+    if (found.slots.length === this.#live.size) searched?.keepWhole(request, found);
     return found;
   }
 
-  #searchText({ embedding, tokens }: SearchedText, limit: number, all: boolean): FoundText {
+  #searchText({ embedding, tokens }: SearchedText, limit: number): FoundText {
     if (embedding !== null && embedding.length !== this.#dimensions) {
       throw new RangeError(
         `The query has ${embedding.length} dimensions, the tools have ${this.#dimensions}.`,
@@ -233,14 +193,14 @@ class TextIndex<Indexed extends { readonly slot: number }> {
     }
     const words = this.#words.search(tokens);
     const vectors =
-      embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit, all);
+      embedding === null || this.#vectors === null ? null : this.#vectors.search(embedding, limit);
     const near = vectors?.slots ?? this.#live.list();
     // An approximate index returns the nearest tools by vector; the best by words have to be added.
     const isComplete = near.length === this.#live.size;
     const slots = isComplete ? near : unionOf([near, this.#bestByWords(words, limit)]);
     return {
       slots,
-      scores: new FusedScores(words, vectors),
+      scores: new FusedScores(words, vectors, this.#columns),
       capacity: words.scores.length,
       bestBm25: words.maximum,
       bestSimilarity: vectors === null || slots.length === 0 ? 0 : vectors.maximum,
@@ -261,14 +221,14 @@ class TextIndex<Indexed extends { readonly slot: number }> {
     const searched = request.searched?.among(this.contents);
     const known = searched?.part(part);
     if (known != null) return known;
-    const { slots, scores, capacity } = this.#searchText(part, wanted({ limit, exclude }), true);
-    const kept = new PartScores(part.tokens.length, capacity);
+    const { slots, scores } = this.#searchText(part, enoughFor({ limit, exclude }));
+    const isComplete = slots.length === this.#live.size;
     // Candidates that only other parts found need scores for this part too.
-    for (const wanted of [slots, Int32Array.from(pin ?? []), recall?.slots]) {
-      if (wanted !== undefined) kept.keep(scores, wanted);
-    }
-    const found = { slots: slots.slice(), scores: kept };
-    if (slots.length === this.#live.size) searched?.keepPart(part, found);
+    const others = isComplete ? [] : [Int32Array.from(pin ?? []), recall?.slots ?? new Int32Array(0)];
+    const kept = new PartScores(part.tokens.length, scores.copyOf(slots, ...others));
+    // All slots stay where they are until a tool changes.
+    const found = { slots: isComplete ? slots : slots.slice(), scores: kept };
+    if (isComplete) searched?.keepPart(part, found);
     return found;
   }
 
@@ -309,22 +269,6 @@ interface FoundTools extends Omit<Retrieved, 'lists'> {
   lists(asked: ProposalRequest): Int32Array[];
 }
 
-/** The result of searching for one text; valid until the next search. */
-interface FoundText {
-  readonly slots: Int32Array;
-  readonly scores: FusedScores;
-  /** All slots lie below this. */
-  readonly capacity: number;
-  readonly bestBm25: number;
-  readonly bestSimilarity: number;
-}
-
-/** The result for one part of the query, copied. */
-interface FoundPart {
-  readonly slots: Int32Array;
-  readonly scores: PartScores | UsedScores;
-}
-
 const NOTHING: ReadonlySet<number> = new Set();
 const NOTHING_USED: ReadonlyMap<number, number> = new Map();
 
@@ -338,7 +282,7 @@ function keptOf({ lists, bestBm25, bestSimilarity }: FoundTools): Retrieved {
 }
 
 /** Returns how many have to be found so that enough are left without the excluded ones. */
-function wanted({ limit, exclude }: Pick<ToolSearch, 'limit' | 'exclude'>): number {
+function enoughFor({ limit, exclude }: Pick<ToolSearch, 'limit' | 'exclude'>): number {
   return limit + (exclude?.size ?? 0);
 }
 

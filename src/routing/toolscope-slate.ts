@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { CatalogSettings, SlateMethod } from '../ledger/catalog-settings.ts';
-import type { SearchedText, ToolIndex } from '../retrieval/tool-index.ts';
+import type { SearchedText } from '../retrieval/searched-texts.ts';
+import type { ToolIndex } from '../retrieval/tool-index.ts';
 import type { RouteRequest } from './route-request.ts';
 import type { QueryPart, UnderstoodQuery } from './understand-query.ts';
 

@@ -16,8 +16,8 @@ import { endsWithoutWords } from '../queries/messages.ts';
 import type { Split } from '../queries/splitter.ts';
 import { rerankText } from '../retrieval/document-text.ts';
 import type { RetrievalMemo } from '../retrieval/retrieval-memo.ts';
+import type { SearchedText, SearchedTexts } from '../retrieval/searched-texts.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
-import type { SearchedText, SearchedTexts } from '../retrieval/tool-index.ts';
 import type { CatalogState } from '../state/catalog-state.ts';
 import type { RouteRequest } from './route-request.ts';
 

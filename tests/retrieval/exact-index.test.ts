@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import { SearchedTexts } from '../../src/retrieval/searched-texts.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { ToolIndex } from '../../src/retrieval/tool-index.ts';
 import { ExactIndex } from '../../src/retrieval/vectors/exact-index.ts';
@@ -31,8 +32,19 @@ describe.each(BOTH)('A search with codes first, on %s kernels', (_, create) => {
     const tools = fc.array(tool, { minLength: 1, maxLength: 60 });
     const limit = fc.integer({ min: 0, max: 12 });
     const gone = fc.array(fc.nat(70), { maxLength: 8 });
+    const parts = fc.array(tool, { maxLength: 4 });
+    const textOf = ({
+      words,
+      vector: embedding,
+    }: {
+      readonly words: string[];
+      readonly vector: Float32Array;
+    }) => ({
+      tokens: tokenise(words.join(' ')),
+      embedding,
+    });
     fc.assert(
-      fc.property(tools, tool, limit, gone, gone, (all, query, most, removed, exclude) => {
+      fc.property(tools, tool, parts, limit, gone, gone, (all, query, others, most, removed, exclude) => {
         const [scanned, coded] = Object.values(WAYS).map((roughFrom) => {
           const vectors = new ToolVectors(kernels, DIMENSIONS);
           const index = new ToolIndex(kernels, (own, table) => new ExactIndex(own, table, { roughFrom }));
@@ -44,11 +56,29 @@ describe.each(BOTH)('A search with codes first, on %s kernels', (_, create) => {
             if (slot === 20) index.search({ embedding: query.vector, tokens: new Uint32Array(), limit: 1 });
           }
           for (const slot of removed) if (slot < all.length) index.remove({ slot });
-          const tokens = tokenise(query.words.join(' '));
-          const found = index.search({
-            ...{ embedding: query.vector, tokens, limit: most, exclude: new Set(exclude) },
-            pin: [0],
-          });
+          const searched = new SearchedTexts();
+          const request = { ...textOf(query), limit: most, exclude: new Set(exclude), pin: [0] };
+          const wanted = { ...request, parts: others.map(textOf) };
+          const recalled = Array.from(all.keys()).filter((slot) => slot % 3 === 1);
+          const recall = {
+            taught: { slots: new Int32Array(0), values: new Float64Array(0) },
+            slots: Int32Array.from(recalled),
+            votes: Float64Array.from(recalled, (slot) => 1 + (slot % 4)),
+            nearest: new Float64Array(recalled.length),
+            positives: new Float64Array(recalled.length),
+            trials: new Float64Array(recalled.length),
+            cases: [],
+          };
+          const used = new Map(exclude.filter((slot) => slot < all.length).map((slot) => [slot, slot / 70]));
+          const found = [
+            index.search(request),
+            index.search({ ...wanted, recall }),
+            index.search({ ...request, used }),
+            index.search({ ...wanted, searched }),
+            // What was found before is used again.
+            index.search({ ...wanted, used, recall, searched }),
+          ];
+          expect(index.search({ ...wanted, used, recall })).toEqual(found[4]);
           index.free();
           vectors.free();
           return found;

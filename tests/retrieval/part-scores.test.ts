@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ToolVectors } from '../../bandit/tool-vectors.ts';
+import type { SearchedText } from '../../src/retrieval/searched-texts.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
-import { type SearchedText, ToolIndex, type ToolSearch } from '../../src/retrieval/tool-index.ts';
+import { ToolIndex, type ToolSearch } from '../../src/retrieval/tool-index.ts';
 import { createTypescriptKernels } from '../bandit/kernels/typescript-kernels.ts';
 
 const WORDS = 'mail send file read weather bank hotel book'.split(' ');
@@ -89,6 +90,52 @@ describe('a search for a query of several parts', () => {
         expect([...candidates.base]).toEqual([...candidates.base].sort((a, b) => b - a));
       }),
       { numRuns: 100 },
+    );
+  });
+
+  it('has the best of all and of each part in turns, exactly', () => {
+    fc.assert(
+      fc.property(
+        tools,
+        embedded,
+        fc.array(embedded, { minLength: 1, maxLength: 4 }),
+        fc.integer({ min: 1, max: 12 }),
+        (all, whole, parts, limit) => {
+          index.reset(vectors);
+          for (const [slot, tool] of all.entries()) put(slot, tool.text, tool.vector);
+          const alone = scoresOf(whole);
+          const slots = [...alone.keys()];
+          const best = new Map(slots.map((slot) => [slot, alone.get(slot)!.g]));
+          const says = parts.map((part) => {
+            const weight = 0.7 * Math.min(1, part.tokens.length / 6);
+            const scores = scoresOf(part);
+            return new Map(
+              slots.map((slot): [number, number] => {
+                const { h, c } = alone.get(slot)!;
+                const own = scores.get(slot)!;
+                const lexical = h + weight * (Math.fround(own.h) - h);
+                const dense = c + weight * (Math.fround(own.c) - c);
+                return [slot, 0.5 * lexical + 0.5 * dense];
+              }),
+            );
+          });
+          for (const said of says) {
+            for (const [slot, g] of said) best.set(slot, Math.max(g, best.get(slot)!));
+          }
+          const lists = [best, ...says].map((scores) =>
+            slots.toSorted((a, b) => scores.get(b)! - scores.get(a)! || a - b),
+          );
+          const chosen = new Set<number>();
+          for (let rank = 0; rank < slots.length; rank++) {
+            for (const list of lists) if (chosen.size < limit) chosen.add(list[rank]);
+          }
+          const { candidates } = index.search({ ...whole, parts, limit });
+          const expected = [...chosen].sort((a, b) => best.get(b)! - best.get(a)! || a - b);
+          expect([...candidates.slots]).toEqual(expected);
+          expect([...candidates.base]).toEqual(expected.map((slot) => best.get(slot)));
+        },
+      ),
+      { numRuns: 300 },
     );
   });
 

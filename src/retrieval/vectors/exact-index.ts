@@ -21,6 +21,9 @@ export class ExactIndex implements VectorIndex {
   readonly #vectors: ToolVectors;
   readonly #roughFrom: number;
   readonly #query: Float32Array;
+  /** The query that `#query` is a copy of. */
+  #loaded: Float32Array | null = null;
+  readonly #slot: Int32Array;
   readonly #cosine: Float32Array;
   readonly #live = new SlotSet();
   #similarities: Float32Array;
@@ -32,6 +35,7 @@ export class ExactIndex implements VectorIndex {
     this.#vectors = vectors;
     this.#roughFrom = roughFrom;
     this.#query = kernels.allocateFloat32(vectors.stride);
+    this.#slot = kernels.allocateInt32(1);
     this.#cosine = kernels.allocateFloat32(1);
     this.#similarities = kernels.allocateFloat32(vectors.capacity);
   }
@@ -65,31 +69,32 @@ export class ExactIndex implements VectorIndex {
     this.#live.delete(slot);
   }
 
-  search(query: Float32Array, _limit = 0, all = false): VectorHits {
+  search(query: Float32Array): VectorHits {
+    return this.#live.size < this.#roughFrom ? this.#scan(query) : this.#scanCodes(query);
+  }
+
+  #scan(query: Float32Array): VectorHits {
     if (this.#similarities.length < this.#rows) {
       this.#kernels.free(this.#similarities);
       this.#similarities = this.#kernels.allocateFloat32(this.#vectors.capacity);
     }
-    this.#query.set(query);
-    return all || this.#live.size < this.#roughFrom ? this.#scan() : this.#scanCodes(query);
-  }
-
-  #scan(): VectorHits {
-    const similarities = this.#similarities;
-    this.#kernels.scan(this.#vectors.values, this.#vectors.stride, this.#rows, this.#query, similarities);
+    this.#load(query);
+    const cosines = this.#similarities;
+    this.#kernels.scan(this.#vectors.values, this.#vectors.stride, this.#rows, this.#query, cosines);
     const slots = this.#live.list();
     let minimum = Infinity;
     let maximum = -Infinity;
     for (let i = 0; i < slots.length; i++) {
-      const similarity = similarities[slots[i]];
-      if (similarity < minimum) minimum = similarity;
-      if (similarity > maximum) maximum = similarity;
+      const cosine = cosines[slots[i]];
+      if (cosine < minimum) minimum = cosine;
+      if (cosine > maximum) maximum = cosine;
     }
-    return { slots, minimum, maximum, similarity: (slot) => similarities[slot], rough: null };
+    return { slots, minimum, maximum, similarity: (slot) => cosines[slot], scanned: { cosines, margin: 0 } };
   }
 
   #scanCodes(query: Float32Array): VectorHits {
     this.#codes ??= this.#encodeAll();
+    this.#loaded = null;
     const { products: cosines, margin } = this.#codes.scan(query, this.#rows);
     const slots = this.#live.list();
     let least = Infinity;
@@ -99,9 +104,10 @@ export class ExactIndex implements VectorIndex {
       if (cosine < least) least = cosine;
       if (cosine > most) most = cosine;
     }
-    const known = this.#similarities.fill(NaN, 0, this.#rows);
+    // Of this search alone: the next one of another query leaves it as it is.
+    const known = new Float32Array(this.#rows).fill(NaN);
     const similarity = (slot: number): number => {
-      if (Number.isNaN(known[slot])) known[slot] = this.#cosineOf(slot);
+      if (Number.isNaN(known[slot])) known[slot] = this.#cosineOf(query, slot);
       return known[slot];
     };
     let minimum = Infinity;
@@ -114,14 +120,20 @@ export class ExactIndex implements VectorIndex {
       minimum = Math.min(minimum, similarity(slots[i]));
       maximum = Math.max(maximum, similarity(slots[i]));
     }
-    return { slots, minimum, maximum, similarity, rough: { cosines, margin } };
+    return { slots, minimum, maximum, similarity, scanned: { cosines, margin } };
   }
 
-  #cosineOf(slot: number): number {
+  #cosineOf(query: Float32Array, slot: number): number {
+    if (this.#loaded !== query) this.#load(query);
+    this.#slot[0] = slot;
     const { values, stride } = this.#vectors;
-    const row = values.subarray(slot * stride, (slot + 1) * stride);
-    this.#kernels.scan(row, stride, 1, this.#query, this.#cosine);
+    this.#kernels.scanRows(values, stride, this.#slot, 1, this.#query, this.#cosine);
     return this.#cosine[0];
+  }
+
+  #load(query: Float32Array): void {
+    this.#query.set(query);
+    this.#loaded = query;
   }
 
   #encodeAll(): VectorCodes {
@@ -140,7 +152,8 @@ export class ExactIndex implements VectorIndex {
   }
 
   free(): void {
-    for (const array of [this.#query, this.#cosine, this.#similarities]) this.#kernels.free(array);
+    const arrays = [this.#query, this.#slot, this.#cosine, this.#similarities];
+    for (const array of arrays) this.#kernels.free(array);
     this.#codes?.dispose();
   }
 }

@@ -106,14 +106,14 @@ export class HnswIndex implements VectorIndex {
     this.#buildIfDue();
   }
 
-  search(query: Float32Array, limit: number, all = false): VectorHits {
+  search(query: Float32Array, limit: number): VectorHits {
     const served = this.#served;
-    if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query, limit, all);
+    if (served === null || limit > MOST_NEIGHBOURS) return this.#exact.search(query);
     const compares = this.#monitor.isDue() && this.#check === null;
-    if (this.#monitor.alarmed && !compares) return this.#exact.search(query, limit, all);
+    if (this.#monitor.alarmed && !compares) return this.#exact.search(query);
     const slots = served.near(query, Math.max(limit, NEIGHBOURS));
     if (compares) void this.#compare({ query, slots });
-    if (this.#monitor.alarmed) return this.#exact.search(query, limit, all);
+    if (this.#monitor.alarmed) return this.#exact.search(query);
     return this.#hits(query, slots, served, limit);
   }
 
@@ -172,7 +172,7 @@ export class HnswIndex implements VectorIndex {
       maximum = Math.max(maximum, 0);
       if (near.length < limit) near.push(...this.#blank.list().subarray(0, limit - near.length));
     }
-    return { slots: Int32Array.from(near), minimum, maximum, similarity, rough: null };
+    return { slots: Int32Array.from(near), minimum, maximum, similarity, scanned: null };
   }
 
   #buildIfDue(): void {

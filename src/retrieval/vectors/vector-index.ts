@@ -10,10 +10,9 @@ export interface VectorIndex {
   /**
    * @param query unit vector of the index's dimensions.
    * @param limit how many of the nearest tools are wanted at least.
-   * @param all the cosines of all tools will be asked for, and not those of a few.
    * @returns hits that are valid until the next call of any method.
    */
-  search(query: Float32Array, limit: number, all?: boolean): VectorHits;
+  search(query: Float32Array, limit: number): VectorHits;
   /** Returns the state of the index. */
   report(): IndexReport;
   /** Frees its memory; nothing may be called afterwards. */
@@ -28,13 +27,15 @@ export interface VectorHits {
   readonly maximum: number;
   /** Returns the cosine with any live slot, listed in `slots` or not; float32 precision. */
   similarity(slot: number): number;
-  /** Where it would take long to compute all cosines: about what they are. Null: `similarity` takes no time. */
-  readonly rough: RoughCosines | null;
+  /** Those of all live tools; null: an approximate index knows only those of a few. */
+  readonly scanned: ScannedCosines | null;
 }
 
-export interface RoughCosines {
-  /** By slot; no live tool is further from its cosine than `margin`. */
+/** What a scan says of every tool. Where it would take long to compute all cosines, it is about what they are. */
+export interface ScannedCosines {
+  /** By slot. */
   readonly cosines: Float32Array;
+  /** No live tool is further from its cosine; 0: these are the cosines. Above 0, `similarity` is valid until a vector changes. */
   readonly margin: number;
 }
 
