@@ -38,7 +38,8 @@ return head
 
 /**
  * KEYS as above. ARGV identity, position, limit, mark of the entry at the position as the reader knows it or ''.
- * Returns the head, whether that entry is still the same one, and what follows it.
+ * Returns the head, whether that entry is still the same one, the id of the first entry after it and the mark of the last
+ * ('' where there is none), then these entries: a list in a list for each would take the reader twice as long.
  */
 const READ = new Script(`
 if redis.call('GET', KEYS[3]) ~= ARGV[1] then return redis.error_reply('LEDGERGONE') end
@@ -50,7 +51,13 @@ elseif ARGV[4] ~= '' then
   local known = redis.call('XRANGE', KEYS[1], ARGV[2] .. '-0', ARGV[2] .. '-0')[1]
   if known and known[2][4] ~= ARGV[4] then same = 0 end
 end
-return {head, same, redis.call('XRANGE', KEYS[1], '(' .. ARGV[2] .. '-0', '+', 'COUNT', ARGV[3])}
+local answer = {head, same, '', ''}
+for i, found in ipairs(redis.call('XRANGE', KEYS[1], '(' .. ARGV[2] .. '-0', '+', 'COUNT', ARGV[3]) or {}) do
+  if i == 1 then answer[3] = found[1] end
+  answer[4] = found[2][4]
+  answer[4 + i] = found[2][2]
+end
+return answer
 `);
 
 /** KEYS as above. ARGV identity, oldest position that stays. */
@@ -142,24 +149,24 @@ export class RedisLedger implements Ledger {
     limit: number,
     mark: string,
   ): Promise<{ entries: PositionedEntry[]; mark: string }> {
-    const [head, same, found] = (await this.#here(() =>
+    const [head, same, first, last, ...records] = (await this.#here(() =>
       READ.runForBytes(this.#commands, this.#keys, [this.#identity, after, limit, mark]),
-    )) as [number, number, [id: Buffer, fields: Buffer[]][]];
+    )) as [number, number, first: Buffer, last: Buffer, ...records: Buffer[]];
     this.#tail.reset(head);
     if (same === 0) {
       throw new LedgerTrimmedError(
         `Redis has lost entries of the ledger up to ${after}, with the last moments before it was restarted.`,
       );
     }
-    const decoded = await decodeEntries(found.map(([, fields]) => fields[1]));
-    const entries = decoded.map((entry, i) => ({ position: positionOf(found[i][0]), entry }));
-    const follows = entries.length > 0 ? entries[0].position === after + 1 : head === after || limit === 0;
+    const decoded = await decodeEntries(records);
+    const follows = records.length > 0 ? positionOf(first) === after + 1 : head === after || limit === 0;
     if (!follows) {
       throw new LedgerTrimmedError(
         `Entry ${after + 1} of the ledger has been trimmed; a newer snapshot has it.`,
       );
     }
-    return { entries, mark: found.at(-1)?.[1][3].toString('latin1') ?? '' };
+    const entries = decoded.map((entry, i) => ({ position: after + 1 + i, entry }));
+    return { entries, mark: last.toString('latin1') };
   }
 
   wait(after: Position, signal: AbortSignal): Promise<void> {
