@@ -90,42 +90,51 @@ export class StaticModel {
 
   /** Returns the vector of a text: of unit length, or all zero if it has no known token. */
   embed(text: string): Float32Array {
-    const { dimensions } = this;
-    const sum = this.#sumOfTokens(this.#pieces.write(text, this.#ids));
-    let squares = 0;
-    for (let at = 0; at < dimensions; at++) squares += sum[at] * sum[at];
-    const length = Math.max(Math.sqrt(squares), LEAST_LENGTH);
-    const vector = new Float32Array(dimensions);
-    for (let at = 0; at < dimensions; at++) vector[at] = sum[at] / length;
-    return vector;
+    return unitVector(this.#sumOfTokens(this.#pieces.write(text, this.#ids)));
   }
 
   #sumOfTokens(count: number): Float64Array {
-    const { dimensions } = this;
-    const ids = this.#ids;
-    const scales = this.#scales;
-    const table = this.#table;
     const sum = this.#sum.fill(0);
     let token = 0;
     // Four rows at a time: the sum is read and written a quarter as often.
-    for (; token + 3 < count; token += 4) {
-      const a = scales[ids[token]];
-      const b = scales[ids[token + 1]];
-      const c = scales[ids[token + 2]];
-      const d = scales[ids[token + 3]];
-      const rowA = ids[token] * dimensions;
-      const rowB = ids[token + 1] * dimensions;
-      const rowC = ids[token + 2] * dimensions;
-      const rowD = ids[token + 3] * dimensions;
-      for (let at = 0; at < dimensions; at++) {
-        sum[at] += a * table[rowA + at] + b * table[rowB + at] + c * table[rowC + at] + d * table[rowD + at];
-      }
-    }
-    for (; token < count; token++) {
-      const scale = scales[ids[token]];
-      const row = ids[token] * dimensions;
-      for (let at = 0; at < dimensions; at++) sum[at] += scale * table[row + at];
-    }
+    for (; token + 3 < count; token += 4) addFour(sum, this.#table, this.#scales, this.#ids, token);
+    for (; token < count; token++) addOne(sum, this.#table, this.#scales, this.#ids[token]);
     return sum;
   }
+}
+
+/** Adds the rows of four tokens. The engine makes faster code of a loop that is a function of its own. */
+function addFour(
+  sum: Float64Array,
+  table: Int8Array,
+  scales: Float32Array,
+  ids: Int32Array,
+  first: number,
+): void {
+  const a = scales[ids[first]];
+  const b = scales[ids[first + 1]];
+  const c = scales[ids[first + 2]];
+  const d = scales[ids[first + 3]];
+  const rowA = ids[first] * sum.length;
+  const rowB = ids[first + 1] * sum.length;
+  const rowC = ids[first + 2] * sum.length;
+  const rowD = ids[first + 3] * sum.length;
+  for (let at = 0; at < sum.length; at++) {
+    sum[at] += a * table[rowA + at] + b * table[rowB + at] + c * table[rowC + at] + d * table[rowD + at];
+  }
+}
+
+function addOne(sum: Float64Array, table: Int8Array, scales: Float32Array, id: number): void {
+  const scale = scales[id];
+  const row = id * sum.length;
+  for (let at = 0; at < sum.length; at++) sum[at] += scale * table[row + at];
+}
+
+function unitVector(sum: Float64Array): Float32Array {
+  let squares = 0;
+  for (let at = 0; at < sum.length; at++) squares += sum[at] * sum[at];
+  const length = Math.max(Math.sqrt(squares), LEAST_LENGTH);
+  const vector = new Float32Array(sum.length);
+  for (let at = 0; at < sum.length; at++) vector[at] = sum[at] / length;
+  return vector;
 }
