@@ -69,7 +69,8 @@ export class Heap {
     range.start += bytes;
     range.bytes -= bytes;
     if (range.bytes === 0) free.splice(best, 1);
-    new Uint8Array(this.#pages.buffer, start, bytes).fill(0);
+    // Shared memory is filled an element at a time, so these are large.
+    new Float64Array(this.#pages.buffer, start, bytes / 8).fill(0);
     return start;
   }
 
