@@ -38,10 +38,7 @@ export class FileLedgers implements Ledgers {
     try {
       const options = { ...this.#options, knownUpTo: await this.#knownUpTo(catalog) };
       const ledger = await FileLedger.open(folder, options, () => this.#open.delete(catalog));
-      await readNewest(ledger).catch(async (error) => {
-        await ledger.close();
-        throw error;
-      });
+      await readNewest(ledger);
       return ledger;
     } catch (error) {
       this.#open.delete(catalog);

@@ -49,16 +49,19 @@ export interface Ledger extends LedgerReader {
 }
 
 /**
- * Reads the newest entry of a ledger that is opened. Where a snapshot stands at it, nothing else is read before something is
- * written: what another version of Bandolier wrote has to be refused before that.
+ * Reads the newest entry of a ledger that was just opened, and closes it if that fails. Where a snapshot stands at it, nothing else
+ * is read before something is written: what another version of Bandolier wrote has to be refused before that.
  * @throws OtherVersionError
  */
 export async function readNewest(ledger: Ledger): Promise<void> {
-  const head = await ledger.head();
-  if (head === 0) return;
-  await ledger.read(head - 1, 1).catch((error) => {
-    if (!(error instanceof LedgerTrimmedError)) throw error;
-  });
+  try {
+    const head = await ledger.head();
+    if (head > 0) await ledger.read(head - 1, 1);
+  } catch (error) {
+    if (error instanceof LedgerTrimmedError) return;
+    await ledger.close();
+    throw error;
+  }
 }
 
 /** The ledgers of one deployment, one per catalog. */

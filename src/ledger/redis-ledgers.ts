@@ -222,10 +222,7 @@ export class RedisLedgers implements Ledgers {
         this.#mostEntries,
         onClose,
       );
-      await readNewest(ledger).catch(async (error) => {
-        await ledger.close();
-        throw error;
-      });
+      await readNewest(ledger);
       return ledger;
     } catch (error) {
       this.#open.delete(catalog);
