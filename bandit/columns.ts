@@ -16,15 +16,17 @@ export class Float32Columns {
   readonly #all: Float32Array;
   #used = 0;
 
-  /** @param count how many columns are copied. */
+  /** @param count how many columns are copied, at most. */
   constructor(length: number, count: number) {
     this.#length = length;
     this.#all = new Float32Array(length * count);
   }
 
+  /** @throws RangeError for a column too many */
   copy(column: Float64Array): Float32Array {
     const start = this.#used;
     this.#used += this.#length;
+    if (this.#used > this.#all.length) throw new RangeError('There is no room for another column.');
     // No `set`: it takes longer where the types of elements differ.
     for (let i = 0; i < this.#length; i++) this.#all[start + i] = column[i];
     return this.#all.subarray(start, this.#used);

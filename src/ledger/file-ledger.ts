@@ -26,10 +26,7 @@ export class FileLedger implements Ledger {
   readonly history = '';
   readonly #log: SegmentLog;
   readonly #appended = new AppendedEntries();
-  /**
-   * Kept as bytes, not as objects: their size is known, and a follower folds exactly what a replay will fold,
-   * whatever JSON does to a value.
-   */
+  /** The others: a follower folds exactly what a replay will fold, whatever JSON does to a value. */
   readonly #recent = new RecentRecords(RECENT_BYTES);
   readonly #waiters = new Set<() => void>();
   readonly #onClose: () => void;
@@ -57,7 +54,7 @@ export class FileLedger implements Ledger {
       for (let i = 0; i < records.length; i++) {
         const position = last - records.length + 1 + i;
         this.#recent.push(position, records[i]);
-        this.#appended.push(position, entries[i]);
+        this.#appended.push(position, entries[i], records[i].length);
       }
       this.#wake();
       return last;

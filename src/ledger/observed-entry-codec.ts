@@ -49,12 +49,15 @@ export function packObservation(
   return [{ ...entry, key, decision, reports }, [bits.written]];
 }
 
+/** With every member, so that the compiler notices one that is neither written nor read. */
+type Complete<T> = { readonly [Member in keyof Required<T>]: T[Member] };
+
 /** Writes the numbers of a report; returns the rest. */
 function writeReport(
   bits: BitWriter,
   { rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating }: OutcomeReport,
   { at: entryAt, decision: { id, tools } }: ObservationEntry,
-): PackedReport {
+): Complete<PackedReport> {
   bits.f64(value);
   bits.f64(weight);
   if (latencyMs !== undefined) bits.f64(latencyMs);

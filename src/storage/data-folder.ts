@@ -66,9 +66,9 @@ async function closeToOthers(folder: string, onNotice: (message: string) => void
 export async function checkWritable(dataDir: string, lock: HeldLock): Promise<void> {
   const probe = join(dataDir, `probe${UNFINISHED}`);
   try {
-    lock.verify();
     await rm(probe, { force: true }); // a crash may have left it
     await writeNewFile(probe, PROBE);
+    lock.verify(); // after the writing: where the disk hangs, that waits in a thread
   } catch (error) {
     throw unavailable(error, `Nothing can be written to "${dataDir}"`);
   } finally {
