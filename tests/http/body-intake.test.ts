@@ -145,6 +145,15 @@ describe('bodies', () => {
     (await reading).release();
   });
 
+  it('that are here, but whose client is gone, are refused', async () => {
+    const intake = new BodyIntake();
+    const { context, incoming } = here(Buffer.from('{"put":[1]}'));
+    incoming.headers = { 'content-length': '11' };
+    incoming.destroy();
+    await expect(intake.read(context, TOOLS_BODY)).rejects.toMatchObject({ code: 'malformed-request' });
+    expect(intake.held).toBe(0);
+  });
+
   it('whose pieces have their memory for themselves are put together', async () => {
     const intake = new BodyIntake();
     const request = arriving();

@@ -1,7 +1,7 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Admission } from '../../src/http/admission.ts';
+import { Admission, type Ticket } from '../../src/http/admission.ts';
 import { type Listener, listen } from '../../src/http/listen.ts';
 import { RequestGuard } from '../../src/http/request-guard.ts';
 import { appWith } from './fake-nouns.ts';
@@ -164,6 +164,45 @@ describe('admission over HTTP', () => {
     const answers = sockets.map(async (socket) => String(await once(socket, 'data')));
     for (const socket of sockets) socket.write(':"q"}');
     for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200/);
+    await close(0);
+  });
+
+  it('does nothing for a client that went away while it waited', async () => {
+    let answerAll = () => {};
+    const answered = new Promise<never[]>((resolve) => {
+      answerAll = () => resolve([]);
+    });
+    let begun = 0;
+    const list = () => {
+      begun++;
+      return answered;
+    };
+    const crowded = new Admission();
+    crowded.turnTook = () => {};
+    const entered = new EventEmitter<{ ticket: [Ticket | null] }>();
+    crowded.enter = (kind) => {
+      const ticket = Admission.prototype.enter.call(crowded, kind);
+      entered.emit('ticket', ticket);
+      return ticket;
+    };
+    const { app } = appWith({ evaluations: { list } }, crowded);
+    const open = { admission: crowded, guard: new RequestGuard() };
+    const { url, close } = await listen(app, { ...open, host: '127.0.0.1', port: 0 });
+    const request = ['GET /v1/catalogs/default/evaluations HTTP/1.1', HOST, 'Connection: close', '', ''];
+    const sockets: Socket[] = [];
+    let last: Ticket | null;
+    do {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      sockets.push(socket);
+      socket.write(request.join('\r\n'));
+      [last] = await once(entered, 'ticket');
+    } while (last?.isWaiting === false);
+    sockets.pop()?.destroy();
+    expect(await last?.turn).toBe(false);
+    const answers = sockets.map(async (socket) => String(await once(socket, 'data')));
+    answerAll();
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1.1 200/);
+    expect(begun).toBe(sockets.length);
     await close(0);
   });
 

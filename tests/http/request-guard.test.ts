@@ -85,6 +85,21 @@ describe('Host', () => {
     expect(codeOf(evil, { url: 'http://evil.example/v1/catalogs' })).toBe('host-not-allowed');
   });
 
+  it('is compared with the target also after requests with the same one were let in', () => {
+    const guard = new RequestGuard();
+    const code = (url: string) => {
+      const host = 'localhost:8787';
+      const request = { method: 'GET', url, headers: { host }, rawHeaders: ['Host', host] };
+      return guard.fault(request as unknown as IncomingMessage, false)?.code ?? null;
+    };
+    for (let time = 0; time < 2; time++) {
+      expect(code('/v1/catalogs')).toBeNull();
+      expect(code('http://localhost:8787/v1/catalogs')).toBeNull();
+      expect(code('http://evil.example/v1/catalogs')).toBe('malformed-request');
+      expect(code('http://localhost:8787@evil.example/')).toBe('malformed-request');
+    }
+  });
+
   it('may be missing, or any, for a probe alone', () => {
     expect(codeOf({})).toBe('malformed-request');
     expect(codeOf({}, { isProbe: true })).toBeNull();

@@ -70,6 +70,18 @@ describe('KnownWords', () => {
     for (const word of [...crowd, ...crowd, ...crowd.toReversed()])
       expect(read(word).term).toBe(termOf(word));
   });
+
+  it('tells words from each other that have one hash and one length', () => {
+    const pair = ['declinate', 'macallums'];
+    expect(termOf(pair[0])).toBe(termOf(pair[1]));
+    const words = new PlainWords(300);
+    const known = new KnownWords((word) => ({ term: pair.indexOf(word), isStop: word === pair[1] }));
+    for (const word of [...pair, ...pair]) {
+      expect([words.begin(word), words.next()]).toEqual([true, true]);
+      known.lookUp(words);
+      expect([known.term, known.isStop]).toEqual([pair.indexOf(word), word === pair[1]]);
+    }
+  });
 });
 
 describe('PlainWords', () => {

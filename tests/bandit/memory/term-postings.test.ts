@@ -67,4 +67,17 @@ describe('TermPostings', () => {
     expect(products.indexOf(sparseDot(vectorOf(49, 7), vectorOf(49, 7)))).toBe(7);
     expect(products.filter((product) => product !== 0)).toHaveLength(1);
   });
+
+  it('takes no more room for a term that becomes frequent and rare again, over and over', () => {
+    const postings = new TermPostings();
+    const vector: SparseVector = { terms: Uint32Array.of(7), weights: Float32Array.of(1) };
+    const comeAndGo = (): void => {
+      for (let place = 0; place < 100; place++) postings.add(place, vector);
+      for (let place = 0; place < 100; place++) postings.remove(place);
+    };
+    comeAndGo();
+    const { bytes } = postings;
+    for (let round = 0; round < 50; round++) comeAndGo();
+    expect(postings.bytes).toBe(bytes);
+  });
 });
