@@ -162,6 +162,7 @@ export class ArrivingBody {
   /** Reads to the end. @throws Problem as soon as the body is too large, too slow, or broken off. */
   readFrom(source: Readable, pace: Pace): Promise<void> {
     return new Promise((resolve, reject) => {
+      if (source.closed) throw brokenOff(source.errored); // it does not say so again
       const start = performance.now();
       const settle = (error?: unknown): void => {
         clearTimeout(timer);

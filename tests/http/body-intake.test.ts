@@ -154,6 +154,16 @@ describe('bodies', () => {
     expect(intake.held).toBe(0);
   });
 
+  it('that are to come, but whose client is gone already, are refused at once', async () => {
+    const intake = new BodyIntake();
+    const { context, incoming } = here(Buffer.from('{"put":'));
+    incoming.headers = { 'content-length': '11' };
+    incoming.destroy();
+    await once(incoming, 'close');
+    await expect(intake.read(context, TOOLS_BODY)).rejects.toMatchObject({ code: 'malformed-request' });
+    expect(intake.held).toBe(0);
+  });
+
   it('whose pieces have their memory for themselves are put together', async () => {
     const intake = new BodyIntake();
     const request = arriving();
