@@ -230,7 +230,7 @@ function mostThatFit(items: readonly Item[], budget: number): number {
   return count;
 }
 
-/** Returns the best two points that fit together. */
+/** Returns the items of the best two points that fit together; none of either if the budget is below 0. */
 function bestSplit(first: readonly Point[], second: readonly Point[], budget: number): Item[][] {
   let best: readonly [Point, Point] | null = null;
   let at = second.length - 1;
@@ -240,7 +240,7 @@ function bestSplit(first: readonly Point[], second: readonly Point[], budget: nu
     const pair = [one, second[at]] as const;
     if (best === null || isBetter(pair, best)) best = pair;
   }
-  return (best ?? []).map(itemsOf);
+  return best === null ? [[], []] : best.map(itemsOf);
 }
 
 function isBetter(one: readonly [Point, Point], other: readonly [Point, Point]): boolean {

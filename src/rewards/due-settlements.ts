@@ -6,6 +6,7 @@ import type { DecisionLog, DecisionLogs } from '../decisions/decision-log.ts';
 import type { SettledDecision, Settlements } from '../decisions/settlements.ts';
 import { isStoreAway, StoreUnavailableError } from '../errors/store-errors.ts';
 import type { Entry } from '../ledger/entry.ts';
+import { teachesByDefault } from '../state/fold-observation.ts';
 import { settlementOf } from './apply-reward.ts';
 import { DueList } from './due-list.ts';
 
@@ -199,7 +200,11 @@ class CatalogSettlements {
     // Without reports on tools and without a default reward there is nothing to learn.
     if (decision === null || (!record?.tools.size && decision.defaultReward === undefined)) return null;
     const [now, deadline] = [this.#parts.now(), rewardDeadline(decision)];
-    if (deadline <= now) return settlementOf(decision, now);
+    if (deadline <= now) {
+      const entry = settlementOf(decision, now);
+      // One that the fold ignores would be written again at every start, with the query of a user who was forgotten.
+      return record === undefined && !teachesByDefault(state, entry) ? null : entry;
+    }
     // Its catalog was deleted and made again, and the same Idempotency-Key has come back.
     this.#due.add({ id, deadline });
     return null;

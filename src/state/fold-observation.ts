@@ -144,7 +144,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (entry.ended) return yield* foldEnd(state, entry);
   if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
   const known = state.decisions.get(decision.id);
-  const teaches = defaultReward !== null && decision.learn && decision.fingerprint === state.fingerprint;
+  const teaches = teachesByDefault(state, entry);
   if (known === undefined && (!teaches || state.decisions.mayBeDropped(decision)))
     return { kind: 'settlement', closed: false };
   if (known?.closed === true) return { kind: 'settlement', closed: false };
@@ -154,13 +154,22 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (record.tools.size > 0) {
     yield* closeDecision(teaching);
     learnOutcome(teaching);
-  } else if (teaches && !isAnswered(record)) {
+  } else if (defaultReward !== null && teaches && !isAnswered(record)) {
     yield* closeDecision(teaching, defaultReward);
     learnOutcome(teaching, defaultReward);
     creditExperiments(state, record, decision, [silence(entry.key, defaultReward, state.clock)]);
   } else record.closed = true;
   state.decisions.keep(record);
   return { kind: 'settlement', closed: true };
+}
+
+/** Returns whether a decision on which nobody reported is learned with its default reward; if not, the fold ignores its deadline. */
+export function teachesByDefault(
+  state: CatalogState,
+  { defaultReward, decision }: Pick<SettlementEntry, 'defaultReward' | 'decision'>,
+): boolean {
+  const { learn, fingerprint } = asUsable(state, decision);
+  return defaultReward !== null && learn && fingerprint === state.fingerprint;
 }
 
 /**
@@ -267,7 +276,8 @@ function withValue(
   const after = { ...reports, count: reports.count + 1, sum: reports.sum + value, last: value };
   if (reports.count === 0) {
     after.first = value;
-    after.weight = shown ? weight : UNSHOWN_WEIGHT * Math.min(1, weight);
+    // Of the smallest numbers a fifth is 0, which is no weight.
+    after.weight = shown ? weight : Math.max(Number.MIN_VALUE, UNSHOWN_WEIGHT * Math.min(1, weight));
   }
   const { first, last, sum, count } = after;
   const whole = { first, last, sum, mean: sum / count }[aggregation];

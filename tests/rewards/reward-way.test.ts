@@ -6,6 +6,7 @@ import type { Decision } from '../../src/decisions/decision.ts';
 import { observedDecision } from '../../src/decisions/observed-decision.ts';
 import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { RewardContract } from '../../src/ledger/catalog-settings.ts';
+import { unitKey, unitNumber } from '../../src/ledger/unit.ts';
 import { UnrecoverableJobError } from '../../src/queue/job-queue.ts';
 import { DueSettlements } from '../../src/rewards/due-settlements.ts';
 import { JoinedRewards, wholeDecision } from '../../src/rewards/joined-rewards.ts';
@@ -184,6 +185,30 @@ describe('rewards over files', () => {
     await settled(next, 'default.silent');
     expect(next.catalog.state.decisions.get('default.thanked')?.closed).toBe(false);
     expect(await next.catalog.ledger.head()).toBe(head + 1);
+  });
+
+  it('nothing is written, at any start, for decisions that are not learned or whose unit was forgotten', async () => {
+    const { process, restarted } = await started();
+    await process.append(...Story.withTools(6).entries);
+    const at = past(process);
+    await process.decisions.append(shown('default.unlearned', at, { defaultReward: 0.5, learn: false }));
+    await process.decisions.append(
+      shown('default.forgotten', at, { defaultReward: 0.5, unit: unitKey('ann') }),
+    );
+    await process.append({
+      kind: 'forget',
+      key: 'forget/7',
+      at: process.now(),
+      unit: unitNumber(unitKey('ann')),
+    });
+    await process.decisions.append(shown('default.silent', at, { defaultReward: 0.5, unit: unitKey('bob') }));
+    await process.folded();
+    const head = await process.catalog.ledger.head();
+    const next = await restarted();
+    await settled(next, 'default.silent');
+    expect(await next.catalog.ledger.head()).toBe(head + 1);
+    expect(next.catalog.state.decisions.has('default.unlearned')).toBe(false);
+    expect(next.catalog.state.decisions.has('default.forgotten')).toBe(false);
   });
 
   it('a decision that is overdue before its catalog has been opened waits for it', async () => {

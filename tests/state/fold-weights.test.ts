@@ -34,6 +34,17 @@ describe('the weight of a report', () => {
     }
   });
 
+  it.each([5e-324, 1e-323, 1e-320])('of %s counts hardly, whether the tool was shown or not', (weight) => {
+    const story = Story.withTools(3);
+    const observed = decision('a', ['t0']);
+    const folded = story.rewards(
+      observe(observed, [report('r0', 't0', { weight }), report('r1', 't1', { weight })]),
+    );
+    expect(folded.map(({ status }) => status)).toEqual(['applied', 'applied']);
+    const { calls } = learned(story).arrays;
+    for (const count of [calls[0], calls[1]]) expect(count > 0 && count < 1e-300).toBe(true);
+  });
+
   it('follows a correction, and an outcome that comes after closing', () => {
     const story = Story.withTools(2);
     const observed = decision('a', ['t0', 't1']);

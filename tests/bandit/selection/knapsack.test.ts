@@ -57,6 +57,20 @@ const instance = fc.record({
 });
 
 describe('the knapsack', () => {
+  it('chooses nothing where the budget is below 0, as that is which is left beside what is carried', () => {
+    const some = corpusOf(
+      [
+        [0.08, 14],
+        [1, 0],
+      ],
+      3,
+    );
+    for (const knapsack of [exactKnapsack, greedyKnapsack]) {
+      expect(knapsack(some, corpusOf([], 0), -2)).toEqual({ tools: [], instructions: [] });
+      expect(knapsack(corpusOf([], 0), some, -1e-9)).toEqual({ tools: [], instructions: [] });
+    }
+  });
+
   it('finds what all choices counted out find: the largest gain, with the fewest tokens', () => {
     fc.assert(
       fc.property(instance, ({ tools, instructions, maxTools, maxInstructions, budget }) => {
