@@ -47,7 +47,10 @@ async function start(
 ): Promise<Start> {
   const began = performance.now();
   const words = [MAIN, 'serve', '--port', '0', '--data-dir', dataDir];
-  const server = await PinnedProcess.start(words, { BANDOLIER_LOG_LEVEL: 'error' });
+  const server = await PinnedProcess.start(words, {
+    BANDOLIER_LOG_LEVEL: 'error',
+    BANDOLIER_MAX_WAIT_MS: '60000',
+  });
   const listeningMs = performance.now() - began;
   const load = new HttpLoad(server.url);
   try {
