@@ -59,15 +59,13 @@ export class ToolVectors implements SlotTable {
 
   /** Returns a view of the vector at this slot; valid until the next `put`. */
   get(slot: number): Float32Array {
-    if (!(slot >= 0 && slot < this.capacity)) throw new RangeError(`there is no slot ${slot}`);
-    const start = slot * this.stride;
+    const start = this.#startOf(slot);
     return this.#values.subarray(start, start + this.dimensions);
   }
 
   /** Copies the vector at this slot to a place in an array. */
   copyTo(target: Float64Array, at: number, slot: number): void {
-    if (!(slot >= 0 && slot < this.capacity)) throw new RangeError(`there is no slot ${slot}`);
-    const start = slot * this.stride;
+    const start = this.#startOf(slot);
     for (let i = 0; i < this.dimensions; i++) target[at + i] = this.#values[start + i];
   }
 
@@ -78,6 +76,11 @@ export class ToolVectors implements SlotTable {
   /** Frees the memory. The object must not be used afterwards. */
   free(): void {
     this.#kernels.free(this.#values);
+  }
+
+  #startOf(slot: number): number {
+    if (!(slot >= 0 && slot < this.capacity)) throw new RangeError(`there is no slot ${slot}`);
+    return slot * this.stride;
   }
 
   #check(vector: Float32Array): void {

@@ -1,7 +1,7 @@
 import type { SparseVector } from '../sparse-vector.ts';
 import { PostingPool } from './posting-pool.ts';
 
-/** What the table has of a term, in four numbers: the term, where its list begins in the pool, the length of that, and its room. */
+/** Numbers that the table has of each term: the term, where its list begins in the pool, the length of that, and its room. */
 const WIDTH = 4;
 const START = 1;
 const LENGTH = 2;

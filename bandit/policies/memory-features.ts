@@ -1,7 +1,7 @@
 import { float64Columns } from '../columns.ts';
 import type { Candidates, Recall } from '../policy.ts';
 import { pooledRecall } from '../pooled-recall.ts';
-import { SlotRows } from '../slot-rows.ts';
+import type { SlotRows } from '../slot-rows.ts';
 import type { TaughtVectors } from '../taught/taught-vectors.ts';
 import type { CallCounts } from './call-counts.ts';
 
@@ -17,6 +17,12 @@ const RHO_TRIALS = 0.5;
 const RHO_RATE = 0.5;
 
 const NO_MEMBERS: readonly number[] = [];
+
+/** Scratch of one policy. */
+export interface RecallRows {
+  readonly memory: SlotRows;
+  readonly taught: SlotRows;
+}
 
 export interface MemoryFeatures {
   /** Row-major, MEMORY_FEATURES and behind them room for what else is in a row; float32, as they are logged and learned. */
@@ -37,7 +43,7 @@ export interface MemoryFeatures {
  * included. On day 0 the greedy order therefore is the retrieval order, ties and near-ties alike. How far to trust
  * taught vectors is learned: their weight in θ₀ is 0.
  *
- * @param rows scratch, to find slots in the recall
+ * @param rows scratch, to find slots in what memory and what taught vectors recall
  * @param width of a row, at least that of MEMORY_FEATURES
  */
 export function memoryFeatures(
@@ -46,18 +52,17 @@ export function memoryFeatures(
   calls: CallCounts,
   vectors: TaughtVectors,
   theta0: readonly number[],
-  rows: SlotRows,
+  rows: RecallRows,
   width: number,
 ): MemoryFeatures {
   const [retrievalWeight, , mxWeight, voteWeight, rhoWeight, rateWeight] = theta0;
   const recall = pools === undefined ? recalled : pooledRecall(recalled, pools);
-  rows.read(recall.slots);
-  const taughtRows = pools === undefined ? null : new SlotRows();
-  taughtRows?.read(recall.taught.slots);
+  rows.memory.read(recall.slots);
+  if (pools !== undefined) rows.taught.read(recall.taught.slots);
   const features = new Float32Array(slots.length * width);
   const [base, trials, taught] = float64Columns(slots.length, 3);
   for (let i = 0; i < slots.length; i++) {
-    const row = rows.of(slots[i]);
+    const row = rows.memory.of(slots[i]);
     const positives = row < 0 ? 0 : recall.positives[row];
     const n = row < 0 ? 0 : recall.trials[row];
     const mx = row < 0 ? 0 : recall.nearest[row];
@@ -65,7 +70,7 @@ export function memoryFeatures(
     const rho = (positives + RHO_TRIALS * RHO_RATE * retrieval[i]) / (n + RHO_TRIALS);
     const members = pools?.membersOf(slots[i]) ?? NO_MEMBERS;
     const rate = members.length === 0 ? calls.rate(slots[i]) : calls.rateOf(members);
-    const taughtRow = taughtRows === null ? vectors.rowOf(slots[i]) : taughtRows.of(slots[i]);
+    const taughtRow = pools === undefined ? vectors.rowOf(slots[i]) : rows.taught.of(slots[i]);
     if (taughtRow >= 0) taught[i] = recall.taught.values[taughtRow];
     const at = i * width;
     features[at] = lexical[i];

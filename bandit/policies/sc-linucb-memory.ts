@@ -136,7 +136,7 @@ export class ScLinUcbMemory implements Policy {
   protected readonly memory: OutcomeMemory;
   protected readonly calls: CallCounts;
   protected readonly taught: TaughtVectors;
-  private readonly rows = new SlotRows();
+  private readonly rows = { memory: new SlotRows(), taught: new SlotRows() };
 
   constructor(
     context: PolicyContext,

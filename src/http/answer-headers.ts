@@ -58,9 +58,19 @@ export class AnswerHeaders {
     const catalog = catalogOfPath(context.req.path) ?? catalogOfAnswer(answer);
     const position = catalog === null ? null : this.#positions.of(catalog);
     if (position !== null) headers[POSITION] = `${catalog}=${position}`;
-    // Otherwise the connection stays open for the client's next request, and the server with it.
-    if (this.#admission.draining) headers.connection = 'close';
+    if (this.#isLast) headers.connection = 'close';
     return headers;
+  }
+
+  /** Marks an answer with headers of its own as the last one of its connection, if it is that. */
+  markLast(answer: Response): Response {
+    if (this.#isLast) answer.headers.set('connection', 'close');
+    return answer;
+  }
+
+  /** While the process shuts down: otherwise the connection stays open for the client's next request, and the server with it. */
+  get #isLast(): boolean {
+    return this.#admission.draining;
   }
 
   /** The same handler, which begins when each catalog is known here as far as the request says. */

@@ -106,7 +106,7 @@ export function createApp(nouns: Nouns, admission: Admission, log: FailureLog): 
   for (const { method, path, respond } of endpoints) {
     mount([method], path, (context) => respond(context, parts));
   }
-  mountMcp(mount, nouns.mcp, { ...parts, admission });
+  mountMcp(mount, nouns.mcp, parts);
   const page: MountPage = (path, make) =>
     mount(['GET'], path, async (context) => {
       const { body, headers: own } = await make();

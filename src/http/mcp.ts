@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import type { Problem } from '../errors/problem.ts';
-import type { Admission, Ticket } from './admission.ts';
+import type { Ticket } from './admission.ts';
 import { requestIdOf } from './answer-headers.ts';
 import type { BodyIntake } from './body-intake.ts';
 import { invalid } from './body-problems.ts';
@@ -30,16 +30,10 @@ const MESSAGE: BodyLimits = {
 };
 
 /** Mounts the Model Context Protocol at `/mcp`, `/mcp/{catalog}` and `/mcp?catalog=`. */
-export function mountMcp(
-  mount: Mount,
-  mcp: McpFace,
-  { bodies, headers, log, admission }: EndpointParts & { readonly admission: Pick<Admission, 'draining'> },
-): void {
+export function mountMcp(mount: Mount, mcp: McpFace, { bodies, headers, log }: EndpointParts): void {
   const respond = async (context: Context): Promise<Response> => {
     try {
-      const response = await answer(context, mcp, bodies);
-      if (admission.draining) response.headers.set('connection', 'close');
-      return response;
+      return headers.markLast(await answer(context, mcp, bodies));
     } catch (error) {
       const problem = asProblem(error);
       if (problem.code === 'internal') {

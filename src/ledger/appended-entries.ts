@@ -10,9 +10,8 @@ const MOST_BYTES = 512 * 1024;
  * will fold; an optional member that is undefined counts as absent.
  */
 export class AppendedEntries {
-  /** Oldest first, and the bytes of each. */
-  readonly #entries: PositionedEntry[] = [];
-  readonly #sizes: number[] = [];
+  /** Oldest first. */
+  readonly #held: { readonly found: PositionedEntry; readonly bytes: number }[] = [];
   #bytes = 0;
 
   /**
@@ -20,26 +19,25 @@ export class AppendedEntries {
    * @param bytes of its record
    */
   push(position: Position, entry: Entry, bytes: number): void {
-    const newest = this.#entries.at(-1)?.position;
+    const newest = this.#held.at(-1)?.found.position;
     const isKept = entry.kind === 'observation' && survivesJson(entry);
-    if (!isKept || newest !== position - 1) this.#drop(this.#entries.length);
+    if (!isKept || newest !== position - 1) this.#drop(this.#held.length);
     if (!isKept) return;
-    this.#entries.push({ position, entry });
-    this.#sizes.push(bytes);
+    this.#held.push({ found: { position, entry }, bytes });
     this.#bytes += bytes;
     while (this.#bytes > MOST_BYTES) this.#drop(1);
   }
 
   /** At most `limit` entries after `after`, or null when the first of them is not held. What comes before it is held no longer. */
   after(after: Position, limit: number): PositionedEntry[] | null {
-    const read = this.#entries.findIndex(({ position }) => position > after);
-    this.#drop(read < 0 ? this.#entries.length : read);
-    return this.#entries[0]?.position === after + 1 ? this.#entries.slice(0, limit) : null;
+    const read = this.#held.findIndex(({ found }) => found.position > after);
+    this.#drop(read < 0 ? this.#held.length : read);
+    if (this.#held[0]?.found.position !== after + 1) return null;
+    return this.#held.slice(0, limit).map(({ found }) => found);
   }
 
   #drop(count: number): void {
-    this.#entries.splice(0, count);
-    for (const bytes of this.#sizes.splice(0, count)) this.#bytes -= bytes;
+    for (const { bytes } of this.#held.splice(0, count)) this.#bytes -= bytes;
   }
 }
 

@@ -49,20 +49,29 @@ export class FusedScores implements RetrievalScores {
   /** Returns the same scores, which stay when the index is searched again: those of all slots, or where too few cosines are known of these. */
   copyOf(...known: readonly Int32Array[]): FusedScores {
     const { scores, maximum } = this.#words;
-    if (this.#vectors === null) {
-      return new FusedScores({ scores: scores.slice(), maximum }, null, this.columns);
+    const vectors = this.#vectors;
+    if (vectors?.scanned === null) return this.#copyOfKnown(vectors, known);
+    const words = { scores: scores.slice(), maximum };
+    if (vectors === null) return new FusedScores(words, null, this.columns);
+    const { margin } = vectors.scanned;
+    const cosines = vectors.scanned.cosines.slice();
+    const similarity = margin > 0 ? vectors.similarity : (slot: number): number => cosines[slot];
+    return new FusedScores(words, { ...vectors, similarity, scanned: { cosines, margin } }, this.columns);
+  }
+
+  #copyOfKnown(vectors: VectorHits, known: readonly Int32Array[]): FusedScores {
+    const { scores, maximum } = this.#words;
+    const words = new Float64Array(scores.length);
+    const cosines = new Float32Array(scores.length).fill(vectors.minimum);
+    for (const slots of known) {
+      for (const slot of slots) {
+        words[slot] = scores[slot];
+        cosines[slot] = vectors.similarity(slot);
+      }
     }
-    const { scanned, minimum } = this.#vectors;
-    const words = scanned === null ? new Float64Array(scores.length) : scores.slice();
-    const cosines = scanned?.cosines.slice() ?? new Float32Array(scores.length).fill(minimum);
-    const margin = scanned?.margin ?? 0;
-    for (const slot of scanned === null ? known.flatMap((slots) => [...slots]) : []) {
-      words[slot] = scores[slot];
-      cosines[slot] = this.#vectors.similarity(slot);
-    }
-    const similarity = margin > 0 ? this.#vectors.similarity : (slot: number): number => cosines[slot];
-    const vectors = { ...this.#vectors, similarity, scanned: { cosines, margin } };
-    return new FusedScores({ scores: words, maximum }, vectors, this.columns);
+    const similarity = (slot: number): number => cosines[slot];
+    const scanned = { cosines, margin: 0 };
+    return new FusedScores({ scores: words, maximum }, { ...vectors, similarity, scanned }, this.columns);
   }
 
   /** No g that `writeAbout` writes is further from the exact one. */

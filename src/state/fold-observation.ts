@@ -144,7 +144,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (entry.ended) return yield* foldEnd(state, entry);
   if (entry.at < decision.deadline) return { kind: 'settlement', closed: false };
   const known = state.decisions.get(decision.id);
-  const teaches = teachesByDefault(state, entry);
+  const teaches = isTaught(state, decision, defaultReward);
   if (known === undefined && (!teaches || state.decisions.mayBeDropped(decision)))
     return { kind: 'settlement', closed: false };
   if (known?.closed === true) return { kind: 'settlement', closed: false };
@@ -154,7 +154,7 @@ export function* foldSettlement(state: CatalogState, entry: SettlementEntry): Ge
   if (record.tools.size > 0) {
     yield* closeDecision(teaching);
     learnOutcome(teaching);
-  } else if (defaultReward !== null && teaches && !isAnswered(record)) {
+  } else if (teaches && !isAnswered(record)) {
     yield* closeDecision(teaching, defaultReward);
     learnOutcome(teaching, defaultReward);
     creditExperiments(state, record, decision, [silence(entry.key, defaultReward, state.clock)]);
@@ -168,7 +168,14 @@ export function teachesByDefault(
   state: CatalogState,
   { defaultReward, decision }: Pick<SettlementEntry, 'defaultReward' | 'decision'>,
 ): boolean {
-  const { learn, fingerprint } = asUsable(state, decision);
+  return isTaught(state, asUsable(state, decision), defaultReward);
+}
+
+function isTaught(
+  state: CatalogState,
+  { learn, fingerprint }: ObservedDecision,
+  defaultReward: number | null,
+): defaultReward is number {
   return defaultReward !== null && learn && fingerprint === state.fingerprint;
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { errorCode } from './storage-errors.ts';
+import { errorCode, ifThere } from './storage-errors.ts';
 
 /** Suffix of files that were being written when the process ended; they may be deleted at any time. */
 export const UNFINISHED = '.unfinished';
@@ -35,13 +35,7 @@ export async function createFolder(folder: string): Promise<void> {
 
 /** Returns whether there is a file or a folder. @throws Error with the code of the file system when it cannot be told */
 export async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return false;
-    throw error;
-  }
+  return (await ifThere(stat(path))) !== null;
 }
 
 /** Writes a file that holds either its old content or the new one, whatever happens. */
