@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { endedWithUs } from '../../tests/set-up/ended-with-us.ts';
 
 const WATCH = fileURLToPath(new URL('watch-loop.mjs', import.meta.url));
 
@@ -36,7 +37,7 @@ export class WatchedService {
   static async start(main: string): Promise<WatchedService> {
     const folder = mkdtempSync(join(tmpdir(), 'bandolier-hostile-'));
     const words = ['--import', WATCH, main, 'serve', '--port', '0', '--data-dir', folder];
-    const child = spawn(process.execPath, words, {
+    const child = spawn(...endedWithUs(process.execPath, words), {
       env: { ...process.env, BANDOLIER_LOG_LEVEL: 'error' },
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RedisConnections } from '../../src/redis/redis-connection.ts';
 import { cleanEnvironment, mainFile, RunningService, temporaryFolder } from '../e2e/running-service.ts';
+import { endedWithUs } from '../set-up/ended-with-us.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
 
 /** `bandolier work` in a process of its own. */
@@ -21,7 +22,7 @@ export class RunningWorker {
     redisUrl: string,
     settings: Readonly<Record<string, string>> = {},
   ): Promise<RunningWorker> {
-    const child = spawn(process.execPath, [mainFile, 'work'], {
+    const child = spawn(...endedWithUs(process.execPath, [mainFile, 'work']), {
       env: cleanEnvironment({ REDIS_URL: redisUrl, ...settings }),
       cwd: tmpdir(),
       stdio: ['ignore', 'pipe', 'pipe'],
