@@ -49,6 +49,8 @@ export function startBackgroundWork(core: Core, ledgers: OpenLedgers, make: Make
   startRewardWorker({ queue: stores.queue, storesOf: rewardStores(ledgers, stores), now });
   const snapshots = new SnapshotSchedule({
     ...{ stores, ledgers, make, onError },
+    // Over Redis others go on making them.
+    lastAtClose: stores.mode === 'embedded',
     keepSince: () => now() - settings.keepDecisionsDays * DAY_MS,
   });
   onClose(() => snapshots.close());

@@ -25,6 +25,8 @@ export interface SnapshotTask {
 
 /** A snapshot is due after this many entries: folding them again takes about half a second of the next start. */
 const DUE_AFTER_ENTRIES = 1_000;
+/** The last one: folding so many in a process whose code is not compiled yet takes a tenth of a second. */
+const DUE_AT_CLOSE_AFTER_ENTRIES = 200;
 /** Folding so many again takes a minute, so a snapshot is made at once, and the ledger is trimmed even behind a single one. */
 const TOO_MANY_TO_FOLD_AGAIN = 100_000;
 const LOOK_EVERY_MS = 5_000;
@@ -43,6 +45,8 @@ export interface SnapshotScheduleParts {
    * the decisions they belong to, since exports and evaluations are made from both.
    */
   keepSince(): number;
+  /** Whether `close` makes a last one where the next start would have much to fold. */
+  readonly lastAtClose: boolean;
   readonly make: MakeSnapshot;
   onError(message: string, error: unknown): void;
 }
@@ -56,10 +60,14 @@ export class SnapshotSchedule {
 
   constructor(parts: SnapshotScheduleParts) {
     this.#parts = parts;
-    this.#looks = every(LOOK_EVERY_MS, (signal) => this.#look(signal), {
-      firstMs: FIRST_LOOK_MS,
-      onError: (error) => this.#report('the catalogs that need a snapshot are not known', error as Error),
-    });
+    this.#looks = every(
+      LOOK_EVERY_MS,
+      (signal) => this.#snapshotAll((name) => this.#dueAfter(name), signal),
+      {
+        firstMs: FIRST_LOOK_MS,
+        onError: (error) => this.#report('the catalogs that need a snapshot are not known', error as Error),
+      },
+    );
   }
 
   /** Makes a snapshot of a catalog now, whether or not one is due, and returns its position; null while another process holds the lease. */
@@ -91,15 +99,17 @@ export class SnapshotSchedule {
     return this.#looks.idle();
   }
 
-  /** Waits for the snapshot that is being made. */
-  close(): Promise<void> {
-    return this.#looks.close();
+  /** Waits for the snapshot that is being made, and makes the last ones. Failures are reported. */
+  async close(): Promise<void> {
+    await this.#looks.close();
+    if (this.#parts.lastAtClose) await this.#snapshotAll(() => DUE_AT_CLOSE_AFTER_ENTRIES);
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  /** @param dueAfter after how many entries a snapshot of a catalog is due */
+  async #snapshotAll(dueAfter: (catalog: string) => number, signal?: AbortSignal): Promise<void> {
     for (const name of await this.#parts.ledgers.names()) {
-      if (signal.aborted) return;
-      await this.#snapshotIfDue(name).catch(async (error: Error) => {
+      if (signal?.aborted) return;
+      await this.#snapshotIfDue(name, dueAfter(name)).catch(async (error: Error) => {
         // Deleted meanwhile: then it needs none.
         if ((await this.#parts.ledgers.get(name).catch(() => null)) === null) return;
         this.#report(`no snapshot of catalog "${name}" could be made`, error);
@@ -114,13 +124,16 @@ export class SnapshotSchedule {
     if (!isLost) this.#parts.onError(message, error);
   }
 
-  async #snapshotIfDue(catalog: string): Promise<void> {
+  #dueAfter(catalog: string): number {
+    // Where folding is what takes the time, resting would only make the next one take longer.
+    const isResting = performance.now() < (this.#notBefore.get(catalog) ?? 0);
+    return isResting ? TOO_MANY_TO_FOLD_AGAIN : DUE_AFTER_ENTRIES;
+  }
+
+  async #snapshotIfDue(catalog: string, dueAfter: number): Promise<void> {
     const { ledgers, stores } = this.#parts;
     const ledger = await ledgers.get(catalog);
     if (ledger === null) return;
-    // Where folding is what takes the time, resting would only make the next one take longer.
-    const isResting = performance.now() < (this.#notBefore.get(catalog) ?? 0);
-    const dueAfter = isResting ? TOO_MANY_TO_FOLD_AGAIN : DUE_AFTER_ENTRIES;
     const newest = await stores.snapshots.newest(catalog);
     if ((await ledger.head()) - newest >= dueAfter) await this.snapshot(catalog, ledger);
   }

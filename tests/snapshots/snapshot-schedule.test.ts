@@ -30,6 +30,7 @@ async function opened() {
     ledgers: { names: async () => ['default'], get: async () => ledger },
     make: snapshotsOfReplicas(snapshots, (name) => (name === 'default' ? replica : null)),
     keepSince: () => 0,
+    lastAtClose: true,
     onError: (message) => expect.fail(message),
   });
   const close = async (): Promise<void> => {
@@ -109,7 +110,7 @@ describe('when snapshots are made', () => {
   const LOOK_MS = 5_000;
 
   /** A ledger of so many entries, of which a snapshot takes so long; nothing is kept. */
-  function scheduled(workedMs: number) {
+  function scheduled(workedMs: number, lastAtClose = false) {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const made: number[] = [];
     const ledger = { entries: 0, head: async () => ledger.entries };
@@ -125,6 +126,7 @@ describe('when snapshots are made', () => {
         return { position: ledger.entries, workedMs };
       },
       keepSince: () => 0,
+      lastAtClose,
       onError: (message) => expect.fail(message),
     });
     const pass = async (ms: number): Promise<void> => {
@@ -176,5 +178,26 @@ describe('when snapshots are made', () => {
     await pass(LOOK_MS);
     expect(made).toEqual([1_000, 101_000, 201_000]);
     await close();
+  });
+
+  it('is at the end where the next start would fold two hundred entries, however long the last one took', async () => {
+    const { ledger, made, begin, close } = scheduled(1_000 * LOOK_MS, true);
+    await begin(1_000);
+    ledger.entries = 1_200;
+    await close();
+    expect(made).toEqual([1_000, 1_200]);
+  });
+
+  it('is not at the end where fewer have come, nor where other processes go on making them', async () => {
+    const own = scheduled(0, true);
+    await own.begin(1_000);
+    own.ledger.entries = 1_199;
+    await own.close();
+    expect(own.made).toEqual([1_000]);
+    const shared = scheduled(0, false);
+    await shared.begin(1_000);
+    shared.ledger.entries = 1_999;
+    await shared.close();
+    expect(shared.made).toEqual([1_000]);
   });
 });
