@@ -1,4 +1,5 @@
-import type { Decision } from './decision.ts';
+import { type Decision, headOf } from './decision.ts';
+import { encodeDecision } from './decision-codec.ts';
 
 /** Decisions that wait while Redis is away; with more of them routing answers 503. */
 const MAX_WAITING = 10_000;
@@ -11,22 +12,46 @@ const FLUSH_BATCH = 64;
 const RECENT_MS = 10_000;
 const MAX_RECENT = 5_000;
 
-/** A decision as it was appended. The same object while it waits and after it was written, so that both see an activation. */
-export interface BufferedDecision {
-  readonly decision: Decision;
+/**
+ * A decision as it was appended. The same object while it waits and after it was written, so that both see an activation. It keeps
+ * the decision as bytes, because objects that live for seconds are copied several times by the garbage collector.
+ */
+export interface BufferedDecision extends Pick<Decision, 'id' | 'at' | 'task' | 'thread'> {
+  readonly bytes: Buffer;
+  /** Its head, as JSON. */
+  readonly head: string;
+  /** When it was activated before it was appended; null: it was not. */
+  readonly wasActivatedAt: number | null;
   /** When it was activated through this process, after it was appended. */
   activatedAt: number | null;
   /** What was discovered through this process, as Redis has it; '': nothing. */
   discoveries: string;
 }
 
-function isOf({ task, thread }: Decision, key: string): boolean {
+/** Returns a decision that is about to be appended. */
+export function bufferedDecision(decision: Decision): BufferedDecision {
+  const { id, at, task, thread, activatedAt } = decision;
+  const [bytes, head] = [encodeDecision(decision), JSON.stringify(headOf(decision))];
+  return {
+    id,
+    at,
+    task,
+    thread,
+    bytes,
+    head,
+    wasActivatedAt: activatedAt,
+    activatedAt: null,
+    discoveries: '',
+  };
+}
+
+function isOf({ task, thread }: BufferedDecision, key: string): boolean {
   return task?.startsWith(key) === true || thread === key;
 }
 
 /** Returns when a decision was activated; null: not yet. */
-export function activationOf({ decision, activatedAt }: BufferedDecision): number | null {
-  return decision.activatedAt ?? activatedAt;
+export function activationOf({ wasActivatedAt, activatedAt }: BufferedDecision): number | null {
+  return wasActivatedAt ?? activatedAt;
 }
 
 /**
@@ -71,7 +96,7 @@ export class DecisionBuffer {
 
   /** Returns the decisions of a task that wait. @param key of a task, of a task id alone, or of a thread */
   ofTask(key: string): BufferedDecision[] {
-    return [...this.#waiting.values()].filter(({ decision }) => isOf(decision, key));
+    return [...this.#waiting.values()].filter((buffered) => isOf(buffered, key));
   }
 
   recent(id: string): BufferedDecision | undefined {
@@ -80,7 +105,7 @@ export class DecisionBuffer {
 
   /** Makes a decision wait. Returns false, and changes nothing, when one with this id waits already. */
   add(buffered: BufferedDecision): boolean {
-    const { id } = buffered.decision;
+    const { id } = buffered;
     if (this.#waiting.has(id)) return false;
     this.#waiting.set(id, buffered);
     this.#flushing ??= this.#flush();
@@ -89,7 +114,7 @@ export class DecisionBuffer {
 
   /** Call when a decision was written. */
   written(buffered: BufferedDecision): void {
-    const { id } = buffered.decision;
+    const { id } = buffered;
     this.#recent.delete(id);
     this.#recent.set(id, { buffered, writtenAt: this.#now() });
     this.forgetOld();
@@ -99,7 +124,7 @@ export class DecisionBuffer {
   async writeWaiting(buffered: BufferedDecision): Promise<void> {
     const { activatedAt } = buffered;
     await this.#write(buffered);
-    const { id } = buffered.decision;
+    const { id } = buffered;
     // If it was activated in the meantime, that has to be written as well.
     if (buffered.activatedAt === activatedAt && this.#waiting.get(id) === buffered) this.#waiting.delete(id);
   }

@@ -6,16 +6,9 @@ import type { RedisClient, RedisConnections } from '../redis/redis-connection.ts
 import type { RedisEpoch } from '../redis/redis-epoch.ts';
 import { available, unavailable } from '../redis/redis-failures.ts';
 import { GatheredCalls, Script, type ScriptArgument } from '../redis/script.ts';
-import {
-  type Decision,
-  type DecisionHead,
-  type Discovery,
-  headOf,
-  shownAt,
-  withDiscoveries,
-} from './decision.ts';
-import { activationOf, type BufferedDecision, DecisionBuffer } from './decision-buffer.ts';
-import { decodeDecision, encodeDecision } from './decision-codec.ts';
+import { type Decision, type DecisionHead, type Discovery, shownAt, withDiscoveries } from './decision.ts';
+import { activationOf, type BufferedDecision, bufferedDecision, DecisionBuffer } from './decision-buffer.ts';
+import { decodeDecision } from './decision-codec.ts';
 import {
   type Activation,
   type DecisionLog,
@@ -44,7 +37,7 @@ end
 /**
  * KEYS order, decisions. ARGV forget what was made before, ms that all live; then for each decision: bytes, ms to live, id, made
  * at, head, when it was activated before it came here or '', when it was activated while it waited here or '', keys of the tasks
- * that find it or '', its discoveries or '', when the last of it was shown or ''. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
+ * that find it or '', its discoveries or '', when the last of it was shown or '', also where no task finds it. The first decision of an id stays. Answers for each: 1 when it is the first, 2 when the first is just like it, 0 when it is another.
  */
 const APPEND = new Script(`${SHOW}
 local answers = {}
@@ -152,7 +145,7 @@ export class RedisDecisionLog implements DecisionLog {
   async append(decision: Decision): Promise<boolean> {
     if (this.#closed) throw closed();
     if (this.#buffer.waiting(decision.id) !== undefined) return false;
-    const buffered: BufferedDecision = { decision, activatedAt: null, discoveries: '' };
+    const buffered = bufferedDecision(decision);
     // While others wait, Redis is away or was a moment ago: this one would only wait for the timeout again.
     if (this.#buffer.size > 0 && !this.#buffer.isFull) return this.#buffer.add(buffered);
     try {
@@ -176,9 +169,9 @@ export class RedisDecisionLog implements DecisionLog {
     const found = await this.#available(() =>
       Promise.all(ids.map((id) => this.#buffer.waiting(id) ?? this.#reads.ask({ id, field: 'd' }))),
     );
-    if (found.some((one) => !('decision' in one) && one[0] === null)) await this.#notHere();
+    if (found.some((one) => !('bytes' in one) && one[0] === null)) await this.#notHere();
     return found.map((one, index) => {
-      if ('decision' in one) return use({ ...one.decision, activatedAt: activationOf(one) }, index);
+      if ('bytes' in one) return use({ ...decodeDecision(one.bytes), activatedAt: activationOf(one) }, index);
       const [bytes, activated, discoveries] = one;
       if (bytes === null) return use(null, index);
       const decision = activatedAs(decodeDecision(bytes), activated);
@@ -306,24 +299,20 @@ export class RedisDecisionLog implements DecisionLog {
   async #write(buffered: BufferedDecision): Promise<'first' | 'same' | 'other'> {
     if (this.#epoch.isDoubtful) await this.#epoch.verify();
     if (this.#dropped) throw closed();
-    const { decision, activatedAt, discoveries } = buffered;
+    const { id, at, task, thread, bytes, head, wasActivatedAt, activatedAt, discoveries } = buffered;
     const { now, retainMs } = this.#options;
-    const bytes = Buffer.from(encodeDecision(decision));
     // As a duration: the clock of Redis need not agree with ours.
-    const livesMs = Math.max(1, Math.round(decision.at + retainMs - now()));
-    const head = JSON.stringify(headOf(decision));
-    const activations = [decision.activatedAt ?? '', activatedAt ?? ''];
-    const { task, thread } = decision;
+    const livesMs = Math.max(1, Math.round(at + retainMs - now()));
     const tasks = new Set(task === undefined ? [] : [task, taskIdKey(task)]);
     if (thread !== undefined) tasks.add(thread);
     const taskKeys = [...tasks].map((key) => this.#taskKey(key)).join(' ');
     const found = discoveries === '' ? [] : (JSON.parse(discoveries) as Discovery[]);
     const activation = activationOf(buffered);
-    const shown =
-      activation === null ? '' : shownAt({ ...decision, activatedAt: activation, discoveries: found });
-    const known = [bytes, livesMs, decision.id, decision.at, head, ...activations, taskKeys];
-    const args = [...known, discoveries, shown];
-    const first = await this.#writes.ask({ id: decision.id, args });
+    const isFound = activation !== null && taskKeys !== '';
+    const shown = isFound ? shownAt({ at, activatedAt: activation, discoveries: found }) : '';
+    const activations = [wasActivatedAt ?? '', activatedAt ?? ''];
+    const args = [bytes, livesMs, id, at, head, ...activations, taskKeys, discoveries, shown];
+    const first = await this.#writes.ask({ id, args });
     // The first one of an id is what has to be written again, should Redis lose it.
     if (first === 0) return 'other';
     this.#buffer.written(buffered);
