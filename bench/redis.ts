@@ -28,6 +28,8 @@ const STEADY_REWARDS = 1_000;
 const STEADY_ROUTES = 500;
 const EFFECTS = 200;
 const ROUNDS = 9;
+/** After them the code of routers and workers is compiled. */
+const WARM_ROUNDS = 4;
 
 const { values: options } = parseArgs({
   options: {
@@ -162,6 +164,19 @@ async function measureLearning(bench: Bench, made: readonly Made[]): Promise<voi
   }
   const snapshots = await bench.memory.snapshots(CATALOG);
   bench.say('bytes of Redis for snapshots', snapshots, snapshots.join(', '));
+}
+
+/** The same with further decisions, in rounds: in processes that have learned some thousands, as most have. */
+async function measureWarmLearning(bench: Bench, count: number): Promise<void> {
+  const speeds: number[] = [];
+  for (let round = 1; round <= WARM_ROUNDS; round++) {
+    const made = await bench.makeDecisions(count);
+    const { elapsed } = await bench.timed(`round ${round}, ${count} further decisions learned`, () =>
+      learn(bench, made),
+    );
+    speeds.push(count / elapsed);
+  }
+  sayRounds(bench, 'further decisions learned a second', speeds);
 }
 
 async function learn(bench: Bench, made: readonly Made[]): Promise<void> {
@@ -306,6 +321,7 @@ async function main(): Promise<void> {
     await putTools(bench, workload);
     const made = await measureDecisions(bench, Number(options.decisions));
     await measureLearning(bench, made);
+    await measureWarmLearning(bench, (3 * made.length) / 4);
     await measureIntake(bench, made);
     await measureLag(bench, made);
     const effect = await measureEffect(bench);
