@@ -79,9 +79,13 @@ function leastBin(scores: Float64Array, length: number, count: number): number {
 
 const NOTHING: ReadonlySet<number> = new Set();
 
+/** So many scores say what is needed at least, where there are many. */
+const SAMPLE = 512;
+
 /**
  * Returns the slots that can be among the proposals, in no particular order, if no score is further than `margin` from the one
  * that counts.
+ * @param scores one for each slot of `found`; they are written over.
  */
 export function withinReach(
   found: Int32Array,
@@ -91,12 +95,31 @@ export function withinReach(
 ): Int32Array {
   const { limit, exclude = NOTHING } = request;
   if (limit === 0) return found.subarray(0, 0);
-  // So many slots have at least the score where this bin begins, less the margin, for certain.
-  const bin = leastBin(scores, found.length, limit + exclude.size);
-  const least = bin === 0 ? Number.NEGATIVE_INFINITY : bin / BINS - 2 * margin;
+  const count = limit + exclude.size;
+  // What some of the slots need is never more than what all of them do, so few of the others have to be looked at again.
+  const isSampled = found.length > 2 * SAMPLE;
+  const first = reachOf(scores, isSampled ? SAMPLE : found.length, count, margin);
   const near: number[] = [];
-  for (let i = 0; i < found.length; i++) if (scores[i] >= least) near.push(found[i]);
+  for (let i = 0; i < found.length; i++) {
+    const score = scores[i];
+    if (score >= first) {
+      scores[near.length] = score;
+      near.push(found[i]);
+    }
+  }
+  if (isSampled) {
+    const least = reachOf(scores, near.length, count, margin);
+    let size = 0;
+    for (let i = 0; i < near.length; i++) if (scores[i] >= least) near[size++] = near[i];
+    near.length = size;
+  }
   return Int32Array.from(near);
+}
+
+/** Returns what `count` of so many slots reach for certain, less what a score may be away from it: the bin that has the last of them begins there. */
+function reachOf(scores: Float64Array, length: number, count: number, margin: number): number {
+  const bin = leastBin(scores, length, count);
+  return bin === 0 ? Number.NEGATIVE_INFINITY : bin / BINS - 2 * margin;
 }
 
 /**

@@ -109,18 +109,22 @@ export class FusedScores implements RetrievalScores {
   /** Writes about g of these slots, in their order: dividing each score, and asking for each cosine, takes longer. */
   writeAbout(slots: Int32Array, out: Float64Array): void {
     const { scores, maximum } = this.#words;
-    const share = this.#vectors === null ? 1 : 0.5;
+    const vectors = this.#vectors;
+    const share = vectors === null ? 1 : 0.5;
     const perWord = maximum > 0 ? share / maximum : 0;
-    for (let i = 0; i < slots.length; i++) out[i] = perWord * scores[slots[i]];
-    if (this.#vectors === null || this.#range <= 0) return;
-    const { scanned, minimum } = this.#vectors;
-    const perCosine = share / this.#range;
-    if (scanned === null) {
-      for (let i = 0; i < slots.length; i++) out[i] += share * this.dense(slots[i]);
-      return;
+    if (vectors === null || this.#range <= 0) {
+      for (let i = 0; i < slots.length; i++) out[i] = perWord * scores[slots[i]];
+    } else if (vectors.scanned === null) {
+      for (let i = 0; i < slots.length; i++)
+        out[i] = perWord * scores[slots[i]] + share * this.dense(slots[i]);
+    } else {
+      const { minimum } = vectors;
+      const { cosines } = vectors.scanned;
+      const perCosine = share / this.#range;
+      for (let i = 0; i < slots.length; i++) {
+        out[i] = perWord * scores[slots[i]] + perCosine * (cosines[slots[i]] - minimum);
+      }
     }
-    const { cosines } = scanned;
-    for (let i = 0; i < slots.length; i++) out[i] += perCosine * (cosines[slots[i]] - minimum);
   }
 
   /** Returns the g of an h and a c. */

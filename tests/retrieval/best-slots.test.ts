@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BestSlots, proposals } from '../../src/retrieval/best-slots.ts';
+import { randomFor } from '../../bandit/random.ts';
+import { BestSlots, proposals, withinReach } from '../../src/retrieval/best-slots.ts';
 
 describe('BestSlots', () => {
   it('are the first of all of them in order, the lower slot first of equal scores', () => {
@@ -42,6 +43,44 @@ describe('proposals', () => {
         },
       ),
       { numRuns: 500, seed: 20_261_123 },
+    );
+  });
+});
+
+describe('withinReach', () => {
+  it('has all that can be proposed when no score is further than the margin from what is known of it, and few others', () => {
+    const request = fc.record({
+      limit: fc.integer({ min: 1, max: 60 }),
+      exclude: fc.uniqueArray(fc.nat(2_999), { maxLength: 20 }).map((slots) => new Set(slots)),
+    });
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 3_000 }),
+        fc.constantFrom(0, 0.01, 0.1),
+        fc.constantFrom('rising', 'falling', 'mixed', 'equal'),
+        request,
+        fc.integer(),
+        (count, margin, order, asked, seed) => {
+          const random = randomFor(`reach/${seed}`);
+          const about = Float64Array.from({ length: count }, (_, slot) =>
+            order === 'equal' ? 0.5 : random.uniform(slot),
+          );
+          if (order === 'rising') about.sort();
+          if (order === 'falling') about.sort().reverse();
+          const exact = about.map((score, slot) => score + margin * (2 * random.uniform(count + slot) - 1));
+          const slots = Int32Array.from(about.keys()).reverse();
+          const known = Float64Array.from(slots, (slot) => about[slot]);
+          const near = withinReach(slots, known, margin, asked);
+          const all = Float64Array.from(slots, (slot) => exact[slot]);
+          const some = Float64Array.from(near, (slot) => exact[slot]);
+          expect([...proposals(near, some, asked)]).toEqual([...proposals(slots, all, asked)]);
+          const wanted = Math.min(count, asked.limit + asked.exclude.size);
+          const last = about.toSorted()[count - wanted];
+          // Scores are counted by bins of 1/256.
+          for (const slot of near) expect(about[slot]).toBeGreaterThanOrEqual(last - 2 * margin - 1 / 256);
+        },
+      ),
+      { numRuns: 100, seed: 20_261_124 },
     );
   });
 });

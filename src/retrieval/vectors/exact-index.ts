@@ -97,12 +97,16 @@ export class ExactIndex implements VectorIndex {
     this.#loaded = null;
     const { products: cosines, margin } = this.#codes.scan(query, this.#rows);
     const slots = this.#live.list();
+    // Those that can be the nearest or the furthest: at first, among the slots so far.
     let least = Infinity;
     let most = -Infinity;
+    const outer: number[] = [];
     for (let i = 0; i < slots.length; i++) {
       const cosine = cosines[slots[i]];
+      if (cosine > least + 2 * margin && cosine < most - 2 * margin) continue;
       if (cosine < least) least = cosine;
       if (cosine > most) most = cosine;
+      outer.push(slots[i]);
     }
     // Of this search alone: the next one of another query leaves it as it is.
     const known = new Float32Array(this.#rows).fill(NaN);
@@ -112,13 +116,10 @@ export class ExactIndex implements VectorIndex {
     };
     let minimum = Infinity;
     let maximum = -Infinity;
-    const lowest = least + 2 * margin;
-    const highest = most - 2 * margin;
-    for (let i = 0; i < slots.length; i++) {
-      const cosine = cosines[slots[i]];
-      if (cosine > lowest && cosine < highest) continue;
-      minimum = Math.min(minimum, similarity(slots[i]));
-      maximum = Math.max(maximum, similarity(slots[i]));
+    for (const slot of outer) {
+      if (cosines[slot] > least + 2 * margin && cosines[slot] < most - 2 * margin) continue;
+      minimum = Math.min(minimum, similarity(slot));
+      maximum = Math.max(maximum, similarity(slot));
     }
     return { slots, minimum, maximum, similarity, scanned: { cosines, margin } };
   }
