@@ -13,6 +13,7 @@ COPY bandit bandit
 COPY config config
 COPY src src
 COPY workers workers
+COPY .ci/build.js .ci/build.js
 # The ONNX runtime, for transformer models, brings libraries for every system, 220 MB for others than this image's.
 RUN npm run build && npm prune --omit=dev --ignore-scripts \
  && rm -rf node_modules/onnxruntime-node/bin/napi-v6/darwin node_modules/onnxruntime-node/bin/napi-v6/win32
@@ -36,5 +37,5 @@ VOLUME /data
 EXPOSE 8787
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.BANDOLIER_PORT ?? 8787}/readyz`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "/app/dist/src/main.js"]
+ENTRYPOINT ["node", "/app/dist/bundle/main.js"]
 CMD ["serve"]

@@ -2,7 +2,7 @@
 // What `bandolier` starts. It imports nothing before it knows that this Node can load the rest, so an old one is told
 // which is needed, and so is somebody whose clone was not built. It has to be readable for Node 12.
 const OLDEST = [20, 19];
-const MAIN = new URL('dist/src/main.js', import.meta.url);
+const MAIN = new URL('dist/bundle/main.js', import.meta.url);
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {

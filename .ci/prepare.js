@@ -4,12 +4,12 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-const tsc = (stdio, ...words) =>
-  spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', ...words], { stdio }).status;
+const node = (stdio, ...words) => spawnSync(process.execPath, words, { stdio }).status;
 
 if (existsSync('tsconfig.build.json')) {
-  if (tsc('ignore', '--version') === 0) process.exitCode = tsc('inherit', '-p', 'tsconfig.build.json') ?? 1;
-  else if (existsSync('dist/src/main.js'))
+  if (node('ignore', 'node_modules/typescript/bin/tsc', '--version') === 0)
+    process.exitCode = node('inherit', '.ci/build.js') ?? 1;
+  else if (existsSync('dist/bundle/main.js'))
     console.log('There is no compiler, so dist/ stays as it was built.');
   else console.log('Not built, because there is no compiler: `npm ci` without --omit installs it.');
 }

@@ -17,7 +17,7 @@ import { HttpLoad } from './route/http-load.ts';
 import { PinnedProcess, pinning, pinThisProcess, pinTo } from './route/pinned-process.ts';
 import { distinctQueries, readWorkload, type Workload } from './route/workload.ts';
 
-const MAIN = 'dist/src/main.js';
+const MAIN = 'dist/bundle/main.js';
 const BATCH = 50;
 
 const { values: options } = parseArgs({

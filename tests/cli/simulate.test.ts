@@ -12,7 +12,7 @@ const sample = join(packageRoot(), 'examples', 'sample-catalog');
 const tools = join(sample, 'tools.json');
 
 function simulate(...words: string[]): { status: number | null; stdout: string; stderr: string } {
-  const program = join(packageRoot(), 'dist', 'src', 'main.js');
+  const program = join(packageRoot(), 'dist', 'bundle', 'main.js');
   return spawnSync(process.execPath, [program, 'simulate', '--tools', tools, ...words], { encoding: 'utf8' });
 }
 

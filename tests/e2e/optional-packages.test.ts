@@ -26,7 +26,7 @@ beforeAll(() => {
 afterAll(() => folder.remove());
 
 const bandolier = (...words: string[]) =>
-  spawnSync(process.execPath, [join(installed, 'dist', 'src', 'main.js'), ...words, '--data-dir', data], {
+  spawnSync(process.execPath, [join(installed, 'dist', 'bundle', 'main.js'), ...words, '--data-dir', data], {
     env: cleanEnvironment({}),
     encoding: 'utf8',
   });

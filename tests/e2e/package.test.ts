@@ -60,7 +60,8 @@ describe('the package that is published', () => {
     expect(paths).toEqual(
       expect.arrayContaining([
         'bandolier.js',
-        'dist/src/main.js',
+        'dist/bundle/main.js',
+        'dist/workers/embed-thread.js',
         'bandit/kernels/kernels.wasm',
         '.ci/prepare.js',
       ]),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-export const mainFile = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
+export const mainFile = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
 
 /** An empty folder for one test file, to be removed by it. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
