@@ -70,11 +70,12 @@ export class TaughtVectors {
   #used = 0;
   #events = 0;
 
-  constructor(kernels: Kernels, options: TaughtOptions) {
+  /** @param room for how many tools there is room at first. */
+  constructor(kernels: Kernels, options: TaughtOptions, room = FIRST_ROWS) {
     this.#kernels = kernels;
     this.#options = { tools: TAUGHT_TOOLS, ...options };
     this.#stride = (options.dimensions + 3) & ~3;
-    const rows = Math.min(FIRST_ROWS, this.#options.tools);
+    const rows = Math.min(room, this.#options.tools);
     this.#dense = kernels.allocateFloat32(rows * this.#stride);
     this.#hashed = kernels.allocateFloat32(rows * options.buckets);
     this.#scores = kernels.allocateFloat32(rows);
@@ -229,15 +230,18 @@ export class TaughtVectors {
     const lastEvents = savedArray(arrays, 'taught.lastEvents', Float64Array, count);
     const dense = savedArray(arrays, 'taught.dense', Float32Array, count * dimensions);
     const hashed = savedArray(arrays, 'taught.hashed', Float32Array, count * buckets);
-    const taught = new TaughtVectors(kernels, options);
+    let room = FIRST_ROWS;
+    while (room < count) room *= 2;
+    const taught = new TaughtVectors(kernels, options, room);
     const rows = slots.map((slot) => taught.#rowFor(slot));
     for (let i = 0; i < count; i++) {
       taught.#dense.set(dense.subarray(i * dimensions, (i + 1) * dimensions), rows[i] * taught.#stride);
       taught.#lastEvents[rows[i]] = lastEvents[i];
     }
+    const columns = taught.#hashed;
     for (let bucket = 0, at = 0; bucket < buckets; bucket++) {
       const start = bucket * taught.#capacity;
-      for (let i = 0; i < count; i++) taught.#hashed[start + rows[i]] = hashed[at++];
+      for (let i = 0; i < count; i++) columns[start + rows[i]] = hashed[at++];
     }
     taught.#events = savedArray(arrays, 'taught.events', Float64Array, 1)[0];
     return taught;

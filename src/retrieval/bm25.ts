@@ -16,8 +16,8 @@ const GRAMS = 0.5;
  */
 export class Bm25Index {
   readonly #postings = new Map<number, Postings>();
-  /** Of one query at a time. */
-  readonly #query = new TermTable();
+  /** Of one text at a time. */
+  readonly #counts = new TermTable();
   /** Distinct terms by slot; undefined where there is no document. */
   readonly #documents: (Uint32Array | undefined)[] = [];
   #lengths = new Float64Array(64);
@@ -37,16 +37,17 @@ export class Bm25Index {
   put(slot: number, tokens: Uint32Array): void {
     this.remove(slot);
     this.#growTo(slot + 1);
-    const counts = countTerms(tokens);
-    for (const [term, count] of counts) {
+    const { terms, values: repeats, size: distinct } = this.#count(tokens);
+    for (let position = 0; position < distinct; position++) {
+      const term = terms[position];
       let postings = this.#postings.get(term);
       if (postings === undefined) {
         postings = new Postings();
         this.#postings.set(term, postings);
       }
-      postings.add(slot, count);
+      postings.add(slot, repeats[position]);
     }
-    this.#documents[slot] = Uint32Array.from(counts.keys());
+    this.#documents[slot] = terms.slice(0, distinct);
     this.#lengths[slot] = tokens.length;
     this.#totalLength += tokens.length;
     this.#documentCount++;
@@ -131,11 +132,11 @@ export class Bm25Index {
     return { terms, weights: new Float32Array(values) };
   }
 
-  /** Returns how often a query has each of its terms; valid until the next call. */
-  #count(query: Uint32Array): TermTable {
-    this.#query.clear();
-    for (let at = 0; at < query.length; at++) this.#query.add(query[at], 1);
-    return this.#query;
+  /** Returns how often a text has each of its terms; valid until the next call. */
+  #count(tokens: Uint32Array): TermTable {
+    this.#counts.clear();
+    for (let at = 0; at < tokens.length; at++) this.#counts.add(tokens[at], 1);
+    return this.#counts;
   }
 
   #currentNorms(): Float64Array {

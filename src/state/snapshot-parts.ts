@@ -14,6 +14,8 @@ const HEAD_BYTES = 8;
 const PART_HEAD_BYTES = 8;
 const DOCUMENT_TAG = 3;
 const END = 'end';
+/** The largest ones, of which what is read is copied to where it is used. */
+const READ_IN_PLACE: readonly unknown[] = ['numbers', 'tools'];
 const NOTHING = new Uint8Array(0);
 
 export interface SnapshotPart {
@@ -65,20 +67,28 @@ function* writePart({ part, json, arrays }: SnapshotPart): Generator<Uint8Array>
   yield document;
 }
 
-/** @throws SnapshotUnreadableError where it is damaged, cut short, or of another version. */
+/**
+ * Yields the parts. Numbers of learners and vectors of tools are views of `bytes`, the arrays of other parts their own.
+ * @throws SnapshotUnreadableError where it is damaged, cut short, or of another version.
+ */
 export function* readParts(bytes: Uint8Array): Generator<SnapshotPart> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   checkHead(buffer);
   let at = HEAD_BYTES;
   for (;;) {
     const { start, end } = checkPart(buffer, at);
-    const { json, arrays } = unpackDocument(DOCUMENT_TAG, buffer.subarray(start, end));
+    const { json, arrays } = unpackDocument(DOCUMENT_TAG, buffer.subarray(start, end), isReadInPlace);
     const [part, content] = json as [string, unknown];
     at = end;
     if (part === END) break;
     yield { part, json: content, arrays };
   }
   if (at !== buffer.length) throw damaged();
+}
+
+function isReadInPlace(json: unknown): boolean {
+  const [part] = json as [string, unknown];
+  return READ_IN_PLACE.includes(part);
 }
 
 function checkHead(bytes: Buffer): void {

@@ -47,8 +47,15 @@ export function packDocument(tag: number, json: unknown, arrays: readonly Number
   return document;
 }
 
-/** The arrays are copies: they share one buffer among themselves, and nothing with `bytes`. */
-export function unpackDocument(tag: number, bytes: Uint8Array): PackedDocument {
+/**
+ * The arrays are copies: they share one buffer among themselves, and nothing with `bytes`.
+ * @param inPlace whether they may be views of `bytes` instead, by what the JSON says: for arrays that are read at once, and not kept
+ */
+export function unpackDocument(
+  tag: number,
+  bytes: Uint8Array,
+  inPlace: (json: unknown) => boolean = () => false,
+): PackedDocument {
   const document = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (documentTag(bytes) !== tag) {
     throw new Error(`This is not the expected document: its tag is ${document[0]} instead of ${tag}.`);
@@ -56,18 +63,20 @@ export function unpackDocument(tag: number, bytes: Uint8Array): PackedDocument {
   const arrayCount = document.readUInt16LE(2);
   const textStart = HEAD_BYTES + arrayCount * ARRAY_HEAD_BYTES;
   const textEnd = textStart + document.readUInt32LE(4);
-  const block = new Uint8Array(document.subarray(align(textEnd)));
+  const json: unknown = JSON.parse(document.toString('utf8', textStart, textEnd));
+  const own = document.subarray(align(textEnd));
+  const { buffer, byteOffset } = own.byteOffset % 8 === 0 && inPlace(json) ? own : new Uint8Array(own);
   const arrays: NumberArray[] = [];
   let at = 0;
   for (let i = 0; i < arrayCount; i++) {
     const head = HEAD_BYTES + i * ARRAY_HEAD_BYTES;
     const kind = KINDS[document.readUInt32LE(head)];
     if (kind === undefined) throw new Error('This document holds numbers of an unknown kind.');
-    const array = new kind(block.buffer, at, document.readUInt32LE(head + 4));
+    const array = new kind(buffer as ArrayBuffer, byteOffset + at, document.readUInt32LE(head + 4));
     arrays.push(array);
     at += align(array.byteLength);
   }
-  return { json: JSON.parse(document.toString('utf8', textStart, textEnd)), arrays };
+  return { json, arrays };
 }
 
 /** What kind of document this is. @throws Error when a newer version wrote it, or it is none at all. */

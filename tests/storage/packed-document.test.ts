@@ -45,6 +45,19 @@ describe('packDocument', () => {
     expect(back).toEqual(Float64Array.of(1, 2));
   });
 
+  it('is read in place where the JSON says that it may be and its arrays are aligned, else copied', () => {
+    const document = packDocument(7, 'large', [Float64Array.of(1, 2), Int32Array.of(3)]);
+    const isLarge = (json: unknown): boolean => json === 'large';
+    for (let shift = 0; shift < 9; shift++) {
+      const bytes = new Uint8Array(document.length + 16).subarray(shift, shift + document.length);
+      bytes.set(document);
+      const { arrays } = unpackDocument(7, bytes, isLarge);
+      expect(arrays).toEqual([Float64Array.of(1, 2), Int32Array.of(3)]);
+      expect(arrays[0].buffer === bytes.buffer).toBe(shift % 8 === 0);
+      expect(unpackDocument(7, bytes, (json) => !isLarge(json)).arrays[0].buffer).not.toBe(bytes.buffer);
+    }
+  });
+
   it('reads from any place in a larger buffer', () => {
     const document = packDocument(7, { a: 'ä' }, [Float64Array.of(Math.PI), Int32Array.of(-1)]);
     for (let shift = 0; shift < 9; shift++) {

@@ -138,12 +138,18 @@ export class ObservedDecisions {
 
   restore({ names, lengths, bytes }: RecordBlock): void {
     const buffer = Buffer.from(bytes);
+    /** By the number that a name has in this block. */
+    const numbers: (number | undefined)[] = names.map(() => undefined);
     let at = 0;
     for (const length of lengths) {
       const record = buffer.subarray(at, at + length);
       const { start, end } = namesOf(record);
       for (let name = start; name < end; name += 4) {
-        record.writeUInt32LE(this.#names.retain(names[record.readUInt32LE(name)]), name);
+        const own = record.readUInt32LE(name);
+        const known = numbers[own];
+        if (known === undefined) numbers[own] = this.#names.retain(names[own]);
+        else this.#names.retainNumber(known);
+        record.writeUInt32LE(numbers[own]!, name);
       }
       this.#packed.put(record.subarray(0, decisionIdLength(record)), record);
       at += length;

@@ -65,6 +65,11 @@ export class Names {
     return number;
   }
 
+  /** Counts one more reference to a number that is in use. */
+  retainNumber(number: number): void {
+    this.#references[number]++;
+  }
+
   /** Counts one reference less; the number must not be used after the last one. */
   release(number: number): void {
     if (--this.#references[number] > 0) return;
