@@ -1,4 +1,5 @@
 import { OtherVersionError } from '../errors/store-errors.ts';
+import { readId, writeId } from '../ledger/usual-id.ts';
 import { BitReader, BitWriter } from '../storage/bits.ts';
 import { packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { FIRST_COLUMNS, LAST_COLUMNS, LAST_FEATURE, predictionsFor } from './column-predictions.ts';
@@ -16,7 +17,7 @@ import { readColumns, writeColumns } from './packed-columns.ts';
 /** Tag of a packed decision; ledger entries, snapshots and activations have 1, 3 and 4. */
 export const DECISION_TAG = 2;
 /** Of the JSON of a decision. */
-const VERSION = 12;
+const VERSION = 13;
 
 /** A new value goes to the end of its list, and needs a new version, in the lists that stand elsewhere as well. */
 const EXPLORATIONS = ['plackett-luce', 'ucb', 'greedy'] as const;
@@ -28,23 +29,29 @@ const CHOICE_BITS = 4;
 /** A hash that is kept as bytes. */
 const DIGEST = /^[0-9a-f]{32}$/;
 const DIGEST_DIGITS = 32;
+const NO_DIGESTS = new Uint8Array(0);
 /** When the slate was shown. */
 const [NOT_YET, AT_ONCE, LATER] = [0, 1, 2] as const;
 const SHOWN_BITS = 2;
 
-/** The texts that every decision has, as JSON, since nothing else gives back every text; then what only some decisions have. */
-type PackedDecision = readonly [version: typeof VERSION, texts: PackedTexts, rest: PackedRest];
-
-type PackedTexts = readonly [
-  id: string,
+/** What is JSON, since nothing else gives back every text. */
+type PackedDecision = readonly [
+  version: typeof VERSION,
   catalog: string,
+  /** What `writeId` leaves of it; 0: the catalog. */
+  id: string | 0,
   revision: string,
+  /** Absent: it is empty. */
+  rest?: PackedRest,
+];
+
+/** What decisions of one catalog have in common while its policy is the same: a name like those of its candidates. */
+type PackedCommon = readonly [
   policy: Decision['policy'],
   extras: readonly string[],
   /** Policy versions in the order of their features; null: the one that decided. */
   versions: readonly (string | null)[],
-  /** Fingerprint and hashes that are no digests, in their order. */
-  undigested: readonly (string | null)[],
+  fingerprint: string | null,
 ];
 
 interface PackedRest
@@ -64,13 +71,21 @@ interface PackedRest
       )
     | ('notes' | 'assignments' | 'budget' | 'instructions' | 'rating' | 'discoveries' | 'carried' | 'thread')
   > {
-  /** Absent when they are numbers of names. */
+  /** These three are absent when they are numbers of names. */
+  readonly common?: PackedCommon;
   readonly candidates?: readonly string[];
+  /** Hashes that are no digests, in their order. */
+  readonly undigested?: readonly string[];
   readonly context?: Omit<DecisionContext, 'features'> & { readonly features: readonly number[] };
 }
 
 /** For all decisions, since one is encoded without a pause: to allocate its memory takes longer than to write to it. */
 const WRITER = new BitWriter();
+
+/** Returns the texts of a decision that are numbers where texts have numbers: what it has in common with others, candidates and hashes. */
+export function namesIn(decision: Decision): readonly string[] {
+  return [JSON.stringify(commonOf(decision)), ...decision.candidates, ...decision.hashes];
+}
 
 /** What an index of decisions reads. */
 export type IndexedFields = Pick<
@@ -81,7 +96,7 @@ export type IndexedFields = Pick<
 /**
  * Returns a decision as bytes; decoding them gives the same decision bit for bit. Numbers take as many bits as they need, the extra
  * features become columns, and columns are written by how far they are from what follows from others.
- * @param names with all candidates; absent: the record spells them out
+ * @param names with all of `namesIn`; absent: the record spells them out
  */
 export function encodeDecision(decision: Decision, names?: NumberedNames): Buffer {
   // One pattern: each `...rest` copies the record.
@@ -118,11 +133,15 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
     ...rest
   } = decision;
   const bits = WRITER.emptied();
-  // These three first: an index reads nothing else.
+  // These first: an index reads nothing else.
   bits.f64(at);
-  bits.f64(deadline);
+  const window = deadline - at;
+  bits.bit(isCount(window));
+  if (isCount(window)) bits.count(window);
+  else bits.f64(deadline);
   bits.put(activatedAt === null ? NOT_YET : activatedAt === at ? AT_ONCE : LATER, SHOWN_BITS);
   if (activatedAt !== null && activatedAt !== at) bits.f64(activatedAt);
+  const idRest = writeId(bits, id, at);
 
   bits.count(position);
   bits.count(k);
@@ -139,25 +158,18 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
   if (sufficiency !== undefined) bits.f64(sufficiency);
   bits.integers(slate);
   bits.integers(reasons.map((reason) => SLATE_REASONS.indexOf(reason)));
-  bits.count(hashes.length);
-  let digests = '';
-  const undigested: (string | null)[] = [];
-  for (const hash of [fingerprint, ...hashes]) {
-    const isOne = hash !== null && DIGEST.test(hash);
-    bits.bit(isOne);
-    if (isOne) digests += hash;
-    else undigested.push(hash);
-  }
   bits.bit(query.embedding !== null);
   if (query.embedding !== null) bits.vector(query.embedding);
   bits.terms(query.terms);
   bits.bit(names !== undefined);
-  if (names !== undefined) writeNumbers(bits, candidates, names);
+  const common = commonOf(decision);
+  const spelledHashes = names === undefined ? packHashes(bits, hashes) : NO_HASHES;
+  if (names !== undefined) writeNames(bits, [[JSON.stringify(common)], hashes, candidates], names);
 
   const tables = Object.values(features).map((rows) => columnsOf(rows, extras.length));
   for (const { length } of tables) bits.count(length);
   const widths = tables.map(({ length }) => length);
-  const { early, predictions } = layoutOf(widths, extras);
+  const { early, predictions } = layoutOf(widths, decision);
   const all = [
     ...FIRST_COLUMNS.map((name) => columns[name]),
     ...tables.flatMap((table, i) => table.slice(0, early[i])),
@@ -166,12 +178,16 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
   ];
   writeColumns(bits, all, predictions);
 
-  const versions = Object.keys(features).map((version) => (version === policy.version ? null : version));
-  const texts: PackedTexts = [id, catalog, revision, policy, extras, versions, undigested];
-  const spelled = names === undefined && { candidates };
+  const spelled = names === undefined && { common, candidates };
+  const { undigested, digests } = spelledHashes;
+  const others = undigested.length > 0 && { undigested };
   const kept = context && { context: { ...context, features: [...context.features] } };
-  const packed: PackedDecision = [VERSION, texts, { ...rest, ...spelled, ...kept }];
-  return packDocument(DECISION_TAG, packed, [bits.written, new Uint8Array(Buffer.from(digests, 'hex'))]);
+  const json: PackedRest = { ...rest, ...spelled, ...others, ...kept };
+  const packed: PackedDecision = [VERSION, catalog, idRest === catalog ? 0 : idRest, revision];
+  const isEmpty = Object.keys(json).length === 0;
+  const arrays =
+    digests === '' ? [bits.written] : [bits.written, new Uint8Array(Buffer.from(digests, 'hex'))];
+  return packDocument(DECISION_TAG, isEmpty ? packed : [...packed, json], arrays);
 }
 
 /**
@@ -179,9 +195,7 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
  * @throws LostNamesError; Error when the bytes are no decision, or one that only another version of Bandolier can read
  */
 export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decision {
-  const { texts, rest, bits, digests } = unpacked(bytes);
-  const [id, catalog, revision, policy, extras, versions, undigested] = texts;
-  const times = readTimes(bits);
+  const { catalog, id, revision, rest, bits, digests, times } = unpacked(bytes);
   const position = bits.count();
   const k = bits.count();
   const learn = bits.bit();
@@ -196,23 +210,23 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
   const sufficiency = bits.bit() ? bits.f64() : undefined;
   const slate = bits.integers();
   const reasons = bits.integers().map((index) => SLATE_REASONS[index]);
-  const hashes: string[] = [];
-  const hashCount = bits.count();
-  let [read, others] = [0, 0];
-  const nextHash = (): string | null => {
-    if (!bits.bit()) return undigested[others++];
-    read += DIGEST_DIGITS;
-    return digests.slice(read - DIGEST_DIGITS, read);
-  };
-  const fingerprint = nextHash();
-  while (hashes.length < hashCount) hashes.push(nextHash()!);
   const embedding = bits.bit() ? bits.vector() : null;
   const terms = bits.terms();
-  const { candidates: spelled, context, ...optional } = rest;
-  const candidates = bits.bit() ? readNames(bits, names!, id) : spelled!;
+  const { common: spelled, candidates: listed, undigested, context, ...optional } = rest;
+  let common = spelled!;
+  let candidates = listed!;
+  let hashes: readonly string[];
+  if (bits.bit()) {
+    let texts: readonly string[];
+    [texts, hashes, candidates] = readNames(bits, 3, names!, id);
+    common = JSON.parse(texts[0]);
+  } else {
+    hashes = readHashes(bits, digests, undigested ?? []);
+  }
+  const [policy, extras, versions, fingerprint] = common;
 
-  const widths = versions.map(() => bits.count());
-  const { early, predictions } = layoutOf(widths, extras);
+  const widths = versions.map(() => bits.length());
+  const { early, predictions } = layoutOf(widths, { extras, k, temperature });
   let at = FIRST_COLUMNS.length;
   const lastAt = at + sumOf(early);
   let lateAt = lastAt + LAST_COLUMNS.length;
@@ -262,8 +276,8 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
 
 /** Returns what an index of decisions reads, without the rest. @throws as `decodeDecision` */
 export function indexedFieldsOf(bytes: Uint8Array): IndexedFields {
-  const { texts, rest, bits } = unpacked(bytes);
-  return { ...rest, id: texts[0], ...readTimes(bits) };
+  const { id, rest, times } = unpacked(bytes);
+  return { ...rest, id, ...times };
 }
 
 function unpacked(bytes: Uint8Array) {
@@ -273,43 +287,100 @@ function unpacked(bytes: Uint8Array) {
   if (version !== VERSION) {
     throw new OtherVersionError(`a decision of version ${version}`, VERSION);
   }
-  const [, texts, rest] = json as PackedDecision;
-  const [numbers, hashes] = arrays as [Uint32Array, Uint8Array];
-  const digests = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.length).toString('hex');
-  return { texts, rest, bits: new BitReader(numbers), digests };
+  const [, catalog, spelled, revision, rest = {}] = json as PackedDecision;
+  const [numbers, digests = NO_DIGESTS] = arrays as [Uint32Array, Uint8Array?];
+  const bits = new BitReader(numbers);
+  const at = bits.f64();
+  const deadline = bits.bit() ? at + bits.count() : bits.f64();
+  const shown = bits.take(SHOWN_BITS);
+  const activatedAt = shown === NOT_YET ? null : shown === AT_ONCE ? at : bits.f64();
+  const id = readId(bits, spelled === 0 ? catalog : spelled, at);
+  return { catalog, id, revision, rest, bits, digests, times: { at, deadline, activatedAt } };
 }
 
-function readTimes(bits: BitReader): Pick<Decision, 'at' | 'deadline' | 'activatedAt'> {
-  const [at, deadline, shown] = [bits.f64(), bits.f64(), bits.take(SHOWN_BITS)];
-  return { at, deadline, activatedAt: shown === NOT_YET ? null : shown === AT_ONCE ? at : bits.f64() };
+function commonOf({ policy, extras, features, fingerprint }: Decision): PackedCommon {
+  const versions = Object.keys(features).map((version) => (version === policy.version ? null : version));
+  return [policy, extras, versions, fingerprint];
 }
 
-/** Writes the numbers of the candidates, then the checksum of their names. */
-function writeNumbers(bits: BitWriter, candidates: readonly string[], names: NumberedNames): void {
-  const numbers = candidates.map((name) => names.numberOf(name));
-  bits.integers(numbers);
-  bits.put(checksumOf(numbers, names), 32);
+interface PackedHashes {
+  /** Those that are digests, one after the other. */
+  readonly digests: string;
+  readonly undigested: readonly string[];
+}
+
+const NO_HASHES: PackedHashes = { digests: '', undigested: [] };
+
+/** Writes which hashes are digests. */
+function packHashes(bits: BitWriter, hashes: readonly string[]): PackedHashes {
+  let digests = '';
+  const undigested: string[] = [];
+  bits.count(hashes.length);
+  for (const hash of hashes) {
+    const isDigest = DIGEST.test(hash);
+    bits.bit(isDigest);
+    if (isDigest) digests += hash;
+    else undigested.push(hash);
+  }
+  return { digests, undigested };
+}
+
+function readHashes(bits: BitReader, digests: Uint8Array, undigested: readonly string[]): string[] {
+  const digits = Buffer.from(digests.buffer, digests.byteOffset, digests.length).toString('hex');
+  const hashes: string[] = [];
+  let [read, others] = [0, 0];
+  for (let count = bits.length(); count > 0; count--) {
+    const isDigest = bits.bit();
+    hashes.push(isDigest ? digits.slice(read, read + DIGEST_DIGITS) : undigested[others++]);
+    if (isDigest) read += DIGEST_DIGITS;
+  }
+  return hashes;
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0 && !Object.is(value, -0);
+}
+
+/** Writes lists of names by their numbers, then the checksum of the names. */
+function writeNames(bits: BitWriter, lists: readonly (readonly string[])[], names: NumberedNames): void {
+  let sum = 0;
+  for (const list of lists) {
+    const numbers: number[] = [];
+    for (const name of list) numbers.push(names.numberOf(name));
+    bits.integers(numbers);
+    sum = checksumOf(numbers, names, sum);
+  }
+  bits.put(sum, 32);
 }
 
 /** A log of names that was cut off gives its last numbers a second time; the checksum tells the other names. */
-function readNames(bits: BitReader, names: NumberedNames, id: string): string[] {
-  const numbers = bits.integers();
-  const candidates = numbers.map((number) => names.at(number));
-  if (checksumOf(numbers, names) === bits.take(32)) return candidates as string[];
+function readNames(bits: BitReader, count: number, names: NumberedNames, id: string): string[][] {
+  const lists: string[][] = [];
+  let sum = 0;
+  while (lists.length < count) {
+    const numbers = bits.integers();
+    lists.push(numbers.map((number) => names.at(number)!));
+    sum = checksumOf(numbers, names, sum);
+  }
+  if (sum === bits.take(32)) return lists;
   throw new LostNamesError(id);
 }
 
-function checksumOf(numbers: readonly number[], names: NumberedNames): number {
-  let sum = 0;
+function checksumOf(numbers: readonly number[], names: NumberedNames, before: number): number {
+  let sum = before;
   for (const number of numbers) sum = (Math.imul(sum, 31) + names.checksumOf(number)) >>> 0;
   return sum;
 }
 
 /** How many columns of the features of each version come first, and from what the columns are told. */
-function layoutOf(widths: readonly number[], extras: readonly string[]) {
+function layoutOf(
+  widths: readonly number[],
+  { extras, k, temperature }: Pick<Decision, 'extras' | 'k' | 'temperature'>,
+) {
   const hasLate = extras[extras.length - 1] === LAST_FEATURE;
   const early = widths.map((width) => (hasLate && width === extras.length ? width - 1 : width));
-  return { early, predictions: predictionsFor(widths[0] === extras.length ? extras : [], sumOf(early)) };
+  const features = widths[0] === extras.length ? extras : [];
+  return { early, predictions: predictionsFor({ features, early: sumOf(early), k, temperature }) };
 }
 
 function sumOf(counts: readonly number[]): number {

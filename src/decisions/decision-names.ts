@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 
-/** Gives the names of tools numbers, so that a decision need not spell its candidates out. */
+/** Gives names of tools and other texts numbers, so that a decision need not spell them out. */
 export interface NumberedNames {
   /** @throws Error for a name without a number */
   numberOf(name: string): number;
@@ -27,8 +27,9 @@ export class LostNamesError extends Error {
 const READ_BATCH = 10_000;
 
 /**
- * The names of all tools that were ever candidates of one catalog, in a log of their own: a name's number is that of its record.
- * It is never deleted from: a name takes some fifty bytes, once. Where damage has cut it off, the next names get the lost numbers
+ * The names of all tools that were ever candidates of one catalog, the hashes of the definitions that were shown, and what decisions
+ * have in common with others, in a log of their own: a name's number is that of its record. It is never deleted from: a name takes
+ * some fifty bytes, once. Where damage has cut it off, the next names get the lost numbers
  * again; decisions hold a checksum of their names, so that no one reads the wrong ones.
  */
 export class DecisionNames implements NumberedNames {

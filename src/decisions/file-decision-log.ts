@@ -4,7 +4,7 @@ import { SegmentLog, type SegmentLogOptions } from '../storage/segment-log.ts';
 import type { LogRecord } from '../storage/segment-reader.ts';
 import { StorageTrimmedError } from '../storage/storage-errors.ts';
 import { type Decision, type DecisionHead, type Discovery, headOf, withDiscoveries } from './decision.ts';
-import { DECISION_TAG, decodeDecision, encodeDecision, indexedFieldsOf } from './decision-codec.ts';
+import { DECISION_TAG, decodeDecision, encodeDecision, indexedFieldsOf, namesIn } from './decision-codec.ts';
 import {
   DecisionIndex,
   type DueDecision,
@@ -107,7 +107,7 @@ export class FileDecisionLog implements DecisionLog {
     const { id } = decision;
     return this.#inTurn(id, async () => {
       if ((await this.#find(id)) !== null) return false;
-      await this.#names.add(decision.candidates);
+      await this.#names.add(namesIn(decision));
       const bytes = encodeDecision(decision, this.#names);
       await this.#append(bytes, indexedDecision(decision));
       const { embedding, terms } = decision.query; // what is read again

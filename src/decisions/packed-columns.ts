@@ -1,14 +1,12 @@
-import { type BitReader, type BitWriter, signFirst, signLast } from '../storage/bits.ts';
+import { type BitReader, type BitWriter, usualBits } from '../storage/bits.ts';
 
 /**
- * Columns of float32 in few bits, bit for bit. A column has one of these forms, whichever is the shortest:
+ * Columns of float32 in few bits, bit for bit. A column has one of these forms, the first that makes it short:
  *
  *   same    as an earlier column
  *   usual   the usual value, a bit per value that says which are others, the others: where little was learned
  *   near    how far each value is from what was foretold, counted in the numbers that float32 has between them
- *   whole   how far each value is from the least of them
- *
- * They are compared with their sign last, so that numbers of like size are near each other.
+ *   whole   as numbers that have nothing to do with others
  */
 const [SAME, USUAL, NEAR, WHOLE] = [0, 1, 2, 3];
 const FORM_BITS = 2;
@@ -17,6 +15,8 @@ const INDEX_BITS = 8;
 /** Of the number of bits that a distance usually has. */
 const USUAL_BITS = 5;
 const FARTHEST = 2 ** 24;
+/** About what a number takes that is neither foretold nor usual. */
+const LEAST_BITS = 24;
 
 /** Foretells a column by earlier ones; nearly, since it was rounded to float32, and made of what those were before they were rounded. */
 export interface Prediction {
@@ -27,6 +27,7 @@ export interface Prediction {
     column: Float32Array,
     earlier: readonly Float32Array[],
     given: readonly number[],
+    rows: readonly number[],
   ) => void;
 }
 
@@ -34,6 +35,7 @@ export interface Prediction {
 export type Predictions = readonly (Prediction | undefined)[];
 
 const NONE: Predictions = [];
+const NO_ROWS: readonly number[] = [];
 
 export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], predictions = NONE): void {
   const words = columns.map(({ buffer, byteOffset, length }) => new Uint32Array(buffer, byteOffset, length));
@@ -57,7 +59,7 @@ export function readColumns(bits: BitReader, count: number, predictions = NONE):
   const columns: Float32Array[] = [];
   let block = new Float32Array(0);
   for (let length = 0, used = 0; columns.length < count; ) {
-    if (!bits.bit()) length = bits.count();
+    if (!bits.bit()) length = bits.length();
     const form = bits.take(FORM_BITS);
     if (form === SAME) {
       columns.push(columns[bits.take(INDEX_BITS)]);
@@ -102,52 +104,33 @@ function writeColumn(
   prediction: Prediction | undefined,
   scratch: Scratch,
 ): void {
+  if (prediction !== undefined && writeNear(bits, columns, at, column, prediction, scratch)) return;
   const { words } = scratch;
   const { length } = column;
   // The tool that fits least is one of those about which nothing was learned.
-  const usual = length === 0 ? 0 : signLast(column[length - 1]);
-  let [others, least, most, leastOther, mostOther] = [0, 0xffffffff, 0, 0xffffffff, 0];
-  for (let row = 0; row < length; row++) {
-    const word = signLast(column[row]);
-    if (word < least) least = word;
-    if (word > most) most = word;
-    if (word === usual) continue;
-    others++;
-    if (word < leastOther) leastOther = word;
-    if (word > mostOther) mostOther = word;
-  }
-  const width = length === 0 ? 0 : 32 - Math.clz32(most - least);
-  const otherWidth = others === 0 ? 0 : 32 - Math.clz32(mostOther - leastOther);
-  const [whole, sparse] = [length * width, length + 32 + others * otherWidth];
-  if (
-    prediction !== undefined &&
-    writeNear(bits, columns, at, column, prediction, scratch, Math.min(whole, sparse))
-  ) {
-    return;
-  }
-  const isSparse = sparse < whole;
-  if (!isSparse) {
+  const usual = column[length - 1];
+  let count = 0;
+  for (let row = 0; row < length; row++) if (column[row] !== usual) words[count++] = column[row];
+  if ((length - count) * LEAST_BITS < length + 32) {
     bits.put(WHOLE, FORM_BITS);
-    bits.range(column, length, least, width);
+    bits.numbers(column, length);
     return;
   }
   bits.put(USUAL, FORM_BITS);
   bits.put(usual, 32);
-  let [count, flags] = [0, 0];
+  let flags = 0;
   for (let row = 0; row < length; row++) {
     if (row > 0 && row % 32 === 0) {
       bits.put(flags, 32);
       flags = 0;
     }
-    if (column[row] === column[length - 1]) continue;
-    flags |= 1 << (row % 32);
-    words[count++] = column[row];
+    if (column[row] !== usual) flags |= 1 << (row % 32);
   }
   bits.put(flags, length % 32 || 32);
-  bits.range(words, count, leastOther, otherWidth);
+  bits.numbers(words, count);
 }
 
-/** Writes a column by what was foretold if that takes fewer bits than `most`; returns whether it did. */
+/** Writes a column by what was foretold if that is near enough; returns whether it was. */
 function writeNear(
   bits: BitWriter,
   columns: readonly Float32Array[],
@@ -155,24 +138,23 @@ function writeNear(
   column: Uint32Array,
   { given, foretell }: Prediction,
   { foretold, foretoldBits, words }: Scratch,
-  most: number,
 ): boolean {
-  const known = given === undefined ? [] : given(columns).map((row) => columns[at][row]);
-  foretell(foretold, columns, known);
-  let sum = 0;
+  const rows = given === undefined ? NO_ROWS : given(columns);
+  const known = rows.map((row) => columns[at][row]);
+  foretell(foretold, columns, known, rows);
+  let any = 0;
   for (let row = 0; row < column.length; row++) {
     const distance = (inOrder(column[row]) - inOrder(foretoldBits[row])) | 0;
-    const word = ((distance << 1) ^ (distance >> 31)) >>> 0;
-    if (word >= FARTHEST) return false;
-    words[row] = word;
-    sum += 32 - Math.clz32(word);
+    words[row] = (distance << 1) ^ (distance >> 31);
+    any |= words[row];
   }
-  const usual = Math.max(0, Math.round(sum / Math.max(1, column.length)) - 1);
+  if (any >>> 0 >= FARTHEST) return false;
+  const usual = usualBits(words, column.length);
   let length = 32 * known.length;
   for (let row = 0; row < column.length; row++) {
     length += 2 * (31 - Math.clz32(words[row] + (1 << usual))) - usual + 1;
   }
-  if (length >= most) return false;
+  if (length >= LEAST_BITS * column.length) return false;
   bits.put(NEAR, FORM_BITS);
   for (const value of known) bits.f32(value);
   bits.put(usual, USUAL_BITS);
@@ -192,23 +174,25 @@ function readColumn(
   const { length } = column;
   if (form === NEAR) {
     const { given, foretell } = prediction!;
-    const known = given === undefined ? [] : given(columns).map(() => bits.f32());
-    foretell(foretold, columns, known);
+    const rows = given === undefined ? NO_ROWS : given(columns);
+    const known = rows.map(() => bits.f32());
+    foretell(foretold, columns, known, rows);
     bits.near(words, length, bits.take(USUAL_BITS));
     for (let row = 0; row < length; row++) {
       const distance = (words[row] >>> 1) ^ -(words[row] & 1);
       column[row] = outOfOrder(inOrder(foretoldBits[row]) + distance);
     }
   } else if (form === USUAL) {
-    const usual = bits.take(32);
-    let others = 0;
-    for (let row = 0; row < length; row++) if (bits.bit()) words[others++] = row;
-    const rest = new Uint32Array(others);
-    bits.range(rest, others);
-    column.fill(signFirst(usual));
-    for (let i = 0; i < others; i++) column[words[i]] = rest[i];
+    column.fill(bits.take(32));
+    const others: number[] = [];
+    for (let row = 0; row < length; row += 32) {
+      const flags = bits.take(Math.min(32, length - row));
+      for (let rest = flags; rest !== 0; rest &= rest - 1) others.push(row + 31 - Math.clz32(rest & -rest));
+    }
+    bits.numbers(words, others.length);
+    for (let i = 0; i < others.length; i++) column[others[i]] = words[i];
   } else {
-    bits.range(column, length);
+    bits.numbers(column, length);
   }
 }
 

@@ -1,13 +1,16 @@
 import { BitReader, BitWriter } from '../storage/bits.ts';
 import type { NumberArray } from '../storage/packed-document.ts';
-import type {
-  DiscoveryEntry,
-  ObservationEntry,
-  ObservedDecision,
-  ObservedSufficiency,
-  OutcomeReport,
-  SettlementEntry,
+import {
+  type DiscoveryEntry,
+  type ObservationEntry,
+  type ObservedDecision,
+  type ObservedSufficiency,
+  OUTCOMES,
+  type OutcomeReport,
+  type SettlementEntry,
 } from './entry.ts';
+import { readTables, writeTables } from './observed-tables.ts';
+import { readId, writeId } from './usual-id.ts';
 
 /** For all entries with a decision, since one is encoded without a pause. */
 const WRITER = new BitWriter();
@@ -18,35 +21,50 @@ type Packed<Known extends { decision: ObservedDecision }> = Omit<Known, 'decisio
   readonly decision: PackedObserved;
 };
 
-export type PackedObservation = Omit<ObservationEntry, 'key' | 'decision' | 'reports'> & {
+export type PackedObservation = Omit<ObservationEntry, 'at' | 'closes' | 'key' | 'decision' | 'reports'> & {
   /** Absent: the usual one, of its first report. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   readonly decision: PackedObserved;
-  readonly reports: readonly PackedReport[];
+  /** Absent: none of them says more than most do. */
+  readonly reports?: readonly PackedReport[] | undefined;
 };
 
-/** `has` says which of the optional numbers are there: 1 latency, 2 cost. */
-type PackedReport = Omit<OutcomeReport, ReportNumber | 'rewardId' | 'tool' | 'at'> & {
-  readonly has: number;
-  /** What follows the id of the decision; alone in a list: all of one that does not begin with it. */
-  readonly id: string | readonly [string];
-  /** Its place among the tools of the decision; its name, if it is none of them. */
-  readonly tool: number | string | null;
+/** What only some reports have. */
+type PackedReport = Pick<OutcomeReport, 'occurredAt' | 'rating'> & {
+  /** Absent: the id of the decision and a random number. */
+  readonly id?: string;
+  /** Absent: a tool of the decision. */
+  readonly tool?: string | null;
   /** Absent: the same as that of the entry. */
   readonly at?: number;
 };
 
-type ReportNumber = 'value' | 'weight' | 'latencyMs' | 'cost';
+const OUTCOME_BITS = 4;
+/** What follows the id of its decision in the usual id of a reward. */
+const REWARD = /^\.[0-9a-f]{16}$/;
+const REWARD_DIGITS = 16;
 
 /** Returns what goes into a document. Its array is valid until the next entry is packed. */
-export function packObservation(
-  entry: ObservationEntry,
-): readonly [PackedObservation, readonly NumberArray[]] {
+export function packObservation({
+  at,
+  closes,
+  key,
+  ...entry
+}: ObservationEntry): readonly [PackedObservation, readonly NumberArray[]] {
   const bits = WRITER.emptied();
+  bits.f64(at);
+  bits.bit(closes);
   const decision = writeObserved(bits, entry.decision);
-  const reports = entry.reports.map((report) => writeReport(bits, report, entry));
-  const key = entry.key === usualKey(entry.reports) ? undefined : entry.key;
-  return [{ ...entry, key, decision, reports }, [bits.written]];
+  bits.count(entry.reports.length);
+  const rest = entry.reports.map((report) => writeReport(bits, report, at, entry.decision));
+  const isUsual = rest.every((report) => Object.values(report).every((value) => value === undefined));
+  const packed = {
+    ...entry,
+    key: key === usualKey(entry.reports) ? undefined : key,
+    decision,
+    reports: isUsual ? undefined : rest,
+  };
+  return [packed, [bits.written]];
 }
 
 /** With every member, so that the compiler notices one that is neither written nor read. */
@@ -56,51 +74,71 @@ type Complete<T> = { readonly [Member in keyof Required<T>]: T[Member] };
 function writeReport(
   bits: BitWriter,
   { rewardId, tool, outcome, value, weight, at, occurredAt, latencyMs, cost, rating }: OutcomeReport,
-  { at: entryAt, decision: { id, tools } }: ObservationEntry,
+  entryAt: number,
+  { id, tools }: ObservedDecision,
 ): Complete<PackedReport> {
-  bits.f64(value);
-  bits.f64(weight);
-  if (latencyMs !== undefined) bits.f64(latencyMs);
-  if (cost !== undefined) bits.f64(cost);
+  bits.put(OUTCOMES.indexOf(outcome), OUTCOME_BITS);
+  bits.double(value);
+  bits.double(weight);
+  bits.bit(latencyMs !== undefined);
+  if (latencyMs !== undefined) bits.double(latencyMs);
+  bits.bit(cost !== undefined);
+  if (cost !== undefined) bits.double(cost);
   const place = tool === null ? -1 : tools.indexOf(tool);
+  bits.count(place + 1);
+  const isUsual = rewardId.startsWith(id) && REWARD.test(rewardId.slice(id.length));
+  bits.bit(isUsual);
+  if (isUsual) bits.hex(rewardId, id.length + 1);
   return {
-    outcome,
     occurredAt,
     rating,
     at: at === entryAt ? undefined : at,
-    id: rewardId.startsWith(id) ? rewardId.slice(id.length) : [rewardId],
-    tool: place < 0 ? tool : place,
-    has: (latencyMs === undefined ? 0 : 1) | (cost === undefined ? 0 : 2),
+    id: isUsual ? undefined : rewardId,
+    tool: place < 0 ? tool : undefined,
   };
 }
 
 export function unpackObservation(
-  packed: PackedObservation,
+  { decision: packed, reports: rest, key, ...entry }: PackedObservation,
   arrays: readonly NumberArray[],
 ): ObservationEntry {
   const bits = bitsOf(arrays);
-  const decision = readObserved(bits, packed.decision);
-  const reports = packed.reports.map((report) => readReport(bits, report, packed.at, decision));
-  return { ...packed, key: packed.key ?? usualKey(reports), decision, reports };
+  const at = bits.f64();
+  const closes = bits.bit();
+  const decision = readObserved(bits, packed);
+  const reports: OutcomeReport[] = [];
+  for (let left = bits.length(); left > 0; left--) {
+    reports.push(readReport(bits, rest?.[reports.length] ?? USUAL_REPORT, at, decision));
+  }
+  return { ...entry, at, closes, key: key ?? usualKey(reports), decision, reports };
 }
+
+const USUAL_REPORT: PackedReport = {};
 
 /** Names every member, since every replica reads every report: to copy all members but some takes the engine longer. */
 function readReport(
   bits: BitReader,
-  { has, id, tool, outcome, at, occurredAt, rating }: PackedReport,
+  { id, tool, at, occurredAt, rating }: PackedReport,
   entryAt: number,
   decision: ObservedDecision,
 ): OutcomeReport {
+  const outcome = OUTCOMES[bits.take(OUTCOME_BITS)];
+  const value = bits.double();
+  const weight = bits.double();
+  const latencyMs = bits.bit() ? bits.double() : undefined;
+  const cost = bits.bit() ? bits.double() : undefined;
+  const place = bits.count() - 1;
+  const rewardId = bits.bit() ? `${decision.id}.${bits.hex(REWARD_DIGITS)}` : id!;
   const report: { -readonly [Member in keyof OutcomeReport]: OutcomeReport[Member] } = {
-    rewardId: typeof id === 'string' ? decision.id + id : id[0],
-    tool: typeof tool === 'number' ? decision.tools[tool] : tool,
+    rewardId,
+    tool: place < 0 ? tool! : decision.tools[place],
     outcome,
-    value: bits.f64(),
-    weight: bits.f64(),
+    value,
+    weight,
     at: at ?? entryAt,
   };
-  if (has & 1) report.latencyMs = bits.f64();
-  if (has & 2) report.cost = bits.f64();
+  if (latencyMs !== undefined) report.latencyMs = latencyMs;
+  if (cost !== undefined) report.cost = cost;
   if (occurredAt !== undefined) report.occurredAt = occurredAt;
   if (rating !== undefined) report.rating = rating;
   return report;
@@ -129,20 +167,25 @@ function bitsOf([words]: readonly NumberArray[]): BitReader {
   return new BitReader(words as Uint32Array);
 }
 
-/** The part of an observed decision that is JSON: what every one has, then the rest. */
+/** The part of an observed decision that is JSON: what every one has, then the rest, if there is any. */
 type PackedObserved = readonly [
+  /** Its catalog, if the id is a usual one: then catalog, time and a random number. */
   id: string,
-  fingerprint: string | null,
+  /** 0: it is a digest. */
+  fingerprint: string | null | 0,
   tools: readonly string[],
   /** Policy versions in the order of their features. */
   versions: readonly string[],
-  rest: Pick<
+  rest?: Pick<
     ObservedDecision,
     'merged' | 'task' | 'assignments' | 'instructions' | 'discovered' | 'context'
   > & {
-    readonly sufficiency?: Omit<ObservedSufficiency, 'features'>;
+    readonly sufficiency?: Omit<ObservedSufficiency, 'features' | 'predicted'>;
   },
 ];
+
+const DIGEST = /^[0-9a-f]{32}$/;
+const DIGEST_DIGITS = 32;
 
 /** Writes the numbers of an observed decision; returns the rest. */
 function writeObserved(bits: BitWriter, decision: ObservedDecision): PackedObserved {
@@ -164,47 +207,51 @@ function writeObserved(bits: BitWriter, decision: ObservedDecision): PackedObser
   } = decision;
   bits.f64(at);
   bits.f64(deadline);
+  const catalog = writeId(bits, id, at);
+  const isDigest = fingerprint !== null && DIGEST.test(fingerprint);
+  if (isDigest) bits.hex(fingerprint, 0);
   bits.count(shown);
   bits.count(unit);
   bits.bit(learn);
   bits.bit(embedding !== null);
   if (embedding !== null) bits.vector(embedding);
   bits.terms(terms);
-  for (const name of OBSERVED_COLUMNS) bits.floats(columns[name]);
-  for (const rows of Object.values(features)) bits.floats(rows);
-  const versions = Object.keys(features);
-  if (sufficiency === undefined) return [id, fingerprint, tools, versions, rest];
-  const { features: numbers, ...judged } = sufficiency;
-  bits.doubles(numbers);
-  return [id, fingerprint, tools, versions, { ...rest, sufficiency: judged }];
+  writeTables(bits, columns, Object.values(features));
+  bits.bit(sufficiency !== undefined);
+  const all: PackedObserved[4] & object = { ...rest };
+  if (sufficiency !== undefined) {
+    const { features: numbers, predicted, ...judged } = sufficiency;
+    bits.doubles(numbers);
+    bits.bit(predicted !== undefined);
+    if (predicted !== undefined) bits.double(predicted);
+    if (Object.keys(judged).length > 0) Object.assign(all, { sufficiency: judged });
+  }
+  const packed = [catalog, isDigest ? 0 : fingerprint, tools, Object.keys(features)] as const;
+  return Object.keys(all).length === 0 ? packed : [...packed, all];
 }
 
 function readObserved(
   bits: BitReader,
-  [id, fingerprint, tools, versions, { sufficiency, ...rest }]: PackedObserved,
+  [catalog, fingerprint, tools, versions, { sufficiency, ...rest } = {}]: PackedObserved,
 ): ObservedDecision {
-  return {
-    id,
-    fingerprint,
-    tools,
+  const [at, deadline] = [bits.f64(), bits.f64()];
+  const observed = {
+    at,
+    deadline,
     // In the order in which they were written.
-    at: bits.f64(),
-    deadline: bits.f64(),
+    id: readId(bits, catalog, at),
+    fingerprint: fingerprint === 0 ? bits.hex(DIGEST_DIGITS) : fingerprint,
+    tools,
     shown: bits.count(),
     unit: bits.count(),
     learn: bits.bit(),
     embedding: bits.bit() ? bits.vector() : null,
     terms: bits.terms(),
-    columns: {
-      similarity: bits.floats(),
-      lexical: bits.floats(),
-      dense: bits.floats(),
-      retrieval: bits.floats(),
-    },
-    features: Object.fromEntries(versions.map((version) => [version, bits.floats()])),
+    ...readTables(bits, versions),
     ...rest,
-    ...(sufficiency !== undefined && { sufficiency: { ...sufficiency, features: bits.doubles() } }),
   };
+  if (!bits.bit()) return observed;
+  const features = bits.doubles();
+  const predicted = bits.bit() ? { predicted: bits.double() } : {};
+  return { ...observed, sufficiency: { ...sufficiency, ...predicted, features } };
 }
-
-const OBSERVED_COLUMNS = ['similarity', 'lexical', 'dense', 'retrieval'] as const;

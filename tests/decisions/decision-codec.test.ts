@@ -2,12 +2,20 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Float32Columns } from '../../bandit/columns.ts';
+import { inclusionPropensities } from '../../bandit/exploration/propensities.ts';
 import type { Decision, DecisionColumns } from '../../src/decisions/decision.ts';
-import { DECISION_TAG, decodeDecision, encodeDecision } from '../../src/decisions/decision-codec.ts';
+import {
+  DECISION_TAG,
+  decodeDecision,
+  encodeDecision,
+  indexedFieldsOf,
+  namesIn,
+} from '../../src/decisions/decision-codec.ts';
 import { LostNamesError, nameChecksum } from '../../src/decisions/decision-names.ts';
 import { readColumns, writeColumns } from '../../src/decisions/packed-columns.ts';
 import { BitReader, BitWriter } from '../../src/storage/bits.ts';
 import { packDocument } from '../../src/storage/packed-document.ts';
+import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
 import { goldenRecord } from '../storage/golden-record.ts';
 import { decision, sampleDecision } from './arbitrary-decision.ts';
 
@@ -37,7 +45,7 @@ describe('the decision codec', () => {
       fc.property(decision, (original) => {
         // Compares prototypes and the bytes of arrays: −0 is not 0, and every NaN is itself.
         deepStrictEqual(decodeDecision(encodeDecision(original)), original);
-        const names = numbered(original.candidates);
+        const names = numbered(namesIn(original));
         deepStrictEqual(decodeDecision(encodeDecision(original, names), names), original);
       }),
       { seed: 6, numRuns: 500 },
@@ -47,7 +55,7 @@ describe('the decision codec', () => {
   it('reads and writes the bytes of its version', () => {
     // Columns of every form, foretold ones with every number that foretells them, a late feature, two shadow versions.
     const { value, bytes } = goldenRecord<Decision>('decision.json');
-    const names = numbered(value.candidates);
+    const names = numbered(namesIn(value));
     deepStrictEqual(decodeDecision(bytes, names), value);
     expect(encodeDecision(value, names).toString('hex')).toBe(bytes.toString('hex'));
   });
@@ -55,20 +63,19 @@ describe('the decision codec', () => {
   it('refuses a decision of another version by name', () => {
     const before = packDocument(DECISION_TAG, { id: 'default.a', embedded: false, versions: [] }, []);
     expect(() => decodeDecision(before)).toThrow(
-      'a decision of version 1, and this Bandolier reads version 12',
+      'a decision of version 1, and this Bandolier reads version 13',
     );
   });
 
   it('refuses a decision whose numbers stand for other names now, or for none', () => {
     fc.assert(
       fc.property(decision, fc.nat(), fc.option(fc.string()), (original, at, name) => {
-        const { candidates } = original;
-        fc.pre(candidates.length > 0 && new Set(candidates).size === candidates.length);
-        const bytes = encodeDecision(original, numbered(candidates));
-        const others: string[] = candidates.slice();
+        const texts = [...new Set(namesIn(original))];
+        const bytes = encodeDecision(original, numbered(texts));
+        const others: string[] = texts.slice();
         if (name === null) others.pop();
         else others[at % others.length] = name;
-        fc.pre(others.join('/') !== candidates.join('/'));
+        fc.pre(others.join('/') !== texts.join('/'));
         expect(() => decodeDecision(bytes, numbered(others))).toThrow(LostNamesError);
       }),
       { seed: 8, numRuns: 300 },
@@ -125,18 +132,52 @@ describe('the decision codec', () => {
       extras,
       features: { v: features },
     };
-    const names = numbered(usual.candidates);
+    const without = { ...usual, columns: NO_COLUMNS, features: {} };
+    const names = numbered([...namesIn(learned), ...namesIn(without)]);
     const bytes = encodeDecision(learned, names);
     deepStrictEqual(decodeDecision(bytes, names), learned);
     // Three columns are new, and the other nine with the features hardly more: all as they are would be 4,800 bytes.
-    expect(
-      bytes.length - encodeDecision({ ...usual, columns: NO_COLUMNS, features: {} }, names).length,
-    ).toBeLessThan(1200);
+    expect(bytes.length - encodeDecision(without, names).length).toBeLessThan(1200);
+  });
+
+  it('writes the probabilities of a Plackett–Luce slate by their scores', () => {
+    const length = 60;
+    const usual = sampleDecision('default.0123456789', 1, length);
+    const scores = Float64Array.from({ length }, (_, row) => 0.5 / (1 + row / 7) + Math.sin(row) / 50);
+    const drawn = inclusionPropensities(scores, usual.k, usual.temperature, wasmKernels());
+    const bytesOf = (propensity: Float32Array) => {
+      const columns = { ...NO_COLUMNS, score: Float32Array.from(scores), propensity };
+      const decision = { ...usual, columns, features: {} };
+      const bytes = encodeDecision(decision);
+      deepStrictEqual(decodeDecision(bytes), decision);
+      return bytes.length;
+    };
+    const none = bytesOf(new Float32Array(0));
+    expect(bytesOf(Float32Array.from(drawn)) - none).toBeLessThan(2 * length);
+    expect(bytesOf(Float32Array.from(drawn).reverse()) - none).toBeGreaterThan(3 * length);
+  });
+
+  it('refuses damaged bytes, or reads a decision, and never more than was written', () => {
+    fc.assert(
+      fc.property(decision, fc.nat(), fc.nat(7), fc.boolean(), (original, at, bit, isCut) => {
+        const bytes = encodeDecision(original);
+        const damaged = isCut ? bytes.subarray(0, at % bytes.length) : Buffer.from(bytes);
+        if (!isCut) damaged[at % damaged.length] ^= 1 << bit;
+        for (const read of [decodeDecision, indexedFieldsOf]) {
+          try {
+            read(damaged);
+          } catch (error) {
+            expect(error).toBeInstanceOf(Error);
+          }
+        }
+      }),
+      { seed: 9, numRuns: 1000 },
+    );
   });
 
   it('needs less than 4 KB for a decision whose columns have nothing to do with each other', () => {
     const decision = sampleDecision('default.0123456789', 1, 60);
-    expect(encodeDecision(decision, numbered(decision.candidates)).length).toBeLessThan(4000);
+    expect(encodeDecision(decision, numbered(namesIn(decision))).length).toBeLessThan(4000);
   });
 });
 

@@ -51,13 +51,13 @@ describe('the entry codec', () => {
 
   it('refuses entries of another version by name', () => {
     const before = packDocument(1, { kind: 'settings', patch: {} }, []);
-    const later = packDocument(1, [14, { kind: 'settings', patch: {} }], []);
-    expect(() => decodeEntry(before)).toThrow('entries of version 1, and this Bandolier reads version 13');
-    expect(() => decodeEntry(later)).toThrow('entries of version 14');
+    const later = packDocument(1, [15, { kind: 'settings', patch: {} }], []);
+    expect(() => decodeEntry(before)).toThrow('entries of version 1, and this Bandolier reads version 14');
+    expect(() => decodeEntry(later)).toThrow('entries of version 15');
   });
 
   it('names a kind that it does not know', () => {
-    expect(() => decodeEntry(packDocument(1, [13, { kind: 'from-the-future' }], []))).toThrow(
+    expect(() => decodeEntry(packDocument(1, [14, { kind: 'from-the-future' }], []))).toThrow(
       '"from-the-future"',
     );
     expect(() => decodeEntry(packDocument(2, { kind: 'tools' }, []))).toThrow('tag is 2');

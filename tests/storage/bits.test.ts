@@ -1,7 +1,7 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitReader, BitWriter, signLast } from '../../src/storage/bits.ts';
+import { BitReader, BitWriter, toFixedPoint } from '../../src/storage/bits.ts';
 
 /** Something to write, and how it is read: what is read must be the same, bit for bit. */
 interface Item {
@@ -29,7 +29,8 @@ const floats = (words: fc.Arbitrary<number>) => {
 const tame = fc
   .float({ min: -1, max: 1, noNaN: true })
   .map((value) => new Uint32Array(Float32Array.of(value).buffer)[0]);
-const vector = fc.oneof(floats(wildWords), floats(tame));
+const fixed = fc.oneof(floats(wildWords), floats(tame)).map(toFixedPoint);
+const vector = fc.oneof(floats(wildWords), floats(tame), fixed);
 
 const kinds = {
   put: fc.integer({ min: 0, max: 32 }).chain((width) => {
@@ -72,20 +73,49 @@ const kinds = {
       (from) => from.integers(),
     ),
   ),
-  range: fc.array(word, { minLength: 1, maxLength: 40 }).map((values) => {
-    const turned = values.map(signLast);
-    const [least, most] = [Math.min(...turned), Math.max(...turned)];
+  words: fc.array(word, { maxLength: 12 }).map((values) => {
     const words = Uint32Array.from(values);
     const back = new Uint32Array(words.length);
     return item(
       words,
-      (to) => to.range(words, words.length, least, 32 - Math.clz32(most - least)),
+      (to) => to.words(words, words.length),
       (from) => {
-        from.range(back, back.length);
+        from.words(back, back.length);
         return back;
       },
     );
   }),
+  double: fc.oneof(fc.double(), fc.float(), fc.constantFrom(-0, Number.NaN)).map((value) =>
+    item(
+      value,
+      (to) => to.double(value),
+      (from) => from.double(),
+    ),
+  ),
+  hex: fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), maxLength: 40 }).map((digits) =>
+    item(
+      digits,
+      (to) => to.hex(`x${digits}`, 1),
+      (from) => from.hex(digits.length),
+    ),
+  ),
+  numbers: fc
+    .oneof(
+      fc.array(word, { maxLength: 40 }),
+      fc.array(fc.constantFrom(0, 0x80000000, 0x3f800000, 0xbf000001, 0x7fc00000), { maxLength: 60 }),
+    )
+    .map((values) => {
+      const words = Uint32Array.from(values);
+      const back = new Uint32Array(words.length);
+      return item(
+        words,
+        (to) => to.numbers(words, words.length),
+        (from) => {
+          from.numbers(back, back.length);
+          return back;
+        },
+      );
+    }),
   near: fc
     .tuple(fc.array(fc.oneof(upTo(24), fc.constant(MOST_NEAR)), { maxLength: 40 }), fc.nat(23))
     .map(([values, usual]) => {
@@ -196,6 +226,70 @@ describe('bits', () => {
         (from) => from.vector(),
       ),
     ]);
+  });
+
+  it('are at most as far from a vector as half a step of its fixed point, which has 16 bits', () => {
+    fc.assert(
+      fc.property(fc.oneof(floats(tame), floats(wildWords)), (values) => {
+        const rounded = toFixedPoint(values);
+        deepStrictEqual(toFixedPoint(rounded), rounded);
+        const largest = Math.max(0, ...values.map(Math.abs));
+        if (!(largest > 2 ** -100 && largest < Number.POSITIVE_INFINITY)) return;
+        const step = 2 ** (Math.floor(Math.log2(largest)) - 14);
+        for (const [i, value] of values.entries()) {
+          // Only the largest may be a whole step away: the next power of two has another step.
+          expect(Math.abs(rounded[i] - value)).toBeLessThanOrEqual(
+            Math.abs(value) > 32767 * step ? step : step / 2,
+          );
+          expect(Math.abs(rounded[i] / step)).toBeLessThan(2 ** 15);
+          expect(Number.isInteger(rounded[i] / step)).toBe(true);
+        }
+      }),
+      { seed: 14, numRuns: 500 },
+    );
+  });
+
+  it('take two bytes a number where numbers have a fixed point, and few where few are different', () => {
+    // Normally distributed, as the numbers of embeddings are.
+    const some = Float32Array.from({ length: 256 }, (_, i) => {
+      return Math.sqrt(-2 * Math.log((i + 0.5) / 256)) * Math.cos(2.4 * i);
+    });
+    const bytesOf = (values: Float32Array) =>
+      4 *
+      written([
+        item(
+          values,
+          (to) => to.vector(values),
+          () => 0,
+        ),
+      ]).length;
+    expect(bytesOf(some)).toBeGreaterThan(800);
+    expect(bytesOf(toFixedPoint(some))).toBeLessThan(530);
+    expect(bytesOf(some.map((_, i) => some[i % 4]))).toBeLessThan(256 / 4 + 30);
+  });
+
+  it('refuse a list that is longer than they can hold, and read what was cut off without an end of their own', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(...Object.values(kinds)), { maxLength: 20 }),
+        fc.nat(),
+        fc.nat(31),
+        fc.boolean(),
+        (items, at, bit, isCut) => {
+          const words = written(items);
+          const damaged = isCut ? words.slice(0, at % (words.length + 1)) : words;
+          if (!isCut && words.length > 0) damaged[at % words.length] ^= 1 << bit;
+          const from = new BitReader(damaged);
+          try {
+            for (const { read } of items) read(from);
+          } catch (error) {
+            expect(error).toBeInstanceOf(Error);
+            expect((error as Error).message).toContain('damaged');
+          }
+        },
+      ),
+      { seed: 15, numRuns: 500 },
+    );
   });
 
   it('take no more room than they need', () => {
