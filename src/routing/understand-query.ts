@@ -5,6 +5,7 @@ import { Problem } from '../errors/problem.ts';
 import { findInstructions } from '../instructions/find-instructions.ts';
 import type { SlateMethod } from '../ledger/catalog-settings.ts';
 import { EmbedderUnavailableError } from '../models/embedder.ts';
+import { toFixedPoint } from '../models/fixed-point.ts';
 import {
   type ConversationQuery,
   conversationQuery,
@@ -190,6 +191,7 @@ function partsOf({ thought }: ConversationQuery, split: Split | null): readonly 
   return thought === null ? needs : [...needs, thought];
 }
 
+/** Vectors are rounded to a fixed point, once and before anything reads them: logs keep them so, in half the bytes. */
 interface EmbeddedTexts extends Pick<UnderstoodQuery, 'embedderDown' | 'fingerprint'> {
   /** One vector per text, or null for each of them. */
   readonly embeddings: readonly (Float32Array | null)[];
@@ -207,7 +209,8 @@ async function embed(
     return { embeddings: nothing, embedderDown, fingerprint };
   }
   try {
-    return { embeddings: await embedder.embedQueries(texts, signal), embedderDown: false, fingerprint };
+    const embeddings = await embedder.embedQueries(texts, signal);
+    return { embeddings: embeddings.map(toFixedPoint), embedderDown: false, fingerprint };
   } catch (error) {
     if (!(error instanceof EmbedderUnavailableError)) throw error;
     return { embeddings: nothing, embedderDown: true, fingerprint };

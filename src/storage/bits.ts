@@ -475,7 +475,6 @@ const USUAL_BITS = 5;
 /** Of the exponent of the largest of numbers with a fixed point. */
 const FIXED_SCALE_BITS = 8;
 const FIXED_BITS = 15;
-const MOST_FIXED = 2 ** FIXED_BITS - 1;
 /** Zeros and what is all alike take no bits, but a list of a thousand for each word is no list. */
 const MOST_PER_WORD = 1024;
 
@@ -592,19 +591,4 @@ function fixedScale(values: Float32Array): number | null {
 function fixedUnit(scale: number): number {
   FLOAT_WORD[0] = (scale - (FIXED_BITS - 1)) << MANTISSA_BITS;
   return FLOAT[0];
-}
-
-/** Returns the nearest vector of integers of 16 bits on one scale, a power of two, which `BitWriter.vector` writes in half the bytes. */
-export function toFixedPoint(values: Float32Array): Float32Array {
-  const scale = fixedScale(values);
-  if (scale === null) return values;
-  const unit = fixedUnit(scale);
-  const fixed = new Float32Array(values.length);
-  // Adding 0 makes 0 of −0.
-  for (let i = 0; i < values.length; i++) {
-    const integer = Math.round(values[i] / unit);
-    // Not the next power of two, for which the scale would be another one.
-    fixed[i] = Math.min(MOST_FIXED, Math.max(-MOST_FIXED, integer)) * unit + 0;
-  }
-  return fixed;
 }

@@ -1,7 +1,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { BitReader, BitWriter, toFixedPoint } from '../../src/storage/bits.ts';
+import { toFixedPoint } from '../../src/models/fixed-point.ts';
+import { BitReader, BitWriter } from '../../src/storage/bits.ts';
 
 /** Something to write, and how it is read: what is read must be the same, bit for bit. */
 interface Item {
@@ -226,27 +227,6 @@ describe('bits', () => {
         (from) => from.vector(),
       ),
     ]);
-  });
-
-  it('are at most as far from a vector as half a step of its fixed point, which has 16 bits', () => {
-    fc.assert(
-      fc.property(fc.oneof(floats(tame), floats(wildWords)), (values) => {
-        const rounded = toFixedPoint(values);
-        deepStrictEqual(toFixedPoint(rounded), rounded);
-        const largest = Math.max(0, ...values.map(Math.abs));
-        if (!(largest > 2 ** -100 && largest < Number.POSITIVE_INFINITY)) return;
-        const step = 2 ** (Math.floor(Math.log2(largest)) - 14);
-        for (const [i, value] of values.entries()) {
-          // Only the largest may be a whole step away: the next power of two has another step.
-          expect(Math.abs(rounded[i] - value)).toBeLessThanOrEqual(
-            Math.abs(value) > 32767 * step ? step : step / 2,
-          );
-          expect(Math.abs(rounded[i] / step)).toBeLessThan(2 ** 15);
-          expect(Number.isInteger(rounded[i] / step)).toBe(true);
-        }
-      }),
-      { seed: 14, numRuns: 500 },
-    );
   });
 
   it('take two bytes a number where numbers have a fixed point, and few where few are different', () => {
