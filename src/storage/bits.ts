@@ -384,18 +384,23 @@ export class BitReader {
     let at = this.#at;
     for (let i = 0; i < count; i++) {
       const shift = at & 31;
-      const next = from[at >>> 5] >>> shift;
-      const gap = shift === 0 ? next : next | (from[(at >>> 5) + 1] << (32 - shift));
-      const ones = onesOf(gap);
+      const low = from[at >>> 5] >>> shift;
+      // Two shifts, since one of 32 bits is none at all.
+      const window = low | ((from[(at >>> 5) + 1] << 1) << (31 - shift));
+      const ones = onesOf(window);
       const rest = ones + usual;
-      const exponent = highest - (((gap >>> (ones + 1)) & ((1 << rest) - 1)) + (1 << rest) - (1 << usual));
-      at += ones + 1 + rest;
-      let word = from[at >>> 5] >>> (at & 31);
-      if ((at & 31) + width > 32) word |= from[(at >>> 5) + 1] << (32 - (at & 31));
+      const gap = ((window >>> (ones + 1)) & ((1 << rest) - 1)) + (1 << rest) - (1 << usual);
+      const gapWidth = ones + 1 + rest;
+      at += gapWidth;
+      let word = window >>> gapWidth;
+      if (gapWidth + width > 32) {
+        word = from[at >>> 5] >>> (at & 31);
+        if ((at & 31) + width > 32) word |= from[(at >>> 5) + 1] << (32 - (at & 31));
+      }
       word &= mask;
       at += width;
       const sign = signs === 0 ? 0 : word << 31;
-      numbers[i] = sign | (exponent << MANTISSA_BITS) | (signs === 0 ? word : word >>> 1);
+      numbers[i] = sign | ((highest - gap) << MANTISSA_BITS) | (signs === 0 ? word : word >>> 1);
     }
     this.#at = at;
   }
@@ -404,13 +409,17 @@ export class BitReader {
     const from = this.#words;
     let at = this.#at;
     for (let i = 0; i < count; i++) {
-      const next = from[at >>> 5] >>> (at & 31);
-      const ones = onesOf((at & 31) === 0 ? next : next | (from[(at >>> 5) + 1] << (32 - (at & 31))));
+      const shift = at & 31;
+      const low = from[at >>> 5] >>> shift;
+      const window = low | ((from[(at >>> 5) + 1] << 1) << (31 - shift));
+      const ones = onesOf(window);
       const width = usual + ones;
       at += ones + 1;
-      const shift = at & 31;
-      let value = from[at >>> 5] >>> shift;
-      if (shift + width > 32) value |= from[(at >>> 5) + 1] << (32 - shift);
+      let value = window >>> (ones + 1);
+      if (ones + 1 + width > 32) {
+        value = from[at >>> 5] >>> (at & 31);
+        if ((at & 31) + width > 32) value |= from[(at >>> 5) + 1] << (32 - (at & 31));
+      }
       at += width;
       words[i] = (value & ((1 << width) - 1)) + (1 << width) - (1 << usual);
     }
