@@ -142,11 +142,13 @@ export class OpenUsers {
       const change = await update(before);
       if (change === null) return null;
       const key = fresh?.key ?? before.key;
-      const { items, signals, examples } = change;
+      const { items, examples } = change;
+      const signals = change.signals?.pack();
       const record = items ?? before;
       after = {
         ...{ place, key, items: record.items, vectors: record.vectors },
-        signals: signals ?? before.signals,
+        // As others read them, who rank the same: packing rounds.
+        signals: signals === undefined ? before.signals : UserSignals.unpack(signals),
         expiry: firstExpiry(record.items),
         index:
           items === undefined && known !== undefined ? known.index : new ItemIndex(record, this.#cosines),
@@ -154,7 +156,9 @@ export class OpenUsers {
       return {
         ...(fresh !== null && { key: fresh.wrapped }),
         ...((items !== undefined || newKey) && { items: key.seal('items', packItems(record)) }),
-        ...((signals !== undefined || newKey) && { signals: key.seal('signals', after.signals.pack()) }),
+        ...((signals !== undefined || newKey) && {
+          signals: key.seal('signals', signals ?? before.signals.pack()),
+        }),
         // Under a new key those of before cannot be opened.
         ...(examples !== undefined && { examples: key.seal('examples', examples.pack()) }),
       };

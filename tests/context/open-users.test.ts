@@ -155,6 +155,24 @@ it('finds what another process put meanwhile, after a change that touches no ite
   expect(idsOf(await one.users.read(ada, NOW))).toEqual(['b']);
 });
 
+it('knows of a use that it wrote what another process reads of it, to the bit', async () => {
+  const process = new Process();
+  const other = new Process({ store: process.store });
+  const ada = await process.put('ada');
+  const query = { fingerprint: 'one', embedding: Float32Array.of(0.6, 0.64, 0.48) };
+  for (const days of [0, 11, 23]) {
+    const use = { key: `${days}`, items: ['a'], at: NOW + days * 86_400_000, query };
+    await process.users.change(ada, async ({ signals }) => {
+      signals.add(use, use.at);
+      return { signals };
+    });
+  }
+  const usageOf = async ({ users }: Process) => (await users.read(ada, NOW))?.signals.of('a');
+  const usage = await usageOf(process);
+  expect(usage).toEqual(await usageOf(other));
+  expect(usage!.cosineWith(query.embedding)).toBe((await usageOf(other))!.cosineWith(query.embedding));
+});
+
 it('finds a user who was looked for in vain while being put', async () => {
   const { users, store } = new Process();
   const ada = await users.placeOf('default', 'ada');
