@@ -127,10 +127,9 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
         { ...job('late'), runAt: dueIn(20) },
         { ...job('soon'), runAt: dueIn(10) },
         { ...job('past'), runAt: begin - 1 },
+        { ...job('far'), runAt: dueIn(36_000) },
       ]);
-      await place.until(() => started.length === 1);
-      expect(await queue.delayed()).toBe(2);
-      await place.until(isIdle);
+      await place.until(async () => (await queue.delayed()) === 1 && (await queue.pending()) === 0);
       expect(started.map(({ id }) => id)).toEqual(['past', 'soon', 'late']);
       expect(started[1].at).toBeGreaterThanOrEqual(dueIn(10));
       expect(started[2].at).toBeGreaterThanOrEqual(dueIn(20));
@@ -229,7 +228,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       };
       queue.process('work', handler, { concurrency: 1 });
       await queue.add([job('a')]);
-      await place.until(() => attempts === 2);
+      await place.until(() => attempts >= 2);
       expect([await queue.pending(), await queue.delayed()]).toEqual([1, 0]);
       await place.until(isIdle);
       expect(attempts).toBe(15);
@@ -245,7 +244,7 @@ export function jobQueueContract(name: string, createPlace: () => Promise<QueueP
       };
       queue.process('work', handler, { concurrency: 1 });
       await queue.add([job('a')]);
-      await place.until(() => attempts === 3);
+      await place.until(() => attempts >= 3);
       await queue.close(10 * place.secondMs);
       queue = await place.connect();
       queue.process('work', handler, { concurrency: 1 });
