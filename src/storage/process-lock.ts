@@ -172,9 +172,10 @@ class FileLock implements HeldLock {
     this.#lost.abort(new StoreUnavailableError('This process has released the lock.'));
     try {
       if (isOurs && (await isThere(this.#file))) await writeFileDurably(this.#file, describe(null));
-    } finally {
-      await this.#at.sign.hide(); // on a full disk this alone has to do
+    } catch {
+      // On a full disk the sign alone has to do: without it, what the file names is a process that has ended.
     }
+    await this.#at.sign.hide();
   }
 
   /** Shows that this process is alive, and finds out whether the lock was taken all the same. */

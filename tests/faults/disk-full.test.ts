@@ -7,6 +7,7 @@ import { StoreUnavailableError } from '../../src/errors/store-errors.ts';
 import type { Entry } from '../../src/ledger/entry.ts';
 import { FileLedgers } from '../../src/ledger/file-ledgers.ts';
 import { FileJobQueue } from '../../src/queue/file-job-queue.ts';
+import { FileLeases } from '../../src/snapshots/file-leases.ts';
 import { FileSnapshotStores } from '../../src/snapshots/file-snapshot-store.ts';
 import { sampleDecision } from '../decisions/arbitrary-decision.ts';
 import { temporaryFolder } from '../storage/temporary-folder.ts';
@@ -97,6 +98,18 @@ describe.skipIf(reason !== null)(`a full disk${reason === null ? '' : ` (skipped
     for await (const { id } of (await decisionLogs.open('default')).read()) ids.push(id);
     expect(ids).toEqual(['default.before', 'default.after']);
     await decisionLogs.close();
+  });
+
+  it('keeps no lease from being given back, and taken again when there is room', async () => {
+    const leases = new FileLeases(join(disk, 'third'));
+    const lease = (await leases.acquire('snapshot'))!;
+    fillDisk();
+    await lease.release();
+    await leases.close();
+    await expect(leases.acquire('snapshot')).rejects.toMatchObject({ code: 'ENOSPC' });
+    rmSync(ballast);
+    expect((await leases.acquire('snapshot'))!.fence).toBeGreaterThan(lease.fence);
+    await leases.close();
   });
 
   it('stays in the old segment until a new one fits', async () => {
