@@ -3,7 +3,7 @@
  * users who are in memory, and for users who are read from the data folder each time, in alternating rounds of one real server process.
  *
  *   npx tsx bench/context-routes.ts [--data ../shared/data] [--tools 1000] [--users 2000] [--rounds 20] [--seconds 1]
- *                                   [--main dist/src/main.js] [--stored 0]
+ *                                   [--main dist/bundle/main.js] [--stored 0]
  *
  * With `--stored 100000` the other question: how much more does a route *without* a user cost while so many users with 50 items are stored?
  * The same requests to two servers in turns, one of them with an empty data folder.
@@ -28,7 +28,7 @@ const { values: options } = parseArgs({
     users: { type: 'string', default: '2000' },
     rounds: { type: 'string', default: '20' },
     seconds: { type: 'string', default: '1' },
-    main: { type: 'string', default: 'dist/src/main.js' },
+    main: { type: 'string', default: 'dist/bundle/main.js' },
     stored: { type: 'string', default: '0' },
   },
 });

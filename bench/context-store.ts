@@ -41,7 +41,7 @@ const AT_ONCE = 32;
 const LOADS = Math.min(users, 1_000);
 const STARTS = 3;
 const SECRET = 'a secret of sixteen characters or more';
-const MAIN = join(packageRoot(), 'dist/src/main.js');
+const MAIN = join(packageRoot(), 'dist/bundle/main.js');
 
 let state = 1;
 const draw = (): number => {

@@ -4,7 +4,7 @@
  * second, each reward 50 ms after its decision.
  *
  *   npx tsx bench/pairs.ts [--data ../shared/data] [--tools 464] [--clients 16] [--seconds 10] [--warm-up 4000]
- *                          [--rate 200] [--steady 120] [--main dist/src/main.js] [--folder .]
+ *                          [--rate 200] [--steady 120] [--main dist/bundle/main.js] [--folder .]
  *
  * Latencies are taken from when a request was sent, which no answer delays. The lag of a reward runs from its 202 until its status is `applied`; one in
  * twenty is asked for. Every figure has the load average of its end beside it. The folder must lie on the disk that is meant.
@@ -32,7 +32,7 @@ const { values: options } = parseArgs({
     'warm-up': { type: 'string', default: '4000' },
     rate: { type: 'string', default: '200' },
     steady: { type: 'string', default: '120' },
-    main: { type: 'string', default: 'dist/src/main.js' },
+    main: { type: 'string', default: 'dist/bundle/main.js' },
     folder: { type: 'string', default: '.' },
   },
 });

@@ -4,7 +4,7 @@
  * shows on another router, routes a second, and how much memory of Redis it all takes.
  *
  *   npx tsx bench/redis.ts [--data ../shared/data] [--tools 1000] [--decisions 4000] [--seconds 3]
- *                          [--fsync everysec] [--routers 2] [--workers 2] [--main dist/src/main.js]
+ *                          [--fsync everysec] [--routers 2] [--workers 2] [--main dist/bundle/main.js]
  *
  * Every decision shows 5 tools; a reward names one of them. Queries are all different. The processor time of each
  * kind of process is printed beside every figure: that is what stays true on a machine that does other things too.
@@ -40,7 +40,7 @@ const { values: options } = parseArgs({
     fsync: { type: 'string', default: 'everysec' },
     routers: { type: 'string', default: '2' },
     workers: { type: 'string', default: '2' },
-    main: { type: 'string', default: 'dist/src/main.js' },
+    main: { type: 'string', default: 'dist/bundle/main.js' },
   },
 });
 const seconds = Number(options.seconds);

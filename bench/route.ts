@@ -4,7 +4,7 @@
  * it, in the same rounds, the least that the framework could do: a validated POST that answers the same bytes.
  *
  *   npx tsx bench/route.ts [--data ../shared/data] [--tools 1000,5000] [--seconds 1] [--rounds 12]
- *                          [--warm-up 6000] [--main dist/src/main.js] [--against <main.js of another build>]
+ *                          [--warm-up 6000] [--main dist/bundle/main.js] [--against <main.js of another build>]
  *
  * On a machine that does other things as well, many short rounds are taken: the best one is the least disturbed.
  * Being interrupted costs processor time, too: whoever comes back finds other things in the caches. Whether another build is
@@ -42,7 +42,7 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '12' },
     'warm-up': { type: 'string', default: '6000' },
-    main: { type: 'string', default: 'dist/src/main.js' },
+    main: { type: 'string', default: 'dist/bundle/main.js' },
     against: { type: 'string' },
   },
 });

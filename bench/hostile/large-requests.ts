@@ -4,7 +4,7 @@
  * long, the longest hold of the event loop (processor time of the main thread; by the clock it counts the rest of the
  * machine as well), the slowest of the other two, and the most memory.
  *
- *   npx tsx bench/hostile/large-requests.ts [--main dist/src/main.js] [--only <part of a name>]
+ *   npx tsx bench/hostile/large-requests.ts [--main dist/bundle/main.js] [--only <part of a name>]
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -14,7 +14,7 @@ import { measuredOn } from '../measured-on.ts';
 import { type Answer, WatchedService } from './watched-service.ts';
 
 const { values: options } = parseArgs({
-  options: { main: { type: 'string', default: 'dist/src/main.js' }, only: { type: 'string', default: '' } },
+  options: { main: { type: 'string', default: 'dist/bundle/main.js' }, only: { type: 'string', default: '' } },
 });
 
 const TOOLS = '/v1/catalogs/default/tools';

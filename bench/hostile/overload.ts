@@ -3,7 +3,7 @@
  * answers in the same run, whether or not earlier ones were answered, over as many connections as that takes. Beside
  * them `/livez` is asked 20 times a second, and one reward, one read. Afterwards: how soon is a route answered as before?
  *
- *   npx tsx bench/hostile/overload.ts [--seconds 6] [--rounds 3] [--tools 1000] [--main dist/src/main.js]
+ *   npx tsx bench/hostile/overload.ts [--seconds 6] [--rounds 3] [--tools 1000] [--main dist/bundle/main.js]
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
     tools: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '6' },
     rounds: { type: 'string', default: '3' },
-    main: { type: 'string', default: 'dist/src/main.js' },
+    main: { type: 'string', default: 'dist/bundle/main.js' },
   },
 });
 const seconds = Number(options.seconds);

@@ -6,7 +6,7 @@ import { openEmbeddedStores } from '../stores/embedded-stores.ts';
 import { openStores } from '../stores/open-stores.ts';
 import { openRedisStores } from '../stores/redis-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './options.ts';
+import { dataDirOption, refuseNoDataFolder, type SettingFlags, settingsWith } from './options.ts';
 import { UserError } from './terminal.ts';
 
 const listeners = {
@@ -53,7 +53,7 @@ Example:
     )
     .action(async (folder: string, options: SettingFlags) => {
       const { settings } = settingsWith(options);
-      await refuseEmpty(folder);
+      await refuseNoDataFolder(folder);
       await copy(
         () => inFolder(folder, settings),
         () => openStores(settings, listeners),
@@ -83,7 +83,7 @@ Example:
       const folder = (): Promise<Stores> => inFolder(dataDir, settings);
       const redis = (): Promise<Stores> => openRedisStores(redisUrl, settings, listeners);
       if (to === 'redis') {
-        await refuseEmpty(dataDir);
+        await refuseNoDataFolder(dataDir);
         await copy(folder, redis, context);
       } else if (to === 'embedded') await copy(redis, folder, context);
       else throw new UserError(`--to is "${to}". It has to be redis or embedded.`);
@@ -120,10 +120,4 @@ function summary({ catalogs, entries, snapshots, decisions, jobs, users }: Copie
 async function refuseContent(folder: string): Promise<void> {
   const content = await readdir(folder).catch(() => []);
   if (content.length > 0) throw new UserError(`${folder} is not empty. A backup needs a folder of its own.`);
-}
-
-async function refuseEmpty(folder: string): Promise<void> {
-  const content = await readdir(folder).catch((): string[] => []);
-  if (!content.includes('catalogs'))
-    throw new UserError(`${folder} holds no catalogs: it is no data folder.`);
 }

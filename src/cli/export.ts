@@ -13,7 +13,7 @@ import { fold } from '../state/fold.ts';
 import { loadKernels } from '../stores/load-kernels.ts';
 import { openStores } from '../stores/open-stores.ts';
 import type { Stores } from '../stores/stores.ts';
-import { dataDirOption, type SettingFlags, settingsWith } from './options.ts';
+import { dataDirOption, refuseNoDataFolder, type SettingFlags, settingsWith } from './options.ts';
 import { UserError } from './terminal.ts';
 
 export function exportCommand(): Command {
@@ -40,6 +40,8 @@ Examples:
 
 async function exportEverything(options: SettingFlags & { readonly catalog?: string }): Promise<void> {
   const { settings } = settingsWith(options);
+  // Opening would make it.
+  if (settings.redisUrl === undefined) await refuseNoDataFolder(settings.dataDir);
   const onError = (message: string) => process.stderr.write(`bandolier: ${message}\n`);
   const stores = await openStores(settings, { onError }).catch((error: Error) => {
     if (error.name !== 'DataFolderLockedError') throw error;

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { readSettings, type SourcedSettings } from '../../config/read-settings.ts';
 import { UserError } from './terminal.ts';
@@ -38,6 +39,13 @@ export const dataDirOption = new Option(
   '--data-dir <folder>',
   'where everything is kept (BANDOLIER_DATA_DIR)',
 );
+
+/** @throws UserError */
+export async function refuseNoDataFolder(folder: string): Promise<void> {
+  const content = await readdir(folder).catch((): string[] => []);
+  if (!content.includes('catalogs'))
+    throw new UserError(`${folder} holds no catalogs: it is no data folder.`);
+}
 
 export const catalogsOption = new Option(
   '--catalogs <names>',

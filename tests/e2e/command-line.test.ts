@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -552,6 +552,14 @@ describe('export', () => {
     const other = await bandolier(['export', '--data-dir', own, '--catalog', 'other']);
     expect(other).toMatchObject({ code: 1, stderr: expect.stringMatching(/There are: default/) });
   });
+});
+
+it('an export of a folder that is not there says so, and makes none', async () => {
+  const nowhere = join(folder.path, 'nowhere');
+  const { code, stdout, stderr } = await bandolier(['export', '--data-dir', nowhere]);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/nowhere holds no catalogs: it is no data folder/);
+  expect(existsSync(nowhere)).toBe(false);
 });
 
 describe('export beside a running service', () => {
