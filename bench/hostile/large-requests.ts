@@ -14,7 +14,10 @@ import { measuredOn } from '../measured-on.ts';
 import { type Answer, WatchedService } from './watched-service.ts';
 
 const { values: options } = parseArgs({
-  options: { main: { type: 'string', default: 'dist/bundle/main.js' }, only: { type: 'string', default: '' } },
+  options: {
+    main: { type: 'string', default: 'dist/bundle/main.js' },
+    only: { type: 'string', default: '' },
+  },
 });
 
 const TOOLS = '/v1/catalogs/default/tools';
