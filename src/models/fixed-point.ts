@@ -13,7 +13,8 @@ export function toFixedPoint(vector: Float32Array): Float32Array {
   let largest = 0;
   for (let i = 0; i < vector.length; i++) {
     const size = Math.abs(vector[i]);
-    if (!(size <= largest)) largest = size;
+    if (Number.isNaN(size)) return vector;
+    if (size > largest) largest = size;
   }
   const unit = unitFor(largest);
   if (unit === null) return vector;

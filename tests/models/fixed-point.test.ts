@@ -30,6 +30,10 @@ describe('a vector with a fixed point', () => {
       const vector = Float32Array.of(one, 0);
       expect(toFixedPoint(vector)).toBe(vector);
     }
+    for (const one of [Number.NaN, Number.NEGATIVE_INFINITY]) {
+      const vector = Float32Array.of(0.9, one, 0.1);
+      expect(toFixedPoint(vector)).toBe(vector);
+    }
     expect(toFixedPoint(new Float32Array(0))).toHaveLength(0);
   });
 });
