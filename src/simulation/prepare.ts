@@ -1,5 +1,6 @@
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
 import type { Embedder } from '../models/embedder.ts';
+import { toFixedPoint } from '../models/fixed-point.ts';
 import { denseText } from '../retrieval/document-text.ts';
 import { tokenise } from '../retrieval/tokenise.ts';
 import type { LabelledQuery } from './evaluate.ts';
@@ -56,7 +57,8 @@ export async function prepare(
     queries: kept.map(({ query, relevant }, at) => ({
       text: query,
       tokens: tokenise(query),
-      embedding: queries[at],
+      // As routing rounds it.
+      embedding: queries[at] && toFixedPoint(queries[at]),
       relevant,
     })),
     unknown: [...unknown].sort(),

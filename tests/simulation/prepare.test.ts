@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Embedder } from '../../src/models/embedder.ts';
+import { toFixedPoint } from '../../src/models/fixed-point.ts';
 import { prepare } from '../../src/simulation/prepare.ts';
 
 const TOOLS = [
@@ -49,6 +50,16 @@ describe('prepare', () => {
       [2, 4],
       [4, 4],
     ]);
+  });
+
+  it('rounds vectors of queries as routing does, and those of tools not', async () => {
+    const vector = Float32Array.of(0.1, 0.9);
+    const embed = async (texts: readonly string[]) => texts.map(() => vector);
+    const embedder = { ...lengthEmbedder(), embedQueries: embed, embedDocuments: embed };
+    const { tools, queries } = await prepare(TOOLS, LABELS, embedder);
+    expect(queries[0].embedding).toEqual(toFixedPoint(vector));
+    expect(queries[0].embedding).not.toEqual(vector);
+    expect(tools[0].embedding).toEqual(vector);
   });
 
   it('goes without vectors where there is no embedder', async () => {
