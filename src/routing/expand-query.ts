@@ -40,6 +40,7 @@ async function searched(
   const byWords = { embedding: null, fingerprint, tokens: tokenise(text) };
   if (embedder === null) return byWords;
   try {
+    // Not rounded as that of the query is: no log keeps it, nor the sum with it.
     const [embedding] = await embedder.embedQueries([text], signal);
     return { ...byWords, embedding };
   } catch (error) {

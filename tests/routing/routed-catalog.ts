@@ -53,6 +53,8 @@ export class RoutedCatalog {
   readonly embedded: string[] = [];
   /** Called when the embedder is asked, before it answers. */
   onEmbed: () => unknown = () => undefined;
+  /** What it answers for a text. */
+  embeddingOf: (text: string) => Float32Array = axis;
   embedderDown = false;
   /** Tools whose servers are down. */
   unavailable: string[] = [];
@@ -106,7 +108,7 @@ export class RoutedCatalog {
       embedQueries: async (texts: string[]) => {
         this.embedded.push(...texts);
         await this.onEmbed();
-        return texts.map((text) => axis(text));
+        return texts.map((text) => this.embeddingOf(text));
       },
     };
     const self = this;

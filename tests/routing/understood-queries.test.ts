@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { toFixedPoint } from '../../src/models/fixed-point.ts';
 import { putTools } from '../state/entries.ts';
 import { RoutedCatalog } from './routed-catalog.ts';
 
@@ -11,6 +12,15 @@ async function route(catalog: RoutedCatalog, more: Parameters<RoutedCatalog['rou
   const { candidates, columns, query, slate, notes, learn } = await decisionOf(catalog, decisionId);
   return { candidates, columns, query, slate, notes, learn };
 }
+
+it('The vector of a decision is the one of the embedder, rounded to a fixed point', async () => {
+  const catalog = new RoutedCatalog(3);
+  const embedding = Float32Array.of(0.1, 0.2, 0.3, 0.9);
+  catalog.embeddingOf = () => embedding;
+  const { query } = await route(catalog);
+  expect(query.embedding).toEqual(toFixedPoint(embedding));
+  expect(query.embedding).not.toEqual(embedding);
+});
 
 describe('A query that comes again', () => {
   it('is not embedded again, and is answered as before; pins and exclusions are those of the request', async () => {
