@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
@@ -54,6 +54,18 @@ describe('openCore', () => {
     await expect(close()).rejects.toThrow('could not be closed');
     await (await openCore(settings, log, async () => ({}))).close();
   });
+});
+
+it('a service that closes leaves a snapshot of what the next one would fold for long', async () => {
+  const folder = newFolder();
+  const service = await startService(settingsFor(folder), log);
+  const tool = (n: number) => ({ name: `t${n}`, description: 'does something', inputSchema: {} });
+  const add = (n: number) => service.tools.patch('default', { put: [tool(n)] });
+  await Promise.all(Array.from({ length: 200 }, (_, n) => add(n)));
+  const { position } = await service.catalogs.digest('default');
+  await service.close();
+  const snapshots = readdirSync(join(folder, 'catalogs', 'default', 'snapshots'));
+  expect(snapshots).toEqual([`${String(position).padStart(16, '0')}.snapshot`]);
 });
 
 it('a service whose chat endpoint has no model does not start, and leaves nothing open', async () => {
