@@ -48,6 +48,11 @@ describe('proposals', () => {
 });
 
 describe('withinReach', () => {
+  it('has one that is above another by twice the margin, where both are as far from what is known as can be', () => {
+    const near = withinReach(Int32Array.of(0, 1), Float64Array.of(0.5, 0.35), 0.1, { limit: 1 });
+    expect([...proposals(near, Float64Array.of(0.41, 0.44), { limit: 1 })]).toEqual([1]);
+  });
+
   it('has all that can be proposed when no score is further than the margin from what is known of it, and few others', () => {
     const request = fc.record({
       limit: fc.integer({ min: 1, max: 60 }),
