@@ -49,6 +49,19 @@ describe.skipIf(redisProgram.path === null)(
       expect((await log.get('shop.a'))?.activatedAt).toBe(5);
     });
 
+    it('are written again with what came after they were written', async () => {
+      const redis = await start();
+      const { commands, log } = await router(redis);
+      const discovery = { at: 6, tools: ['server.some_tool_9'], propensity: [0.5], hashes: ['h9'] };
+      await log.append(made('one'));
+      expect(await log.activate('shop.a', 5)).toBe('first');
+      expect(await log.discover('shop.a', discovery, 0)).toBe('added');
+      await commands.unlink(KEY);
+      commands.emit('ready');
+      await expect.poll(() => commands.exists(KEY)).toBe(1);
+      expect(await log.get('shop.a')).toMatchObject({ activatedAt: 5, discoveries: [discovery] });
+    });
+
     it('are not written again by a router that came second', async () => {
       const redis = await start();
       const [first, second] = [await router(redis), await router(redis)];
