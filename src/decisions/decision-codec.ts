@@ -136,8 +136,10 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
   // These first: an index reads nothing else.
   bits.f64(at);
   const window = deadline - at;
-  bits.bit(isCount(window));
-  if (isCount(window)) bits.count(window);
+  // Of fractions, the sum may be another number.
+  const isWindow = isCount(window) && at + window === deadline;
+  bits.bit(isWindow);
+  if (isWindow) bits.count(window);
   else bits.f64(deadline);
   bits.put(activatedAt === null ? NOT_YET : activatedAt === at ? AT_ONCE : LATER, SHOWN_BITS);
   if (activatedAt !== null && activatedAt !== at) bits.f64(activatedAt);

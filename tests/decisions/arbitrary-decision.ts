@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import type { Decision } from '../../src/decisions/decision.ts';
-import { features, floats, terms, text, time, vector } from '../ledger/arbitrary-entry.ts';
+import {
+  digest,
+  features,
+  floats,
+  terms,
+  text,
+  time,
+  vector,
+  withUsualId,
+} from '../ledger/arbitrary-entry.ts';
 
 const COLUMNS = {
   score: floats,
@@ -17,17 +26,22 @@ const COLUMNS = {
   retrieval: floats,
 } satisfies Record<keyof Decision['columns'], unknown>;
 
-/** Any decision; sizes do not fit together, which nobody who stores it may mind. */
-export const decision = fc.record(
+/** With fractions, and far away: what no clock says, and a record gives back all the same. */
+const oddTime = fc.oneof(
+  fc.double({ min: -8.64e15, max: 8.64e15, noNaN: true }),
+  fc.constantFrom(1.5, -8.64e15, 1763940000000.25, Number.MAX_SAFE_INTEGER),
+);
+
+const record = fc.record(
   {
     id: text,
     catalog: text,
-    at: time,
-    deadline: time,
+    at: fc.oneof({ weight: 9, arbitrary: time }, { weight: 1, arbitrary: oddTime }),
+    deadline: fc.oneof(time, oddTime),
     revision: text,
     position: fc.nat(),
     policy: fc.record({ name: text, version: text }, { noNullPrototype: true }),
-    fingerprint: fc.option(text),
+    fingerprint: fc.option(fc.oneof(text, digest)),
     query: fc.record({ embedding: vector, terms }, { noNullPrototype: true }),
     text,
     exploration: fc.constantFrom('plackett-luce', 'ucb', 'greedy'),
@@ -90,7 +104,7 @@ export const decision = fc.record(
     candidates: fc.array(text),
     slate: fc.array(fc.nat()),
     reasons: fc.array(fc.constantFrom('retrieved', 'pinned')),
-    hashes: fc.array(text),
+    hashes: fc.array(fc.oneof(text, digest)),
     columns: fc.record(COLUMNS, { noNullPrototype: true }),
     extras: fc.array(text),
     features,
@@ -129,6 +143,9 @@ export const decision = fc.record(
     noNullPrototype: true,
   },
 ) as fc.Arbitrary<Decision>;
+
+/** Any decision; sizes do not fit together, which nobody who stores it may mind. */
+export const decision = withUsualId(record);
 
 /** A decision as routing makes them, with `candidates` candidates and six extra features. */
 export function sampleDecision(id: string, at: number, candidates = 20): Decision {

@@ -1,6 +1,10 @@
 import fc from 'fast-check';
+import { decisionIdFor } from '../../src/decisions/decision-id.ts';
 import { DEFAULT_CATALOG_SETTINGS } from '../../src/ledger/catalog-settings.ts';
-import type { Entry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
+import { definitionHash } from '../../src/ledger/definition-hash.ts';
+import type { Entry, ObservationEntry, ObservedDecision, OutcomeReport } from '../../src/ledger/entry.ts';
+import { toFixedPoint } from '../../src/models/fixed-point.ts';
+import { rewardIdFor } from '../../src/rewards/reward-report.ts';
 
 /** Texts with everything that JSON and UTF-8 could trip over. */
 export const text = fc.oneof(
@@ -8,8 +12,59 @@ export const text = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', '\ud800 alone', '\u2028', '"\\\n', 'ünï', ''),
 );
 export const time = fc.integer({ min: 0, max: 4e12 });
-export const floats = fc.float32Array({ maxLength: 12 });
-export const vector = fc.option(fc.float32Array({ minLength: 4, maxLength: 4 }));
+
+/** As many numbers as embeddings have, of which many are alike. */
+const manyFloats = fc
+  .tuple(fc.float32Array({ minLength: 1, maxLength: 80 }), fc.integer({ min: 257, max: 3072 }))
+  .map(([some, length]) => Float32Array.from({ length }, (_, i) => some[(i * i) % some.length]));
+export const floats = fc.oneof(
+  { weight: 60, arbitrary: fc.float32Array({ maxLength: 12 }) },
+  { weight: 1, arbitrary: manyFloats },
+);
+export const vector = fc.option(
+  fc.oneof(
+    { weight: 9, arbitrary: fc.float32Array({ minLength: 4, maxLength: 4 }) },
+    { weight: 1, arbitrary: fc.oneof(manyFloats, manyFloats.map(toFixedPoint)) },
+  ),
+);
+
+/** Texts as the service makes them, and others that are nearly such ones. */
+const nearly = (usual: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof(
+    usual,
+    usual.map((id) => `${id}0`),
+    usual.map((id) => `0${id}`),
+    usual.map((id) => id.slice(0, -1)),
+    usual.map((id) => id.toUpperCase()),
+  );
+
+export const digest = nearly(text.map((name) => definitionHash({ name, description: '', inputSchema: {} })));
+
+/** Gives some records ids as the service makes them of what they say, or nearly such ones: with one digit more or less, of another time. */
+export function withUsualId<
+  T extends { readonly id: string; readonly at: number; readonly catalog?: string },
+>(records: fc.Arbitrary<T>): fc.Arbitrary<T> {
+  return records.chain((record) => {
+    const catalog = fc.constantFrom('default', 'with.dot', record.catalog ?? '');
+    const at = fc.constantFrom(record.at, record.at, record.at + 1);
+    const made = nearly(fc.tuple(catalog, at).map((parts) => decisionIdFor(...parts)));
+    return fc.oneof(fc.constant(record.id), made).map((id) => ({ ...record, id }));
+  });
+}
+
+/** The same for rewards of a decision, and for the key of their entry. */
+function withUsualRewards(entries: fc.Arbitrary<ObservationEntry>): fc.Arbitrary<ObservationEntry> {
+  return fc.tuple(entries, text, fc.boolean()).chain(([entry, key, hasUsualKey]) => {
+    const { decision, reports } = entry;
+    const rewardId = fc.oneof(text, nearly(fc.constant(rewardIdFor(decision.id, key))));
+    const ids = fc.array(rewardId, { minLength: reports.length, maxLength: reports.length });
+    return ids.map((some) => ({
+      ...entry,
+      key: hasUsualKey ? `observation/${some[0]}` : entry.key,
+      reports: reports.map((report, i) => ({ ...report, rewardId: some[i] })),
+    }));
+  });
+}
 
 /** By policy version; also versions that are names of object properties. */
 export const features = fc
@@ -60,12 +115,12 @@ const context = fc.record(
   { noNullPrototype: true },
 );
 
-export const observedDecision: fc.Arbitrary<ObservedDecision> = withOptional<ObservedDecision, 'context'>(
+const observed = withOptional<ObservedDecision, 'context'>(
   {
     id: text,
     at: time,
     deadline: time,
-    fingerprint: fc.option(text),
+    fingerprint: fc.option(fc.oneof(text, digest)),
     embedding: vector,
     terms,
     tools: fc.array(text),
@@ -81,6 +136,8 @@ export const observedDecision: fc.Arbitrary<ObservedDecision> = withOptional<Obs
   },
   'context',
 );
+
+export const observedDecision: fc.Arbitrary<ObservedDecision> = withUsualId(observed);
 
 const report = withOptional(
   {
@@ -181,13 +238,15 @@ export const entry = fc.oneof(
     'first',
     'version',
   ),
-  withOptional({
-    ...base,
-    kind: fc.constant('observation'),
-    decision: observedDecision,
-    reports: fc.array(report, { maxLength: 4 }),
-    closes: fc.boolean(),
-  }),
+  withUsualRewards(
+    withOptional({
+      ...base,
+      kind: fc.constant('observation'),
+      decision: observedDecision,
+      reports: fc.array(report, { maxLength: 4 }),
+      closes: fc.boolean(),
+    }),
+  ),
   withOptional({
     ...base,
     kind: fc.constant('settlement'),
