@@ -24,8 +24,16 @@ const wildWords = fc.oneof(
   word,
   fc.constantFrom(0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 1, 0x80000001),
 );
+/** Few numbers, or as many as embeddings have, most of them again and again. */
+const lists = <T>(items: fc.Arbitrary<T>): fc.Arbitrary<T[]> => {
+  const few = fc.array(items, { maxLength: 60 });
+  const many = fc
+    .tuple(fc.array(items, { minLength: 1, maxLength: 80 }), fc.integer({ min: 257, max: 3072 }))
+    .map(([some, length]) => Array.from({ length }, (_, i) => some[(i * i) % some.length]));
+  return fc.oneof({ weight: 9, arbitrary: few }, { weight: 1, arbitrary: many });
+};
 const floats = (words: fc.Arbitrary<number>) => {
-  return fc.array(words, { maxLength: 40 }).map((some) => new Float32Array(Uint32Array.from(some).buffer));
+  return lists(words).map((some) => new Float32Array(Uint32Array.from(some).buffer));
 };
 const tame = fc
   .float({ min: -1, max: 1, noNaN: true })
@@ -101,10 +109,7 @@ const kinds = {
     ),
   ),
   numbers: fc
-    .oneof(
-      fc.array(word, { maxLength: 40 }),
-      fc.array(fc.constantFrom(0, 0x80000000, 0x3f800000, 0xbf000001, 0x7fc00000), { maxLength: 60 }),
-    )
+    .oneof(lists(word), lists(fc.constantFrom(0, 0x80000000, 0x3f800000, 0xbf000001, 0x7fc00000)))
     .map((values) => {
       const words = Uint32Array.from(values);
       const back = new Uint32Array(words.length);
