@@ -1,7 +1,7 @@
 import { OtherVersionError } from '../errors/store-errors.ts';
 import { readId, writeId } from '../ledger/usual-id.ts';
 import { BitReader, BitWriter } from '../storage/bits.ts';
-import { packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { asDamage, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { FIRST_COLUMNS, LAST_COLUMNS, LAST_FEATURE, predictionsFor } from './column-predictions.ts';
 import {
   type Decision,
@@ -197,6 +197,24 @@ export function encodeDecision(decision: Decision, names?: NumberedNames): Buffe
  * @throws LostNamesError; Error when the bytes are no decision, or one that only another version of Bandolier can read
  */
 export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decision {
+  try {
+    return read(bytes, names);
+  } catch (error) {
+    throw asDamage(error);
+  }
+}
+
+/** Returns what an index of decisions reads, without the rest. @throws as `decodeDecision` */
+export function indexedFieldsOf(bytes: Uint8Array): IndexedFields {
+  try {
+    const { id, rest, times } = unpacked(bytes);
+    return { ...rest, id, ...times };
+  } catch (error) {
+    throw asDamage(error);
+  }
+}
+
+function read(bytes: Uint8Array, names: NumberedNames | undefined): Decision {
   const { catalog, id, revision, rest, bits, digests, times } = unpacked(bytes);
   const position = bits.count();
   const k = bits.count();
@@ -274,12 +292,6 @@ export function decodeDecision(bytes: Uint8Array, names?: NumberedNames): Decisi
     ...(context && { context: { ...context, features: Float32Array.from(context.features) } }),
     features: Object.fromEntries(features),
   };
-}
-
-/** Returns what an index of decisions reads, without the rest. @throws as `decodeDecision` */
-export function indexedFieldsOf(bytes: Uint8Array): IndexedFields {
-  const { id, rest, times } = unpacked(bytes);
-  return { ...rest, id, ...times };
 }
 
 function unpacked(bytes: Uint8Array) {

@@ -54,12 +54,16 @@ export function writeColumns(bits: BitWriter, columns: readonly Float32Array[], 
   }
 }
 
-/** @param predictions those with which they were written */
+/**
+ * @param predictions those with which they were written
+ * @throws Error when there cannot be so many: the bytes are damaged
+ */
 export function readColumns(bits: BitReader, count: number, predictions = NONE): Float32Array[] {
   const columns: Float32Array[] = [];
   let block = new Float32Array(0);
   for (let length = 0, used = 0; columns.length < count; ) {
     if (!bits.bit()) length = bits.length();
+    bits.assertColumns(count, length);
     const form = bits.take(FORM_BITS);
     if (form === SAME) {
       columns.push(columns[bits.take(INDEX_BITS)]);

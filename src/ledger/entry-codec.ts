@@ -1,6 +1,6 @@
 import { OtherVersionError } from '../errors/store-errors.ts';
 import { atOnce, eachInSteps, inSlices, type Steps } from '../scheduling/slices.ts';
-import { type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
+import { asDamage, type NumberArray, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import {
   type PackedInstructions,
   type PackedTools,
@@ -83,6 +83,14 @@ export function decodeEntry(bytes: Uint8Array): Entry {
 }
 
 function* decodeInSteps(bytes: Uint8Array): Steps<Entry> {
+  try {
+    return yield* readInSteps(bytes);
+  } catch (error) {
+    throw asDamage(error);
+  }
+}
+
+function* readInSteps(bytes: Uint8Array): Steps<Entry> {
   const { json, arrays } = unpackDocument(ENTRY_TAG, bytes);
   const [version, packed] = Array.isArray(json) ? (json as [unknown, PackedEntry]) : [1, json as PackedEntry];
   if (version !== VERSION) {

@@ -164,7 +164,7 @@ export class BitWriter {
       const number = numbers[i];
       const value = highest - ((number >>> MANTISSA_BITS) & MOST_EXPONENT) + (1 << usual);
       const rest = 31 - Math.clz32(value);
-      // The ones, the 0 that ends them, and the lower bits of the value: at most 16 bits.
+      // The ones, the 0 that ends them, and the lower bits of the value: at most 17 bits.
       const more = rest - usual;
       const gap = ((1 << more) - 1) | ((value - (1 << rest)) << (more + 1));
       const gapWidth = more + 1 + rest;
@@ -284,8 +284,18 @@ export class BitReader {
   /** Reads the length of a list. @throws Error when it is more than such a document can hold: its bytes are damaged */
   length(): number {
     const length = this.count();
-    if (length <= MOST_PER_WORD * (this.#words.length + 1)) return length;
+    if (length <= this.#most) return length;
     throw new Error(`This document is damaged: it says that it holds a list of ${length} numbers.`);
+  }
+
+  /** @throws Error when columns of this length are more than such a document can hold, or than is allocated quickly */
+  assertColumns(count: number, length: number): void {
+    if (count * Math.max(1, length) <= Math.max(this.#most, QUICKLY_ALLOCATED)) return;
+    throw new Error(`This document is damaged: it says that it holds ${count} columns of ${length} numbers.`);
+  }
+
+  get #most(): number {
+    return MOST_PER_WORD * (this.#words.length + 1);
   }
 
   f32(): number {
@@ -486,6 +496,8 @@ const FIXED_SCALE_BITS = 8;
 const FIXED_BITS = 15;
 /** Zeros and what is all alike take no bits, but a list of a thousand for each word is no list. */
 const MOST_PER_WORD = 1024;
+/** So many numbers are 4 MB: columns that are the same take but their index, however long they are. */
+const QUICKLY_ALLOCATED = 2 ** 20;
 
 interface Spread {
   readonly highest: number;

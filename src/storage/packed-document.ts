@@ -79,6 +79,14 @@ export function unpackDocument(
   return { json, arrays };
 }
 
+/** Returns what to throw for an error in reading a document: what the engine says of damaged numbers and texts tells nobody what is wrong. */
+export function asDamage(error: unknown): unknown {
+  const isOfEngine =
+    error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+  if (!isOfEngine) return error;
+  return new Error('This document is damaged: it does not say what such a document says.', { cause: error });
+}
+
 /** What kind of document this is. @throws Error when a newer version wrote it, or it is none at all. */
 export function documentTag(bytes: Uint8Array): number {
   if (bytes.length < HEAD_BYTES || bytes[1] !== FORMAT) {

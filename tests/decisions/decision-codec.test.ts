@@ -34,9 +34,15 @@ function packed(columns: readonly Float32Array[]) {
   return { bytes: written.byteLength, read: readColumns(new BitReader(written), columns.length) };
 }
 
-/** Columns of few lengths and few different values, so that some are alike. */
+const fewValues = fc.constantFrom(0, -0, 1, Number.NaN, 0.1);
+/** Columns of few lengths and few different values, so that some are alike, and some have whole words of what is usual in them. */
 const nearlyAlike = fc
-  .array(fc.constantFrom(0, -0, 1, Number.NaN, 0.1), { maxLength: 20 })
+  .oneof(
+    fc.array(fewValues, { maxLength: 20 }),
+    fc
+      .tuple(fc.constantFrom(31, 32, 33, 64), fc.array(fewValues, { maxLength: 3 }))
+      .map(([length, some]) => [...some, ...new Array<number>(length - some.length).fill(0.5)]),
+  )
   .map((values) => Float32Array.from(values));
 
 describe('the decision codec', () => {
@@ -52,9 +58,15 @@ describe('the decision codec', () => {
     );
   });
 
-  it('reads and writes the bytes of its version', () => {
+  it.each([
     // Columns of every form, foretold ones with every number that foretells them, a late feature, two shadow versions.
-    const { value, bytes } = goldenRecord<Decision>('decision.json');
+    'decision.json',
+    // Probabilities of 1 to 10⁻³⁵, a vector of few different numbers, an id and a hash as the service makes them.
+    'decision-drawn.json',
+    // One candidate so far below the others that these are e⁷⁷ times as likely.
+    'decision-far-apart.json',
+  ])('reads and writes the bytes of its version: %s', (file) => {
+    const { value, bytes } = goldenRecord<Decision>(file);
     const names = numbered(namesIn(value));
     deepStrictEqual(decodeDecision(bytes, names), value);
     expect(encodeDecision(value, names).toString('hex')).toBe(bytes.toString('hex'));
@@ -158,20 +170,37 @@ describe('the decision codec', () => {
   });
 
   it('refuses damaged bytes, or reads a decision, and never more than was written', () => {
+    const usual = fc.constant(sampleDecision('default.0123456789', 1, 60));
     fc.assert(
-      fc.property(decision, fc.nat(), fc.nat(7), fc.boolean(), (original, at, bit, isCut) => {
-        const bytes = encodeDecision(original);
-        const damaged = isCut ? bytes.subarray(0, at % bytes.length) : Buffer.from(bytes);
-        if (!isCut) damaged[at % damaged.length] ^= 1 << bit;
-        for (const read of [decodeDecision, indexedFieldsOf]) {
-          try {
-            read(damaged);
-          } catch (error) {
-            expect(error).toBeInstanceOf(Error);
+      fc.property(
+        fc.oneof(decision, usual),
+        fc.nat(),
+        fc.nat(7),
+        fc.boolean(),
+        (original, at, bit, isCut) => {
+          const bytes = encodeDecision(original);
+          const damaged = isCut ? bytes.subarray(0, at % bytes.length) : Buffer.from(bytes);
+          if (!isCut) damaged[at % damaged.length] ^= 1 << bit;
+          for (const read of [decodeDecision, indexedFieldsOf]) {
+            try {
+              read(damaged);
+            } catch (error) {
+              expect((error as Error).message).toMatch(DAMAGED);
+            }
           }
-        }
-      }),
+        },
+      ),
       { seed: 9, numRuns: 1000 },
+    );
+  });
+
+  it('refuses columns that are together longer than their bytes can say', () => {
+    const bits = new BitWriter();
+    bits.bit(false);
+    bits.count(500_000);
+    for (let i = 0; i < 600; i++) bits.put(0xffffffff, 32);
+    expect(() => readColumns(new BitReader(bits.written), 2_000)).toThrow(
+      'This document is damaged: it says that it holds 2000 columns of 500000 numbers.',
     );
   });
 
@@ -180,6 +209,9 @@ describe('the decision codec', () => {
     expect(encodeDecision(decision, numbered(namesIn(decision))).length).toBeLessThan(4000);
   });
 });
+
+/** What is said of bytes that are damaged, or of another version. */
+const DAMAGED = /^(This (is not the expected )?document|The store holds)/;
 
 const NO_COLUMNS = Object.fromEntries(
   Object.keys(sampleDecision('default.0', 1).columns).map((name) => [name, new Float32Array(0)]),

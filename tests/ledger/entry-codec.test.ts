@@ -34,6 +34,22 @@ describe('the entry codec', () => {
     expect(encodeEntry(value).toString('hex')).toBe(bytes.toString('hex'));
   });
 
+  it('refuses damaged bytes, or reads an entry', () => {
+    fc.assert(
+      fc.property(entry, fc.nat(), fc.nat(7), fc.boolean(), (original, at, bit, isCut) => {
+        const bytes = encodeEntry(original);
+        const damaged = isCut ? bytes.subarray(0, at % bytes.length) : Buffer.from(bytes);
+        if (!isCut) damaged[at % damaged.length] ^= 1 << bit;
+        try {
+          decodeEntry(damaged);
+        } catch (error) {
+          expect((error as Error).message).toMatch(DAMAGED);
+        }
+      }),
+      { seed: 10, numRuns: 1000 },
+    );
+  });
+
   it('does not tell an optional number that is undefined from one that is absent', () => {
     const observation = {
       kind: 'observation',
@@ -63,6 +79,9 @@ describe('the entry codec', () => {
     expect(() => decodeEntry(packDocument(2, { kind: 'tools' }, []))).toThrow('tag is 2');
   });
 });
+
+/** What is said of bytes that are damaged, or of another version. */
+const DAMAGED = /^(This (is not the expected )?document|The (store|ledger) holds)/;
 
 const DECISION = {
   id: 'd',
