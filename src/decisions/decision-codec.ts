@@ -1,6 +1,7 @@
 import { OtherVersionError } from '../errors/store-errors.ts';
 import { readId, writeId } from '../ledger/usual-id.ts';
-import { BitReader, BitWriter } from '../storage/bits.ts';
+import { BitReader } from '../storage/bit-reader.ts';
+import { BitWriter } from '../storage/bit-writer.ts';
 import { asDamage, packDocument, unpackDocument } from '../storage/packed-document.ts';
 import { FIRST_COLUMNS, LAST_COLUMNS, LAST_FEATURE, predictionsFor } from './column-predictions.ts';
 import {

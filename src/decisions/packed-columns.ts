@@ -1,4 +1,6 @@
-import { type BitReader, type BitWriter, usualBits } from '../storage/bits.ts';
+import type { BitReader } from '../storage/bit-reader.ts';
+import type { BitWriter } from '../storage/bit-writer.ts';
+import { usualBits } from '../storage/number-forms.ts';
 
 /**
  * Columns of float32 in few bits, bit for bit. A column has one of these forms, the first that makes it short:

@@ -1,4 +1,5 @@
-import { BitReader, BitWriter } from '../storage/bits.ts';
+import { BitReader } from '../storage/bit-reader.ts';
+import { BitWriter } from '../storage/bit-writer.ts';
 import type { NumberArray } from '../storage/packed-document.ts';
 import {
   type DiscoveryEntry,

@@ -1,4 +1,5 @@
-import type { BitReader, BitWriter } from '../storage/bits.ts';
+import type { BitReader } from '../storage/bit-reader.ts';
+import type { BitWriter } from '../storage/bit-writer.ts';
 import type { ObservedColumns, ObservedDecision } from './entry.ts';
 
 /** In the order in which they are written. */

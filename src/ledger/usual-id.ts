@@ -1,4 +1,5 @@
-import type { BitReader, BitWriter } from '../storage/bits.ts';
+import type { BitReader } from '../storage/bit-reader.ts';
+import type { BitWriter } from '../storage/bit-writer.ts';
 
 /** What follows the time in the id of a decision, unless it was made of a key. */
 const CHANCE = /^[0-9a-f]{20}$/;

@@ -13,7 +13,8 @@ import {
 } from '../../src/decisions/decision-codec.ts';
 import { LostNamesError, nameChecksum } from '../../src/decisions/decision-names.ts';
 import { readColumns, writeColumns } from '../../src/decisions/packed-columns.ts';
-import { BitReader, BitWriter } from '../../src/storage/bits.ts';
+import { BitReader } from '../../src/storage/bit-reader.ts';
+import { BitWriter } from '../../src/storage/bit-writer.ts';
 import { packDocument } from '../../src/storage/packed-document.ts';
 import { wasmKernels } from '../bandit/kernels/both-kernels.ts';
 import { goldenRecord } from '../storage/golden-record.ts';

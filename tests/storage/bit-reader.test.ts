@@ -2,7 +2,8 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toFixedPoint } from '../../src/models/fixed-point.ts';
-import { BitReader, BitWriter } from '../../src/storage/bits.ts';
+import { BitReader } from '../../src/storage/bit-reader.ts';
+import { BitWriter } from '../../src/storage/bit-writer.ts';
 
 /** Something to write, and how it is read: what is read must be the same, bit for bit. */
 interface Item {
