@@ -9,6 +9,7 @@ import { createApp } from '../http/app.ts';
 import { ListenError, type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
+import { keepHeapRoom } from '../scheduling/heap-room.ts';
 import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
 import { type Service, startService } from '../service/service.ts';
 import { keepServiceUrl, type ServedConfig } from '../service/service-url.ts';
@@ -87,6 +88,7 @@ export async function startServer(
   }: { anyPort?: boolean; configured?: ConfiguredServers & { readonly config: ServedConfig } } = {},
 ): Promise<Server> {
   const log = pino({ level: settings.logLevel }, pino.destination({ fd: 2, sync: true }));
+  const heapRoom = keepHeapRoom();
   const service = await startService(settings, log, configured);
   try {
     await prepare(service);
@@ -115,6 +117,7 @@ export async function startServer(
       service.mcp.endStreams();
       await closed;
       await service.close();
+      heapRoom.close();
     };
     return { service, listener, apiKey, taken: service.taken, stop };
   } catch (error) {

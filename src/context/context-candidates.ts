@@ -126,21 +126,43 @@ function candidatesOf(
   for (let at = 0; at < rows.length; at++) {
     const row = rows[at];
     const { id, store, at: time = Number.NaN, putAt } = items[row];
-    candidates.push({
-      id,
-      store,
-      words: words[row],
-      at: time / 1000 + offset,
-      // Mails and calls come when they take place, and may be put long after.
-      put: (time <= now ? time : putAt) / 1000 + offset,
-      usage: usages[row] ?? UNUSED,
-      // Made for those that are chosen: all others are compared where they are.
-      get vector(): Float32Array | null {
-        return isComparable ? vectorOf(vectors, row) : null;
-      },
-    });
+    // Mails and calls come when they take place, and may be put long after.
+    const put = (time <= now ? time : putAt) / 1000 + offset;
+    const usage = usages[row] ?? UNUSED;
+    const known = { id, store, words: words[row], at: time / 1000 + offset, put, usage };
+    candidates.push(new Candidate(known, isComparable ? vectors : null, row));
   }
   return candidates;
+}
+
+/**
+ * Makes its vector where one is asked for: all but those that are chosen are compared where they are. A class, since V8 makes an
+ * object literal with a getter a dictionary, and keeps the getter until the next collection of the whole heap.
+ */
+class Candidate implements ContextCandidate {
+  readonly id: string;
+  readonly store: string;
+  readonly words: number;
+  readonly at: number;
+  readonly put: number;
+  readonly usage: UsageSignals;
+  readonly #vectors: ItemVectors | null;
+  readonly #row: number;
+
+  constructor(known: Omit<Candidate, 'vector'>, vectors: ItemVectors | null, row: number) {
+    this.id = known.id;
+    this.store = known.store;
+    this.words = known.words;
+    this.at = known.at;
+    this.put = known.put;
+    this.usage = known.usage;
+    this.#vectors = vectors;
+    this.#row = row;
+  }
+
+  get vector(): Float32Array | null {
+    return this.#vectors === null ? null : vectorOf(this.#vectors, this.#row);
+  }
 }
 
 function justUsed({ signals }: LoadedContext, { now, utcOffsetMinutes }: Moment): string[] {

@@ -68,7 +68,7 @@ export class FileDecisionLog implements DecisionLog {
   readonly #turns = new Map<string, Promise<unknown>>();
   #sliceStart: number;
   #hasReportedNames = false;
-  /** Without those that were activated later. */
+  /** Without those that were activated later, or discovered from. */
   readonly #recent = new RecentDecisions();
   /** Storing a table and deleting what expired go on beside the appends. */
   #upkeep: Promise<void> = Promise.resolve();
@@ -111,7 +111,7 @@ export class FileDecisionLog implements DecisionLog {
       const bytes = encodeDecision(decision, this.#names);
       await this.#append(bytes, indexedDecision(decision));
       const { embedding, terms } = decision.query; // what is read again
-      this.#recent.add({ ...decision, query: { embedding, terms } });
+      this.#recent.add({ ...decision, query: { embedding, terms } }, bytes);
       return true;
     });
   }
@@ -273,7 +273,10 @@ export class FileDecisionLog implements DecisionLog {
   /** Finds a decision. It reads the newest record first, so that of several with one id the first one is returned. */
   async #find(id: string): Promise<Decision | null> {
     const recent = this.#recent.get(id);
-    if (recent !== undefined) return this.#isExpired(recent.at) ? null : recent;
+    if (recent !== undefined) {
+      const decision = recent instanceof Uint8Array ? decodeDecision(recent, this.#names) : recent;
+      return this.#isExpired(decision.at) ? null : decision;
+    }
     let activatedAt: number | null = null;
     let found: Decision | null = null;
     const discoveries: Discovery[] = [];

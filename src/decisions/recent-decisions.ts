@@ -1,25 +1,41 @@
 import type { Decision } from './decision.ts';
 
-/** Most rewards come within seconds of their decision, which then need not be read from the disk and decoded. Each takes some 10 KB. */
-const MOST = 1024;
+/** Most rewards come within seconds of their decision, which then need not be read from the disk… */
+const PER_GENERATION = 1024;
+/** … and those of a client that does not wait come at once: then it need not be decoded either. */
+const WHOLE = 32;
 
-/** The newest decisions of a log, by id, as they were appended: what a log gives back is the same, bit for bit. */
+/**
+ * The newest decisions of a log, by id: 1,024 to 2,048 of them as the records that were written, since objects that live for
+ * seconds are copied several times by the garbage collector, and the last few as they were appended. Both are the same, bit for bit.
+ * The older generation goes as a whole: V8 replaces the table of a map from which entries are deleted again and again, and each
+ * old table keeps the next one alive until the next collection of the whole heap.
+ */
 export class RecentDecisions {
-  readonly #decisions = new Map<string, Decision>();
+  #older = new Map<string, Uint8Array>();
+  #newer = new Map<string, Uint8Array>();
+  readonly #whole = new Array<Decision | undefined>(WHOLE).fill(undefined);
+  #next = 0;
 
-  get(id: string): Decision | undefined {
-    return this.#decisions.get(id);
+  /** Returns a decision, or its record. */
+  get(id: string): Decision | Uint8Array | undefined {
+    return this.#whole.find((one) => one?.id === id) ?? this.#newer.get(id) ?? this.#older.get(id);
   }
 
-  /** Adds a decision that is not in it, and drops the oldest if there is no room for it. */
-  add(decision: Decision): void {
-    this.#decisions.set(decision.id, decision);
-    if (this.#decisions.size <= MOST) return;
-    const [oldest] = this.#decisions.keys();
-    this.#decisions.delete(oldest);
+  add(decision: Decision, record: Uint8Array): void {
+    if (this.#newer.size === PER_GENERATION) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+    }
+    this.#newer.set(decision.id, record);
+    this.#whole[this.#next] = decision;
+    this.#next = (this.#next + 1) % WHOLE;
   }
 
   drop(id: string): void {
-    this.#decisions.delete(id);
+    this.#newer.delete(id);
+    this.#older.delete(id);
+    const at = this.#whole.findIndex((one) => one?.id === id);
+    if (at >= 0) this.#whole[at] = undefined;
   }
 }

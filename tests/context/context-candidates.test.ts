@@ -11,6 +11,7 @@ import type { LoadedContext } from '../../src/context/user-contexts.ts';
 import { localSeconds, UserSignals } from '../../src/context/user-signals.ts';
 import { tokenise } from '../../src/retrieval/tokenise.ts';
 import { loadKernels } from '../../src/stores/load-kernels.ts';
+import { hasFastProperties } from '../fast-properties.ts';
 
 const cosines = new ItemCosines(await loadKernels());
 
@@ -111,13 +112,20 @@ it.each([40, 100, 101, 350, 900])(
           vector: scales[row] > 0 ? Float32Array.from(vector, (value) => scales[row] * value) : null,
         };
       });
-      expect(candidates).toEqual(naive);
+      expect(candidates.map((one) => ({ ...one, vector: one.vector }))).toEqual(naive);
       const products = naive.map(({ vector }) => vector && product(query.embedding!, vector));
       expect([...asked.products!(query.embedding!)]).toEqual(products.map((one) => one ?? Number.NaN));
       expect(asked).toMatchObject({ query: query.embedding, now: localSeconds(NOW, 90), place: 'home' });
     }
   },
 );
+
+it('have properties that are read by their places', () => {
+  const { user, query, moment } = userOf('places', 40);
+  const { candidates } = contextCandidates(user, query, moment);
+  expect(candidates).toHaveLength(40);
+  for (const candidate of candidates) expect(hasFastProperties(candidate)).toBe(true);
+});
 
 it('know of uses that were added since they were compared last', () => {
   const { user, query, moment } = userOf('used since', 40);

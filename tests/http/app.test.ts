@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Problem } from '../../src/errors/problem.ts';
 import { providerName } from '../../src/ledger/provider-name.ts';
 import type { RouteRequest } from '../../src/routing/route-request.ts';
+import { hasFastProperties } from '../fast-properties.ts';
 import { appWith, notFound } from './fake-nouns.ts';
 
 const ANSWER = { decisionId: 'default.1', tools: [] } as never;
@@ -25,7 +26,20 @@ describe('a request', () => {
     expect(await response.json()).toEqual(ANSWER);
     const defaults = { catalog: 'default', k: 5, format: 'mcp', activate: 'now', explore: true, learn: true };
     expect(asked).toEqual([{ query: 'q', ...defaults }]);
-    expect(options).toEqual([{ idempotencyKey: 'k-1', signal: expect.any(AbortSignal) }]);
+    expect(options).toHaveLength(1);
+    expect(options[0]).toMatchObject({ idempotencyKey: 'k-1', signal: expect.any(AbortSignal) });
+  });
+
+  it('leaves nothing among old objects by its options, as an object literal with a getter would', async () => {
+    const { json, options } = recordingRouter();
+    await json('POST', '/v1/route', { query: 'q' });
+    expect(hasFastProperties(options[0])).toBe(true);
+    const literal = {
+      get signal() {
+        return null;
+      },
+    };
+    expect(hasFastProperties(literal)).toBe(false);
   });
 
   it('keeps its X-Request-Id, and gets one if it has none or a bad one', async () => {

@@ -1,7 +1,8 @@
 import { MAX_READ } from '../../routing/list-decisions.ts';
+import type { RouteOptions } from '../../routing/route-query.ts';
 import type { Routing } from '../../routing/routing.ts';
 import { endpoint } from '../endpoint.ts';
-import type { Endpoint } from '../endpoint-definition.ts';
+import type { Endpoint, RequestContext } from '../endpoint-definition.ts';
 import { catalogParams } from '../wire/catalog.ts';
 import {
   activationSchema,
@@ -28,15 +29,10 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     example: { query: 'I want my money back', k: 3 },
     answers: { 200: { description: 'The slate.', schema: routeAnswerSchema } },
     problems: ['catalog-not-found', 'idempotency-conflict', 'decision-expired'],
-    handle: async ({ headers, body }, context) => {
-      const options = {
-        idempotencyKey: headers['idempotency-key'],
-        get signal() {
-          return context.signal;
-        },
-      };
-      return { status: 200, body: await routing.route(body, options) };
-    },
+    handle: async ({ headers, body }, context) => ({
+      status: 200,
+      body: await routing.route(body, new OptionsOf(headers['idempotency-key'], context)),
+    }),
   }),
   endpoint({
     method: 'get',
@@ -116,3 +112,21 @@ export const routingEndpoints = (routing: Routing): Endpoint[] => [
     handle: async ({ params }) => ({ status: 200, body: await routing.activate(params.decisionId) }),
   }),
 ];
+
+/**
+ * The signal is made when it is read. A class, since V8 puts the getter of each object literal among what stays until the next
+ * collection of the whole heap, and with it everything that the getter can reach: the whole request.
+ */
+class OptionsOf implements RouteOptions {
+  readonly idempotencyKey: string | undefined;
+  readonly #context: RequestContext;
+
+  constructor(idempotencyKey: string | undefined, context: RequestContext) {
+    this.idempotencyKey = idempotencyKey;
+    this.#context = context;
+  }
+
+  get signal(): AbortSignal {
+    return this.#context.signal;
+  }
+}
