@@ -9,11 +9,11 @@ import { createApp } from '../http/app.ts';
 import { ListenError, type Listener, listen } from '../http/listen.ts';
 import { RequestGuard } from '../http/request-guard.ts';
 import type { ToolDefinition } from '../ledger/tool-definition.ts';
-import { keepHeapRoom } from '../scheduling/heap-room.ts';
 import { type ApiKey, apiKeyOf, keepApiKey } from '../service/api-key.ts';
 import { type Service, startService } from '../service/service.ts';
 import { keepServiceUrl, type ServedConfig } from '../service/service-url.ts';
 import type { ConfiguredServers } from '../service/tool-servers.ts';
+import { keepHeapRoom } from './heap-room.ts';
 import {
   catalogsOption,
   dataDirOption,

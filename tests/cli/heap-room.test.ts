@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { growth } from '../../src/scheduling/heap-room.ts';
+import { growth } from '../../src/cli/heap-room.ts';
 
 const MB = 1024 * 1024;
 
