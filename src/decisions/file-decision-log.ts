@@ -275,7 +275,9 @@ export class FileDecisionLog implements DecisionLog {
     const recent = this.#recent.get(id);
     if (recent !== undefined) {
       const decision = recent instanceof Uint8Array ? decodeDecision(recent, this.#names) : recent;
-      return this.#isExpired(decision.at) ? null : decision;
+      if (!this.#isExpired(decision.at)) return decision;
+      this.#recent.drop(id);
+      return null;
     }
     let activatedAt: number | null = null;
     let found: Decision | null = null;

@@ -94,6 +94,36 @@ describe('FileDecisionLog', () => {
     }
   });
 
+  it('has of an id that is used again when its decision expired the new one, in memory and on the disk', async () => {
+    const folder = newFolder();
+    const clock = { time: START };
+    const options = { retainMs: HOUR, now: () => clock.time };
+    const log = await FileDecisionLog.open(folder, options);
+    expect(await log.append(sampleDecision('default.1', START, 5))).toBe(true);
+    clock.time += 2 * HOUR;
+    expect(await log.get('default.1')).toBeNull();
+    expect(await log.append(sampleDecision('default.1', clock.time, 7))).toBe(true);
+    expect(await log.get('default.1')).toMatchObject({ at: clock.time });
+    await log.close();
+    const again = await FileDecisionLog.open(folder, options);
+    expect(await again.get('default.1')).toMatchObject({ at: clock.time });
+    await again.close();
+  });
+
+  it('gives back the same decision, bit for bit, while it is new, from its record, and from the disk', async () => {
+    const folder = newFolder();
+    const options = { retainMs: HOUR, now: () => START };
+    const log = await FileDecisionLog.open(folder, options);
+    const ids = Array.from({ length: 40 }, (_, n) => `default.${n}`);
+    for (const id of ids) await log.append(sampleDecision(id, START, 6));
+    const found = await Promise.all(ids.map((id) => log.get(id)));
+    await log.close();
+    const again = await FileDecisionLog.open(folder, options);
+    expect(await Promise.all(ids.map((id) => again.get(id)))).toEqual(found);
+    await again.close();
+    for (const one of found) expect(one).toEqual({ ...found[0], id: one!.id });
+  });
+
   const segmentsIn = (folder: string): string[] =>
     readdirSync(folder).filter((file) => file.endsWith('.log'));
 
