@@ -28,6 +28,7 @@ export function keepHeapRoom(): { close(): void } {
   };
 }
 
+/** Sets how far the heap may grow after the next collection, by what lives now. */
 function grow(): void {
   let living = 0;
   for (const { space_name, space_used_size } of getHeapSpaceStatistics())

@@ -19,7 +19,9 @@ export class RecentDecisions {
 
   /** Returns a decision, or its record. */
   get(id: string): Decision | Uint8Array | undefined {
-    return this.#whole.find((one) => one?.id === id) ?? this.#newer.get(id) ?? this.#older.get(id);
+    const record = this.#newer.get(id) ?? this.#older.get(id);
+    // Each that is appended is looked for first, and is not there.
+    return record && (this.#whole.find((one) => one?.id === id) ?? record);
   }
 
   add(decision: Decision, record: Uint8Array): void {

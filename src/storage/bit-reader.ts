@@ -118,10 +118,7 @@ export class BitReader {
     const mask = (1 << width) - 1;
     let at = this.#at;
     for (let i = 0; i < count; i++, at += width) {
-      const shift = at & 31;
-      let index = from[at >>> 5] >>> shift;
-      if (shift + width > 32) index |= from[(at >>> 5) + 1] << (32 - shift);
-      numbers[i] = values[index & mask];
+      numbers[i] = values[windowAt(from, at) & mask];
     }
     this.#at = at;
   }
@@ -138,10 +135,7 @@ export class BitReader {
     const mask = width === 32 ? -1 : (1 << width) - 1;
     let at = this.#at;
     for (let i = 0; i < count; i++, at += width) {
-      const shift = at & 31;
-      let value = from[at >>> 5] >>> shift;
-      if (shift + width > 32) value |= from[(at >>> 5) + 1] << (32 - shift);
-      numbers[i] = signFirst(least + (value & mask));
+      numbers[i] = signFirst(least + (windowAt(from, at) & mask));
     }
     this.#at = at;
   }
@@ -155,21 +149,13 @@ export class BitReader {
     const from = this.#words;
     let at = this.#at;
     for (let i = 0; i < count; i++) {
-      const shift = at & 31;
-      const low = from[at >>> 5] >>> shift;
-      // Two shifts, since one of 32 bits is none at all.
-      const window = low | ((from[(at >>> 5) + 1] << 1) << (31 - shift));
+      const window = windowAt(from, at);
       const ones = onesOf(window);
       const rest = ones + usual;
       const gap = ((window >>> (ones + 1)) & ((1 << rest) - 1)) + (1 << rest) - (1 << usual);
       const gapWidth = ones + 1 + rest;
       at += gapWidth;
-      let word = window >>> gapWidth;
-      if (gapWidth + width > 32) {
-        word = from[at >>> 5] >>> (at & 31);
-        if ((at & 31) + width > 32) word |= from[(at >>> 5) + 1] << (32 - (at & 31));
-      }
-      word &= mask;
+      const word = (gapWidth + width > 32 ? windowAt(from, at) : window >>> gapWidth) & mask;
       at += width;
       const sign = signs === 0 ? 0 : word << 31;
       numbers[i] = sign | ((highest - gap) << MANTISSA_BITS) | (signs === 0 ? word : word >>> 1);
@@ -181,17 +167,11 @@ export class BitReader {
     const from = this.#words;
     let at = this.#at;
     for (let i = 0; i < count; i++) {
-      const shift = at & 31;
-      const low = from[at >>> 5] >>> shift;
-      const window = low | ((from[(at >>> 5) + 1] << 1) << (31 - shift));
+      const window = windowAt(from, at);
       const ones = onesOf(window);
       const width = usual + ones;
       at += ones + 1;
-      let value = window >>> (ones + 1);
-      if (ones + 1 + width > 32) {
-        value = from[at >>> 5] >>> (at & 31);
-        if ((at & 31) + width > 32) value |= from[(at >>> 5) + 1] << (32 - (at & 31));
-      }
+      const value = ones + 1 + width > 32 ? windowAt(from, at) : window >>> (ones + 1);
       at += width;
       words[i] = (value & ((1 << width) - 1)) + (1 << width) - (1 << usual);
     }
@@ -239,6 +219,14 @@ export class BitReader {
 const MOST_PER_WORD = 1024;
 /** So many numbers are 4 MB: columns that are the same take but their index, however long they are. */
 const QUICKLY_ALLOCATED = 2 ** 20;
+
+/** Returns the 32 bits from this one on; behind the last word are zeros. */
+function windowAt(words: Uint32Array, at: number): number {
+  const word = at >>> 5;
+  const shift = at & 31;
+  // Two shifts, since one of 32 bits is none at all.
+  return (words[word] >>> shift) | ((words[word + 1] << 1) << (31 - shift));
+}
 
 /** Returns how many of the lowest bits are ones, up to the first 0. */
 function onesOf(word: number): number {
